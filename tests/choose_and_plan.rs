@@ -282,6 +282,47 @@ fn records_of_another_assembly_are_refused() {
     assert!(n > 0 && flux["inclusive_s"].as_f64() > Some(0.0), "{flux}");
 }
 
+/// Runs of two assemblies at three sizes, each with its own disturbances: the total at another size is that of all of them.
+#[test]
+fn a_larger_total_is_the_same_whichever_run_is_named() {
+    let scratch = Scratch::new();
+    let assembly = shock(&scratch);
+    for flux in ["hydro.GodunovFlux", "hydro.EfmFlux"] {
+        for nx in [24, 36, 48] {
+            let [x, y] = [format!("mesh.nx={nx}"), format!("mesh.ny={}", nx / 3)];
+            let (folder, class) = (format!("runs/{flux}-{nx}"), format!("flux={flux}"));
+            let words = ["--records", &folder, "--set", &x, "--set", &y];
+            let end = ["--set", "driver.end_time=0.1", "--replace", &class];
+            let words = [&words[..], &end[..]].concat();
+            scratch.verb("run", &assembly, &words).well();
+        }
+    }
+    let runs: Vec<String> = std::fs::read_dir(scratch.path("runs"))
+        .expect("runs")
+        .map(|run| run.expect("a run").path().display().to_string())
+        .collect();
+    let runs: Vec<&str> = runs.iter().map(String::as_str).collect();
+    let fit = [&["fit"], &runs[..], &["-o", "models.json"]].concat();
+    scratch.mastermind(&fit).well();
+    let larger = ["--set", "mesh.nx=96", "--set", "mesh.ny=32"];
+    let totals = |named: &&str| {
+        let words = ["--models", "models.json", "--json", "--runs", "runs"];
+        let records = ["--best", "2", "--records", named];
+        let words = [&words[..], &records[..], &larger[..]].concat();
+        let choice = json(&scratch.verb("choose", &assembly, &words).well());
+        let ranked = choice["ranked"].as_array().expect("assemblies");
+        let total = |ranked: &Value| ranked["predicted_s"].as_f64().expect("seconds");
+        ranked.iter().map(total).collect::<Vec<f64>>()
+    };
+    let all: Vec<Vec<f64>> = runs.iter().map(totals).collect();
+    for (totals, named) in all.iter().zip(&runs) {
+        assert_eq!(totals.len(), 2, "{named}");
+        for (total, first) in totals.iter().zip(&all[0]) {
+            assert!((total / first - 1.0).abs() < 1e-9, "{named}: {all:?}");
+        }
+    }
+}
+
 /// Calls of `flux` at twice the largest mesh, beside a run of it.
 #[test]
 fn a_larger_workload_is_told_from_smaller_runs() {

@@ -182,7 +182,10 @@ impl Basis {
             (scaling, effects) = (Some(scaled), of_ranks);
         }
         let joined = joined(assembly);
-        let times = runs.as_ref().map(|runs| runs.times_like(run, models));
+        let times = match scaling {
+            None => runs.as_ref().map(|runs| runs.times_like(run, models)),
+            Some(_) => runs.as_ref().map(|runs| runs.times(models)),
+        };
         let times = times.transpose()?.unwrap_or_default();
         let alike = runs.as_ref().map(|runs| runs.patterns_like(run, assembly));
         let patterns = patterns.or(alike);
@@ -193,12 +196,27 @@ impl Basis {
         let earlier = earlier.map(|spread| spread.as_earlier(MOST_EARLIER));
         let totals_s = runs.as_ref().map(|runs| runs.totals_s(seconds));
         let totals_s = totals_s.unwrap_or_default();
-        let like = scaling.is_none().then_some(run);
-        let bounds = runs
-            .as_ref()
-            .map(|runs| runs.bounds(like, &of_earlier, models, seconds));
+        let like = scaling.is_none().then(|| Recorded::of(run, None));
+        let ratios = runs.as_ref().map(|runs| runs.ratios(models, seconds));
+        let (firsts, ratios): (Vec<_>, Vec<_>) =
+            ratios.transpose()?.unwrap_or_default().into_iter().unzip();
         let between_runs = BetweenRuns::pooled(&totals_s, earlier);
-        let bounds = bounds.transpose()?.flatten();
+        // Where no assembly was repeated, runs of others of the same settings show it, by how far they are off the models.
+        let of_ratios: Vec<Vec<f64>> = ratios
+            .iter()
+            .map(|of| of.iter().map(|ratio| ratio.exp()).collect())
+            .collect();
+        let is_repeated = between_runs.is_some_and(|between_runs| between_runs.is_known());
+        let between_runs = match is_repeated {
+            true => between_runs,
+            false => BetweenRuns::pooled(&of_ratios, earlier),
+        };
+        let position = like.and_then(|like| firsts.iter().position(|run| run.is_like(&like)));
+        let centred = of_earlier
+            .iter()
+            .map(|totals| totals.iter().map(|t| t.ln()).collect());
+        let centred: Vec<_> = centred.collect();
+        let bounds = RunBounds::of(&ratios, position, &centred, MOST_EARLIER);
         let is_narrower = |bounds: &RunBounds| {
             between_runs.is_some_and(|student| bounds.are_narrower_than(&student))
         };
@@ -371,6 +389,22 @@ impl Runs {
         Ok(times.collect::<Result<_, _>>()?)
     }
 
+    /// What the instances took over what models say, in each run, without what the runs of its settings have in common: that is how
+    /// times grow.
+    fn times(&self, models: &ModelSet) -> Result<Vec<RunTimes>, ChoosingError> {
+        let times = self.0.iter();
+        let times = times.map(|run| times_over_predicted(&run.workload, models));
+        let mut times: Vec<RunTimes> = times.collect::<Result<_, _>>()?;
+        for first in 0..times.len() {
+            let is_like = |run: &usize| self.0[first].is_like(&self.0[*run]);
+            let alike: Vec<usize> = (0..times.len()).filter(is_like).collect();
+            if alike[0] == first {
+                take_common_out(&mut times, &alike);
+            }
+        }
+        Ok(times)
+    }
+
     /// Which calls each instance gets beside which classes, by the runs of about the settings of one.
     fn patterns_like(&self, like: &Run, assembly: &Assembly) -> CallPatterns {
         let like = Recorded::of(like, None);
@@ -379,18 +413,13 @@ impl Runs {
         CallPatterns::of(&alike, &connections(assembly))
     }
 
-    /// Between which bounds the runs lie about what models say of them.
-    ///
-    /// # Arguments
-    /// * `like` - the run whose settings count; None where others were asked for
-    /// * `earlier_s` - for each of other programs what each run of it took, seconds
-    fn bounds(
+    /// The logarithm of what each run took over what models say of it, those of about the same settings together, each time with the
+    /// first of them.
+    fn ratios(
         &self,
-        like: Option<&Run>,
-        earlier_s: &[Vec<f64>],
         models: &ModelSet,
         seconds: Seconds,
-    ) -> Result<Option<RunBounds>, ChoosingError> {
+    ) -> Result<Vec<(&Recorded, Vec<f64>)>, ChoosingError> {
         let mut alike: Vec<(&Recorded, Vec<f64>)> = Vec::new();
         for run in &self.0 {
             let predicted_s = predict_recorded_s(&run.workload, models, seconds)?;
@@ -400,15 +429,7 @@ impl Runs {
                 None => alike.push((run, vec![ratio])),
             }
         }
-        let like = like.map(|run| Recorded::of(run, None));
-        let position =
-            like.and_then(|like| alike.iter().position(|(first, _)| first.is_like(&like)));
-        let ratios: Vec<_> = alike.into_iter().map(|(_, ratios)| ratios).collect();
-        let earlier = earlier_s
-            .iter()
-            .map(|totals| totals.iter().map(|t| t.ln()).collect());
-        let earlier: Vec<_> = earlier.collect();
-        Ok(RunBounds::of(&ratios, position, &earlier, MOST_EARLIER))
+        Ok(alike)
     }
 
     /// The workload at other settings, from the runs that have the classes of a run, what the number of ranks makes of its time, and
@@ -443,23 +464,14 @@ impl Runs {
             wanted.insert(RANKS.into(), f64::from(ranks));
         }
         let same = self.0.iter().filter(|run| run.classes == like.classes);
-        let sized = same.map(|run| SizedRun {
-            settings: run.settings.clone(),
-            workload: run.workload.clone(),
-            processors: run.processors,
-        });
-        let sized: Vec<_> = sized.collect();
-        let scaled = scale_workload(&sized, &wanted)?;
+        let same: Vec<_> = same.map(Recorded::sized).collect();
+        let scaled = scale_workload(&same, &wanted)?;
         let seconds = Seconds::predicted_by(models);
+        // What an instance takes follows from all runs, so that any of them may be named.
+        let sized: Vec<_> = self.0.iter().map(Recorded::sized).collect();
         let effects = rank_effects(&sized, &wanted, models, seconds)?;
         let all: Vec<_> = self.0.iter().map(Recorded::as_pattern_run).collect();
-        let patterns = CallPatterns::scaled(
-            &all,
-            &connections(assembly),
-            &wanted,
-            &like.as_pattern_run(),
-            &scaled.workload,
-        );
+        let patterns = CallPatterns::scaled(&all, &connections(assembly), &wanted);
         Ok((scaled, effects, patterns))
     }
 }
@@ -486,6 +498,14 @@ impl Recorded {
         }
     }
 
+    fn sized(&self) -> SizedRun {
+        SizedRun {
+            settings: self.settings.clone(),
+            workload: self.workload.clone(),
+            processors: self.processors,
+        }
+    }
+
     fn as_pattern_run(&self) -> PatternRun<'_> {
         PatternRun {
             classes: &self.classes,
@@ -504,6 +524,22 @@ impl Recorded {
 
     fn total_s(&self) -> f64 {
         self.workload.recorded().wall_s
+    }
+}
+
+/// Divides the ratios of each instance in some runs by their geometric mean.
+fn take_common_out(times: &mut [RunTimes], runs: &[usize]) {
+    let mut logs: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (instance, time) in runs.iter().flat_map(|run| &times[*run]) {
+        let of_instance = logs.entry(instance.clone()).or_default();
+        of_instance.push(time.ratio.ln());
+    }
+    for run in runs {
+        for (instance, time) in &mut times[*run] {
+            let of_instance = &logs[instance];
+            let mean = of_instance.iter().sum::<f64>() / of_instance.len() as f64;
+            time.ratio /= mean.exp();
+        }
     }
 }
 

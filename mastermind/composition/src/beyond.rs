@@ -8,7 +8,7 @@
 //! measured up to q = 8 with 2, 4, 8 s at 2, 4, 8:  16 s at 16, whatever the formula says
 //! ```
 
-use mastermind_models::{Coordinate, Error, Model, Value, predict};
+use mastermind_models::{Coordinate, Error, Model, Value, predict, predict_value_s};
 
 /// Octaves within the measured sizes whose slopes count.
 const OCTAVES: usize = 3;
@@ -41,7 +41,7 @@ impl Beyond {
     pub fn of(model: &Model, coordinate: &Coordinate) -> Result<Self, Error> {
         let ray = Ray::of(model, coordinate);
         let formula = predict(model, coordinate)?;
-        let at_edge_s = predict(model, &ray.nearest)?.value_s;
+        let at_edge_s = predict_value_s(model, &ray.nearest)?;
         let [low, high] = ray.growth(model)?.map(|growth| at_edge_s * growth.exp());
         // Not `clamp`, which does not return where a bound is no number, as 0 s times a growth beyond all numbers.
         let value_s = formula.value_s.max(low).min(high);
@@ -110,7 +110,7 @@ impl Ray {
         let mut times = Vec::new();
         for octave in 0..=OCTAVES {
             match self.inside(model, octave as f64) {
-                Some(at) => times.push(predict(model, &at)?.value_s.ln()),
+                Some(at) => times.push(predict_value_s(model, &at)?.ln()),
                 None => break,
             }
         }

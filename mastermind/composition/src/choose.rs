@@ -15,7 +15,7 @@
 //! best 72 + 12 = 84 s, current 95 + 12 = 107 s, of 4 assemblies: mesh has two classes too
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mastermind_models::ModelSet;
 use num_bigint::BigUint;
@@ -234,22 +234,32 @@ impl Place<'_, '_> {
 /// Adds what the number of ranks makes of an instance's time to each of its classes.
 ///
 /// # Arguments
+/// * `seen` - classes that the runs show
 /// * `mpi_s` - what the instance spends in MPI, whichever class it has
 ///
 /// # Returns
 /// Variance of what was added to its computing, seconds squared.
-fn add_effect(effect: &RankEffect, mpi_s: f64, rows: &mut [(Row, Predicted)]) -> f64 {
-    let current = rows.iter().find(|(row, _)| row.current);
-    let Some(current_s) = current.map(|(row, _)| row.predicted_s) else {
+fn add_effect(
+    effect: &RankEffect,
+    seen: &BTreeSet<String>,
+    mpi_s: f64,
+    rows: &mut [(Row, Predicted)],
+) -> f64 {
+    let seen = rows.iter().filter(|(row, _)| seen.contains(&row.class));
+    let (n, logs) = seen.fold((0.0, 0.0), |(n, logs), (row, _)| {
+        (n + 1.0, logs + row.predicted_s.ln())
+    });
+    if n == 0.0 {
         return 0.0;
-    };
+    }
+    let run_s = f64::exp(logs / n);
     for (row, predicted) in rows.iter_mut().filter(|(row, _)| !row.measured_only) {
-        let added_s = effect.added_s(current_s, predicted.time_s) + mpi_s;
+        let added_s = effect.added_s(run_s, predicted.time_s) + mpi_s;
         predicted.time_s += added_s;
         row.predicted_s += added_s;
         row.interval_s = row.interval_s.map(|end| (end + added_s).max(0.0));
     }
-    (effect.ratio * current_s * effect.deviation).powi(2)
+    (effect.ratio * run_s * effect.deviation).powi(2)
 }
 
 /// The interval of one fresh run, where its spread is known.

@@ -183,7 +183,7 @@ fn effects(groups: &BTreeMap<&str, Rows>, level: f64) -> Vec<f64> {
     means.iter().map(|mean| share * (mean - middle)).collect()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {
         0 => 0.0,

@@ -99,52 +99,53 @@ impl CallPatterns {
         }
     }
 
-    /// The calls at settings that were not run, as those of each combination of classes grow; where too few runs show a combination, as
-    /// those of one assembly do.
+    /// The calls at settings that were not run, as those of each combination of classes grow; where too few runs show a combination,
+    /// from its nearest settings on as the other combinations do together.
     ///
     /// # Arguments
     /// * `runs` - runs of any classes and settings
+    /// * `connections` - caller and callee
     /// * `wanted` - a value for each setting
-    /// * `from` - the run that is asked about
-    /// * `to` - its workload at the wanted settings
     pub fn scaled(
         runs: &[PatternRun<'_>],
         connections: &BTreeSet<[String; 2]>,
         wanted: &Settings,
-        from: &PatternRun<'_>,
-        to: &Workload,
     ) -> Self {
         let mut patterns = Self::of(runs, connections);
         for (instance, pattern) in &mut patterns.of {
-            let growth = Growth::of(instance, from.workload, to);
+            let combinations = groups(runs, &pattern.neighbours);
+            let sized = combinations.iter().map(|(classes, runs)| {
+                let of_instance = runs.iter().map(|run| run.of(instance));
+                (classes, of_instance.collect::<Vec<SizedRun>>())
+            });
+            let sized: Vec<_> = sized.collect();
+            let at = |settings: &Settings| -> Vec<Option<Workload>> {
+                let scaled = sized.iter().map(|(_, runs)| scale_workload(runs, settings));
+                scaled
+                    .map(|scaled| scaled.ok().map(|scaled| scaled.workload))
+                    .collect()
+            };
+            let grown = at(wanted);
             let mut calls = BTreeMap::new();
-            for (classes, runs) in groups(runs, &pattern.neighbours) {
-                let n_runs = runs.len();
-                let sized: Vec<SizedRun> = runs.iter().map(|run| run.of(instance)).collect();
-                let calls_of = match scale_workload(&sized, wanted) {
-                    Ok(scaled) => {
-                        let calls = scaled.workload.calls.into_iter();
-                        calls
-                            .map(|call| {
-                                let count = call.count as f64;
-                                (call, count)
-                            })
-                            .collect()
-                    }
-                    Err(_) => {
-                        let alike = runs.iter().filter(|run| run.settings == from.settings);
+            for ((classes, runs), known) in combinations.iter().zip(&grown) {
+                let calls_of = match known {
+                    Some(workload) => weighted(workload),
+                    None => {
+                        let away = |run: &&&PatternRun<'_>| distance(run.settings, wanted);
+                        let nearest = runs.iter().min_by(|a, b| away(a).total_cmp(&away(b)));
+                        let Some(nearest) = nearest else { continue };
+                        let growth = Growth::of(instance, &at(nearest.settings), &grown);
+                        let Some(growth) = growth else { continue };
+                        let alike = runs.iter().filter(|run| run.settings == nearest.settings);
                         let alike: Vec<&Workload> = alike.map(|run| run.workload).collect();
-                        if alike.is_empty() {
-                            continue;
-                        }
                         growth.apply(mean_calls(&alike, instance))
                     }
                 };
-                let calls_of = MeanCalls {
+                let mean = MeanCalls {
                     calls: calls_of,
-                    n_runs,
+                    n_runs: runs.len(),
                 };
-                calls.insert(classes, calls_of);
+                calls.insert(classes.clone(), mean);
             }
             pattern.calls = calls;
         }
@@ -391,10 +392,18 @@ impl PatternRun<'_> {
 struct Growth(BTreeMap<String, (f64, BTreeMap<String, f64>)>);
 
 impl Growth {
-    fn of(instance: &str, from: &Workload, to: &Workload) -> Self {
-        let sums = |workload: &Workload| {
+    /// # Arguments
+    /// * `from`, `to` - workloads of several combinations of classes; None where one is unknown
+    ///
+    /// # Returns
+    /// None where no combination is known in both.
+    fn of(instance: &str, from: &[Option<Workload>], to: &[Option<Workload>]) -> Option<Self> {
+        let pairs = from.iter().zip(to);
+        let known = pairs.filter_map(|(from, to)| from.as_ref().zip(to.as_ref()));
+        let known: Vec<_> = known.collect();
+        let sums = |workloads: &mut dyn Iterator<Item = &Workload>| {
             let mut sums: BTreeMap<String, (f64, BTreeMap<String, f64>)> = BTreeMap::new();
-            let calls = workload.calls.iter();
+            let calls = workloads.flat_map(|workload| &workload.calls);
             for call in calls.filter(|call| call.instance == instance) {
                 let count = call.count as f64;
                 let sum = sums.entry(call.port_method.clone()).or_default();
@@ -407,7 +416,10 @@ impl Growth {
             }
             sums
         };
-        let (from, to) = (sums(from), sums(to));
+        let (from, to) = (
+            sums(&mut known.iter().map(|(from, _)| *from)),
+            sums(&mut known.iter().map(|(_, to)| *to)),
+        );
         let growth = from.into_iter().filter_map(|(method, (count, sums))| {
             let (grown, grown_sums) = to.get(&method)?;
             let ratio = grown / count;
@@ -418,7 +430,7 @@ impl Growth {
             };
             Some((method, (ratio, sums.into_iter().map(of).collect())))
         });
-        Self(growth.collect())
+        (!known.is_empty()).then(|| Self(growth.collect()))
     }
 
     fn apply(&self, mut calls: Vec<WeightedCall>) -> Vec<WeightedCall> {
@@ -435,6 +447,24 @@ impl Growth {
         }
         calls
     }
+}
+
+/// The calls of a workload, as those of a mean run.
+fn weighted(workload: &Workload) -> Vec<WeightedCall> {
+    let calls = workload.calls.iter();
+    calls
+        .map(|call| (call.clone(), call.count as f64))
+        .collect()
+}
+
+/// Square of how far settings are from others, in e-folds.
+fn distance(settings: &Settings, wanted: &Settings) -> f64 {
+    let ratios = settings.iter().filter_map(|(name, value)| {
+        let ratio = value / wanted.get(name)?;
+        Some(ratio.ln().powi(2))
+    });
+    let squares = ratios.filter(|square| square.is_finite());
+    squares.sum::<f64>()
 }
 
 /// Runs by the classes that they have at some instances.

@@ -5,9 +5,10 @@
 //! runs of several of them it tells the middle, and how times differ among the calls of one run is taken for how they grow from run
 //! to run. So what the runs with the wanted number of ranks took is looked at in two parts:
 //!
-//! * computing, which takes processor time. What the instances of each run took of it is compared with what the models tell for the
-//!   very calls of that run. Where runs of three sizes tell it, what they took is scaled to the wanted size as their calls are, and
-//!   compared with what the models tell there;
+//! * computing, which takes processor time. What each instance of a run took of it is compared with what the models say of the
+//!   run's own calls, whichever classes the run has. Where runs of three sizes show it, the seconds of an instance are extrapolated to
+//!   the wanted size and compared with what the models say there. Beyond the largest size the error of the extrapolation is estimated
+//!   from the largest size, predicted from the smaller ones;
 //! * MPI, in which ranks wait for one another, since one has less to compute: what all instances of a run spend there is a part of
 //!   what they compute, or a power of the size times that where runs tell one. It is processor time as long as each rank has a processor, since MPI waits busily; where ranks share processors it
 //!   is time in which others compute.
@@ -21,16 +22,14 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::error::Error;
+use crate::interaction::median;
 use crate::predicted::predict_calls;
-use crate::scaling::{Settings, SizedRun, power, scale_workload};
+use crate::scaling::{Settings, SizedRun, grow_seconds, power, scale_workload};
 use crate::score::{Seconds, recorded_with};
 use crate::workload::{Call, Recorded, Workload};
 
 /// The setting that is the number of ranks.
 pub const RANKS: &str = "ranks";
-
-/// By how much a ratio may leave the range of those that were seen, where it is told for a size that was not run.
-const BEYOND_RANGE: f64 = 1.5;
 
 /// Fewest sizes that tell a power.
 const LEAST_SIZES: usize = 3;
@@ -44,6 +43,9 @@ pub struct RankEffects {
     pub processors: Option<u32>,
     /// Computing of each instance.
     pub computing: BTreeMap<String, RankEffect>,
+    /// Classes of each instance that the runs show.
+    #[serde(skip)]
+    pub classes: BTreeMap<String, BTreeSet<String>>,
     /// Time in MPI of all of these, if they spend any.
     pub mpi: Option<MpiTime>,
 }
@@ -73,7 +75,8 @@ impl RankEffects {
 pub struct RankEffect {
     /// What it takes, over what the models tell.
     pub ratio: f64,
-    /// Standard error of the ratio's logarithm, by how far runs are off the power that it was told by.
+    /// Standard error of the ratio's logarithm: by how far runs are off a power of the size, and beyond the largest size by how far a
+    /// prediction of that one from the smaller ones is off, for each e-fold.
     pub deviation: f64,
     /// Runs that tell it.
     pub runs: usize,
@@ -86,10 +89,10 @@ impl RankEffect {
     /// take less than the models tell, they do so in proportion.
     ///
     /// # Arguments
-    /// * `current_s` - what the models tell of the class that was run
+    /// * `run_s` - what the models tell of the classes that were run, on average
     /// * `class_s` - of the class that is asked for
-    pub fn added_s(&self, current_s: f64, class_s: f64) -> f64 {
-        let of = if self.ratio > 1.0 { current_s } else { class_s };
+    pub fn added_s(&self, run_s: f64, class_s: f64) -> f64 {
+        let of = if self.ratio > 1.0 { run_s } else { class_s };
         (self.ratio - 1.0) * of
     }
 }
@@ -110,7 +113,7 @@ pub struct MpiTime {
 /// What a number of ranks makes of the times of a run.
 ///
 /// # Arguments
-/// * `runs` - of the same classes; what they took is compared with what the models tell
+/// * `runs` - of any classes; what they took is compared with what the models say of their own calls
 /// * `wanted` - with the number of ranks
 /// * `seconds` - which of them the models tell
 ///
@@ -144,95 +147,232 @@ pub fn rank_effects(
     if run.len() == 1 && !is_of_sizes && same.iter().map(in_mpi_s).all(|s| s <= 0.0) {
         return Ok(None);
     }
-    let taken = Taken::by(&same, models, seconds)?;
-    let enough = sizes.as_ref().filter(|sizes| sizes.tell_a_power());
-    let grown = match enough {
-        Some(_) => Taken::grown(&same, wanted, models, seconds)?,
-        None => Taken::default(),
+    let taken = same.iter().map(|run| Taken::by(run, models, seconds));
+    let taken: Vec<Taken> = taken.collect::<Result<_, _>>()?;
+    let reference = match sizes.as_ref().filter(|sizes| sizes.tell_a_power()) {
+        Some(sizes) => Reference::of(&same, sizes, wanted, models)?,
+        None => None,
     };
-    let computing = taken.computed.iter().filter_map(|(instance, of_runs)| {
+    let instances: BTreeSet<&String> = taken.iter().flat_map(|t| t.computed.keys()).collect();
+    let (mut computing, mut grown_s) = (BTreeMap::new(), 0.0);
+    for instance in instances {
+        let of_runs = taken.iter().map(|taken| taken.computed.get(instance));
         // An instance that some runs do not call is not told by the others.
-        let is_whole = of_runs.len() == same.len() && of_runs.iter().all(|c| c.seconds > 0.0);
-        let grown = grown.computed.get(instance).map(|grown| grown[0].ratio());
-        let grown = grown.filter(|ratio| *ratio > 0.0);
-        is_whole.then(|| (instance.clone(), computing(enough, of_runs, grown)))
-    });
+        let of_runs: Option<Vec<Computed>> = of_runs.map(|computed| computed.copied()).collect();
+        let Some(of_runs) = of_runs.filter(|all| all.iter().all(|c| c.seconds > 0.0)) else {
+            continue;
+        };
+        let grown = reference.as_ref().zip(sizes.as_ref());
+        let grown = grown.and_then(|(of, sizes)| of.grown(instance, sizes, &taken, &of_runs));
+        grown_s += grown.map_or(0.0, |grown| grown.seconds);
+        computing.insert(instance.clone(), effect(&of_runs, grown));
+    }
+    let mut classes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for call in same.iter().flat_map(|run| &run.workload.calls) {
+        let of_instance = classes.entry(call.instance.clone()).or_default();
+        of_instance.insert(call.class.clone());
+    }
     Ok(Some(RankEffects {
         ranks: ranks as u32,
         processors: same.iter().filter_map(|run| run.processors).min(),
-        computing: computing.collect(),
-        mpi: mpi_time(sizes.as_ref(), &taken, grown.computed_s.first().copied()),
+        computing,
+        classes,
+        mpi: mpi_time(sizes.as_ref(), &taken, Some(grown_s).filter(|s| *s > 0.0)),
     }))
 }
 
 /// What an instance computed in a run, and what the models tell of it, seconds.
+#[derive(Clone, Copy)]
 struct Computed {
     seconds: f64,
     predicted_s: f64,
 }
 
 impl Computed {
-    fn ratio(&self) -> f64 {
-        self.seconds / self.predicted_s
+    fn ln_ratio(&self) -> f64 {
+        (self.seconds / self.predicted_s).ln()
     }
 }
 
-/// What runs took of the instances that have models.
-#[derive(Default)]
-struct Taken {
-    /// By instance, for each run that called it.
-    computed: BTreeMap<String, Vec<Computed>>,
-    /// Computing of all instances in each run, seconds.
-    computed_s: Vec<f64>,
-    /// Time of all instances in MPI in each run, seconds.
-    mpi_s: Vec<f64>,
-    /// Time in MPI by instance in all runs, seconds.
+/// The class of each instance.
+type Classes<'r> = BTreeSet<(&'r str, &'r str)>;
+
+/// What a run took of the instances that have models.
+struct Taken<'r> {
+    classes: Classes<'r>,
+    /// By instance.
+    computed: BTreeMap<String, Computed>,
+    /// Time in MPI by instance, seconds.
     in_mpi: BTreeMap<String, f64>,
 }
 
-impl Taken {
-    fn by(runs: &[&SizedRun], models: &ModelSet, seconds: Seconds) -> Result<Self, Error> {
-        let mut taken = Taken::default();
-        for run in runs {
-            taken.add(&run.workload, models, seconds)?;
-        }
-        Ok(taken)
-    }
-
-    /// What a run of the wanted size would take, as the runs grow.
-    fn grown(
-        runs: &[&SizedRun],
-        wanted: &Settings,
-        models: &ModelSet,
-        seconds: Seconds,
-    ) -> Result<Self, Error> {
-        let runs: Vec<SizedRun> = runs.iter().map(|run| (*run).clone()).collect();
-        let mut taken = Taken::default();
-        taken.add(&scale_workload(&runs, wanted)?.workload, models, seconds)?;
-        Ok(taken)
-    }
-
-    fn add(
-        &mut self,
-        workload: &Workload,
-        models: &ModelSet,
-        seconds: Seconds,
-    ) -> Result<(), Error> {
-        let (mut computed_s, mut mpi_s) = (0.0, 0.0);
-        for (instance, recorded, predicted_s) in recorded_beside(workload, models)? {
+impl<'r> Taken<'r> {
+    fn by(run: &'r SizedRun, models: &ModelSet, seconds: Seconds) -> Result<Self, Error> {
+        let mut taken = Taken {
+            classes: classes(run),
+            computed: BTreeMap::new(),
+            in_mpi: BTreeMap::new(),
+        };
+        for (instance, recorded, predicted_s) in recorded_beside(&run.workload, models)? {
             let computed = Computed {
                 seconds: recorded.computation_of(seconds),
                 predicted_s,
             };
-            computed_s += computed.seconds;
-            mpi_s += recorded.mpi_s;
-            *self.in_mpi.entry(instance.clone()).or_default() += recorded.mpi_s;
-            self.computed.entry(instance).or_default().push(computed);
+            taken.in_mpi.insert(instance.clone(), recorded.mpi_s);
+            taken.computed.insert(instance, computed);
         }
-        self.computed_s.push(computed_s);
-        self.mpi_s.push(mpi_s);
-        Ok(())
+        Ok(taken)
     }
+
+    /// Computing of all instances, seconds.
+    fn computed_s(&self) -> f64 {
+        self.computed
+            .values()
+            .map(|computed| computed.seconds)
+            .sum()
+    }
+
+    /// Time of all instances in MPI, seconds.
+    fn mpi_s(&self) -> f64 {
+        self.in_mpi.values().sum()
+    }
+}
+
+fn classes(run: &SizedRun) -> Classes<'_> {
+    let calls = run.workload.calls.iter();
+    calls
+        .map(|call| (call.instance.as_str(), call.class.as_str()))
+        .collect()
+}
+
+/// What the models say of the assemblies that were run at most sizes. The ratios of all runs are of one size or another; times their
+/// mean prediction they are seconds, which grow with the size as no class of any one run makes them.
+struct Reference<'r> {
+    /// Logarithms of the sizes, ascending.
+    sizes: Vec<f64>,
+    assemblies: BTreeSet<Classes<'r>>,
+    /// Mean logarithm of the seconds of each instance at the wanted size.
+    wanted: BTreeMap<String, f64>,
+}
+
+/// Seconds of an instance at a size that was not run.
+#[derive(Clone, Copy)]
+struct Grown {
+    seconds: f64,
+    predicted_s: f64,
+    /// Standard deviation of their logarithm.
+    deviation: f64,
+}
+
+impl<'r> Reference<'r> {
+    /// None where no assembly was run at three sizes.
+    fn of(
+        runs: &[&'r SizedRun],
+        sizes: &Sizes,
+        wanted: &Settings,
+        models: &ModelSet,
+    ) -> Result<Option<Self>, Error> {
+        let mut by_assembly: BTreeMap<Classes<'r>, BTreeMap<u64, Vec<usize>>> = BTreeMap::new();
+        for (at, run) in runs.iter().enumerate() {
+            let of_assembly = by_assembly.entry(classes(run)).or_default();
+            let of_size = of_assembly.entry(sizes.of_runs[at].to_bits()).or_default();
+            of_size.push(at);
+        }
+        let most = by_assembly.values().max_by_key(|at_sizes| at_sizes.len());
+        let of_sizes: BTreeSet<u64> = most.into_iter().flat_map(|at| at.keys().copied()).collect();
+        if of_sizes.len() < LEAST_SIZES {
+            return Ok(None);
+        }
+        by_assembly.retain(|_, at_sizes| at_sizes.keys().eq(&of_sizes));
+        let mut logs: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for at_sizes in by_assembly.values() {
+            let own: Vec<SizedRun> = at_sizes
+                .values()
+                .flatten()
+                .map(|at| runs[*at].clone())
+                .collect();
+            let scaled = scale_workload(&own, wanted)?;
+            for (instance, _, predicted_s) in recorded_beside(&scaled.workload, models)? {
+                logs.entry(instance).or_default().push(predicted_s.ln());
+            }
+        }
+        let n_assemblies = by_assembly.len();
+        let of_all = logs
+            .into_iter()
+            .filter(|(_, logs)| logs.len() == n_assemblies);
+        let mut sizes: Vec<f64> = of_sizes.into_iter().map(f64::from_bits).collect();
+        sizes.sort_by(f64::total_cmp);
+        Ok(Some(Self {
+            sizes,
+            assemblies: by_assembly.into_keys().collect(),
+            wanted: of_all.map(|(name, logs)| (name, mean(&logs))).collect(),
+        }))
+    }
+
+    /// Seconds of an instance at the wanted size, as those at the sizes of the runs grow.
+    ///
+    /// # Arguments
+    /// * `of_runs` - what each run took of the instance
+    fn grown(
+        &self,
+        instance: &str,
+        sizes: &Sizes,
+        taken: &[Taken<'r>],
+        of_runs: &[Computed],
+    ) -> Option<Grown> {
+        let predicted_s = self.wanted.get(instance)?.exp();
+        let mut runs: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for (at, size) in sizes.of_runs.iter().enumerate() {
+            runs.entry(size.to_bits()).or_default().push(at);
+        }
+        let (mut seconds, mut of_logs, mut logs) = (Vec::new(), Vec::new(), Vec::new());
+        for size in &self.sizes {
+            let runs = &runs[&size.to_bits()];
+            let mut predicted = BTreeMap::<&Classes<'_>, Vec<f64>>::new();
+            for at in runs {
+                let classes = &taken[*at].classes;
+                if self.assemblies.contains(classes) {
+                    let of_assembly = predicted.entry(classes).or_default();
+                    of_assembly.push(of_runs[*at].predicted_s.ln());
+                }
+            }
+            let means: Vec<f64> = predicted.values().map(|logs| mean(logs)).collect();
+            let predicted = mean(&means);
+            let own = runs.iter().map(|at| of_runs[*at].ln_ratio() + predicted);
+            let own: Vec<f64> = own.collect();
+            of_logs.resize(of_logs.len() + own.len(), *size);
+            logs.extend(&own);
+            // One that was disturbed counts no more than another.
+            seconds.push(median(own).exp());
+        }
+        let of_logs = Sizes {
+            of_runs: of_logs,
+            wanted: sizes.wanted,
+        };
+        let error = Line::through(Some(&of_logs), &logs).error;
+        Some(Grown {
+            seconds: grow_seconds(&self.sizes, &seconds, sizes.wanted)?,
+            predicted_s,
+            deviation: error.hypot(self.drift(&seconds, sizes.wanted)),
+        })
+    }
+
+    /// Standard deviation of the logarithm of seconds beyond the largest size: as far as that one is off what the smaller ones
+    /// predict, in proportion to the distance.
+    fn drift(&self, seconds: &[f64], wanted: f64) -> f64 {
+        let ([smaller @ .., before, last], [known @ .., last_s]) = (&self.sizes[..], seconds)
+        else {
+            return 0.0;
+        };
+        let smaller = [smaller, &[*before]].concat();
+        let predicted = grow_seconds(&smaller, known, *last);
+        let off = predicted.map_or(0.0, |predicted_s| (last_s / predicted_s).ln().abs());
+        off * (wanted - last).max(0.0) / (last - before)
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// What each instance took in a run, and seconds that the models tell of it.
@@ -263,26 +403,19 @@ fn recorded_beside(
 ///
 /// # Arguments
 /// * `of_runs` - what each run took
-/// * `grown` - the ratio of what the runs' own growth tells and of what the models tell at the wanted size
-fn computing(sizes: Option<&Sizes>, of_runs: &[Computed], grown: Option<f64>) -> RankEffect {
-    let seen: Vec<f64> = of_runs.iter().map(|run| run.ratio().ln()).collect();
-    let lowest = seen.iter().copied().fold(f64::MAX, f64::min);
-    let highest = seen.iter().copied().fold(f64::MIN, f64::max);
-    let (told, error) = match (sizes, grown) {
-        (Some(_), Some(ratio)) => {
-            let logs: Vec<f64> = of_runs.iter().map(|run| run.seconds.ln()).collect();
-            (ratio.ln(), Line::through(sizes, &logs).error)
-        }
-        _ => {
-            let mean = Line::through(None, &seen);
+/// * `grown` - seconds at the wanted size; None where no runs show how they grow
+fn effect(of_runs: &[Computed], grown: Option<Grown>) -> RankEffect {
+    let (ln_ratio, deviation) = match grown {
+        Some(grown) => ((grown.seconds / grown.predicted_s).ln(), grown.deviation),
+        None => {
+            let ratios: Vec<f64> = of_runs.iter().map(Computed::ln_ratio).collect();
+            let mean = Line::through(None, &ratios);
             (mean.at, mean.error)
         }
     };
-    let beyond = BEYOND_RANGE.ln();
     RankEffect {
-        ratio: told.clamp(lowest - beyond, highest + beyond).exp(),
-        // The further it is from what was seen, the less is known of it.
-        deviation: error.hypot(told - told.clamp(lowest, highest)),
+        ratio: ln_ratio.exp(),
+        deviation,
         runs: of_runs.len(),
     }
 }
@@ -292,15 +425,16 @@ fn computing(sizes: Option<&Sizes>, of_runs: &[Computed], grown: Option<f64>) ->
 ///
 /// # Arguments
 /// * `grown_s` - what is computed at the wanted size; None where no power tells it
-fn mpi_time(sizes: Option<&Sizes>, taken: &Taken, grown_s: Option<f64>) -> Option<MpiTime> {
-    let whole: f64 = taken.in_mpi.values().sum();
-    let mut all = taken.mpi_s.iter().chain(&taken.computed_s);
-    if all.any(|s| *s <= 0.0) || whole <= 0.0 {
+fn mpi_time(sizes: Option<&Sizes>, taken: &[Taken<'_>], grown_s: Option<f64>) -> Option<MpiTime> {
+    let is_there = |taken: &Taken<'_>| taken.mpi_s() > 0.0 && taken.computed_s() > 0.0;
+    if !taken.iter().all(is_there) {
         return None;
     }
-    let computed: Vec<f64> = taken.computed_s.iter().map(|s| s.ln()).collect();
-    let beside = taken.mpi_s.iter().zip(&computed);
-    let beside: Vec<f64> = beside.map(|(s, computed)| s.ln() - computed).collect();
+    let computed: Vec<f64> = taken.iter().map(|run| run.computed_s().ln()).collect();
+    let beside = taken.iter().zip(&computed);
+    let beside: Vec<f64> = beside
+        .map(|(run, computed)| run.mpi_s().ln() - computed)
+        .collect();
     let mut line = Line::through(sizes, &beside);
     if line.is_level() {
         line = Line::through(None, &beside);
@@ -309,12 +443,16 @@ fn mpi_time(sizes: Option<&Sizes>, taken: &Taken, grown_s: Option<f64>) -> Optio
     let at = line.at + grown_s.map_or(computed.at, f64::ln);
     let half = line.half_width(mastermind_models::LEVEL);
     let half = half.map(|half| half.hypot(computed.error));
-    let shares = taken.in_mpi.iter();
+    let mut shares: BTreeMap<String, f64> = BTreeMap::new();
+    let whole: f64 = taken.iter().map(Taken::mpi_s).sum();
+    for (instance, seconds) in taken.iter().flat_map(|run| &run.in_mpi) {
+        *shares.entry(instance.clone()).or_default() += seconds / whole;
+    }
     Some(MpiTime {
         seconds: at.exp(),
         interval_s: half.map(|half| [(at - half).exp(), (at + half).exp()]),
-        runs: taken.mpi_s.len(),
-        shares: shares.map(|(name, s)| (name.clone(), s / whole)).collect(),
+        runs: taken.len(),
+        shares,
     })
 }
 

@@ -208,6 +208,20 @@ pub(crate) fn power(x: &[f64], y: &[f64]) -> Option<impl Fn(f64) -> f64 + use<>>
     (fits && x.len() > 2).then_some(at)
 }
 
+/// Seconds at a size that was not run, as those of runs grow.
+///
+/// # Arguments
+/// * `sizes` - logarithms, each another one; shape `[n_sizes]`
+/// * `seconds` - > 0, shape `[n_sizes]`
+/// * `wanted` - logarithm of a size
+pub(crate) fn grow_seconds(sizes: &[f64], seconds: &[f64], wanted: f64) -> Option<f64> {
+    let law = Law {
+        rows: sizes.iter().map(|x| vec![1.0, *x]).collect(),
+        at: vec![1.0, wanted],
+    };
+    law.time(seconds)
+}
+
 /// A method of an instance in one mode.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {

@@ -299,8 +299,7 @@ fn other_settings_have_the_calls_of_their_classes_too() {
         });
         let sized: Vec<SizedRun> = sized.collect();
         let scaled = scale_workload(&sized, &wanted).unwrap().workload;
-        let from = own.clone().next().unwrap();
-        let patterns = CallPatterns::scaled(&pattern_runs, &connections(), &wanted, from, &scaled);
+        let patterns = CallPatterns::scaled(&pattern_runs, &connections(), &wanted);
         let options = ChooseOptions {
             n_best: 200,
             patterns: Some(patterns),

@@ -229,6 +229,82 @@ fn times_grow_from_size_to_size_as_runs_do() {
     assert_eq!(effects, None);
 }
 
+/// Each run was disturbed in its own way, as the machine was during it: the effects are those of all runs, whichever assembly is asked
+/// about, and those of one assembly alone would be of its disturbance.
+#[test]
+fn effects_are_of_all_runs_not_of_one_assembly() {
+    let of = |class: &str, times: [f64; 4]| {
+        let sizes = [2.0, 4.0, 8.0, 16.0].into_iter().zip(times);
+        let runs = sizes.map(|(n, disturbed)| {
+            let mut run = run(n, 1.0, 0.0, Waits::InMpi);
+            for call in &mut run.workload.calls {
+                let is_flux = call.instance == "flux";
+                let share = if is_flux && class == "Fast" { 0.5 } else { 1.0 };
+                call.class = if is_flux {
+                    class.into()
+                } else {
+                    call.class.clone()
+                };
+                call.measured_s *= share * disturbed;
+                call.computation_s *= share * disturbed;
+            }
+            run
+        });
+        runs.collect::<Vec<_>>()
+    };
+    let slow = of("Slow", [1.0, 1.0, 1.0, 1.0]);
+    let fast = of("Fast", [1.0, 1.0, 1.0, 1.6]);
+    let third = of("Slow", [1.0; 4]);
+    let all = [slow, fast.clone(), third].concat();
+    let effects = |runs: &[SizedRun]| {
+        let found = rank_effects(runs, &wanted(32.0, 1.0), &models(), Seconds::Wall).unwrap();
+        found.unwrap().computing
+    };
+    let of_all = effects(&all);
+    // The median of three runs at each size is not disturbed.
+    assert_near(of_all["flux"].ratio, 1.0, 0.02);
+    assert_near(of_all["mesh"].ratio, 1.0, 0.02);
+    assert!(effects(&fast)["flux"].ratio > 1.2);
+    // Classes that runs have do not make an instance grow: they have equal runs at each size.
+    let mut reversed = all;
+    reversed.reverse();
+    assert_eq!(effects(&reversed)["flux"].ratio, of_all["flux"].ratio);
+}
+
+/// The time of an instance grows faster from the last recorded size on, as where data leave a cache: how much faster larger sizes are
+/// is not known, and the interval holds what it may be.
+#[test]
+fn growth_that_sets_in_at_the_last_size_is_said_to_be_unknown() {
+    let with_knee = |factor: f64| {
+        let mut runs: Vec<SizedRun> = [2.0, 4.0, 8.0, 16.0]
+            .map(|n| run(n, 1.0, 0.0, Waits::InMpi))
+            .into();
+        let flux = &mut runs[3].workload.calls[0];
+        flux.measured_s *= factor;
+        flux.computation_s *= factor;
+        runs
+    };
+    let [smooth, knee] = [1.0, 1.5].map(|factor| told(&with_knee(factor), 32.0, 1.0));
+    let ratio = |ends: Option<[f64; 2]>| ends.map(|[low, high]| high / low).unwrap();
+    assert!(ratio(smooth.interval_s) < 1.1, "{:?}", smooth.interval_s);
+    // As steep as at the knee and further: 6.4 s of the flux times 1.5 for each doubling.
+    let [low, high] = knee.interval_s.unwrap();
+    let fast_s = 3.2;
+    assert!(
+        low < fast_s + 3.2 && high > 1.5 * 1.5 * fast_s + 3.2,
+        "{low} to {high}"
+    );
+    let known = |choice: &Choice| {
+        let effects = &choice.on_ranks.as_ref().unwrap().effects;
+        effects.computing["flux"].deviation
+    };
+    assert!(
+        known(&smooth) < 0.01 && known(&knee) > 0.2,
+        "{}",
+        known(&knee)
+    );
+}
+
 /// The run shows the slow flux with the mesh, so that the fast one with it is a pair that nobody has seen.
 #[test]
 fn a_pair_that_was_never_seen_makes_the_interval_wider() {

@@ -45,7 +45,7 @@ pub use formula::expression;
 pub use formula::family::Family;
 pub use formula::sum::{Factor, Formula, Regime, Term};
 pub use formula::written::Written;
-pub use predict::call::{Prediction, Predictor, predict};
+pub use predict::call::{Prediction, Predictor, predict, predict_value_s};
 pub use predict::rendering::{Language, render};
 pub use predict::suggest::{SuggestOptions, Suggestion, suggest};
 pub use predict::total::Total;

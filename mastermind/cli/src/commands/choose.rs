@@ -482,15 +482,19 @@ fn tell_ranks(on_ranks: &OnRanks, choice: &Choice) {
         let instance = &row.instance;
         let effect = effects.computing.get(instance);
         let is_worth_telling = |effect: &&RankEffect| {
-            (effect.ratio - 1.0).abs() >= WORTH_TELLING && row.predicted_s >= worth_s
+            let is_large = (effect.ratio - 1.0).abs().max(effect.deviation) >= WORTH_TELLING;
+            is_large && row.predicted_s >= worth_s
         };
         let Some(effect) = effect.filter(is_worth_telling) else {
             continue;
         };
         let (ratio, runs) = (effect.ratio, effect.runs);
+        // 95 % of a normal distribution.
+        let within = (1.96 * effect.deviation).exp();
         output::line(match effects.is_of_size() {
             true => format!(
-                "{instance} takes {ratio:.2} times what its models tell: so the times of {runs} runs of several sizes grow"
+                "{instance} takes {ratio:.2} times what its models tell, within a factor of {within:.2}: so the times of {runs} runs of \
+                 several sizes grow"
             ),
             false => format!(
                 "{instance} computes {ratio:.2} times what its models tell on that number of ranks, by {runs} runs with it"

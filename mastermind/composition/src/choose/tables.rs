@@ -233,6 +233,9 @@ impl<'a> Composition<'a> {
         let Some(effect) = effects.computing.get(instance) else {
             return;
         };
+        let Some(seen) = effects.classes.get(instance) else {
+            return;
+        };
         let mpi_s = effects.mpi_s(instance);
         let is_modelled = |rows: &&mut Vec<(Row, Predicted)>| {
             let mut rows = rows.iter();
@@ -240,7 +243,7 @@ impl<'a> Composition<'a> {
         };
         let modelled = patterns.iter_mut().filter(is_modelled);
         let added: Vec<f64> = modelled
-            .map(|rows| add_effect(effect, mpi_s, rows))
+            .map(|rows| add_effect(effect, seen, mpi_s, rows))
             .collect();
         if !added.is_empty() {
             self.ranks_s2 += added.iter().copied().fold(0.0, f64::max);

@@ -74,12 +74,41 @@ pub struct Prediction {
 /// [`Error::MissingParameter`], [`Error::UnknownParameter`], [`Error::NoMode`] if the coordinate is
 /// not one of this model; [`Error::NotFinite`] if the formula has no value there.
 pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Error> {
+    predict_with(model, coordinate, quantile)
+}
+
+/// [`predict`] for sums over many calls: the ends of the interval of several formulas together, which take nearly all of its time, are
+/// any finite numbers where there are some.
+///
+/// # Errors
+/// Those of [`predict`].
+pub(crate) fn predict_summand(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Error> {
+    predict_with(model, coordinate, |parts, _| {
+        parts.first().map_or(0.0, |part| part.mean)
+    })
+}
+
+/// What [`predict`] gives as the value: seconds, ≥ 0.
+///
+/// # Errors
+/// Those of [`predict`].
+pub fn predict_value_s(model: &Model, coordinate: &Coordinate) -> Result<f64, Error> {
+    Ok(predict_summand(model, coordinate)?.value_s)
+}
+
+/// # Arguments
+/// * `end` - end of the interval of several formulas together at a probability
+fn predict_with(
+    model: &Model,
+    coordinate: &Coordinate,
+    end: impl Fn(&[Part], f64) -> f64,
+) -> Result<Prediction, Error> {
     check_names(model, coordinate)?;
     let (shown_s, [shown_lower_s, shown_upper_s]) = alone(model, coordinate)?;
     let (value_s, [lower_s, upper_s]) = if model.alternatives.is_empty() {
         (shown_s, [shown_lower_s, shown_upper_s])
     } else {
-        averaged(model, coordinate)?
+        averaged(model, coordinate, end)?
     };
     let interval = |value_s: f64, [lower_s, upper_s]: [f64; 2]| {
         drifted(model, coordinate, value_s, [lower_s, upper_s])
@@ -191,7 +220,11 @@ fn call_deviation_s(model: &Model, coordinate: &Coordinate, value_s: f64) -> Res
 /// # Source
 /// J.A. Hoeting, D. Madigan, A.E. Raftery, C.T. Volinsky, Statist. Sci. 14 (1999) 382 (recalled, not
 /// looked up).
-fn averaged(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), Error> {
+fn averaged(
+    model: &Model,
+    coordinate: &Coordinate,
+    end: impl Fn(&[Part], f64) -> f64,
+) -> Result<(f64, [f64; 2]), Error> {
     let shown_s = model.value_s(coordinate)?;
     let relative = call_deviation_s(model, coordinate, shown_s)? / shown_s;
     let heavier = |freedom: f64| student_quantile(0.5 + LEVEL / 2.0, freedom.max(1.0)) / NORMAL;
@@ -226,10 +259,7 @@ fn averaged(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), E
         return Ok((value_s, [0.0, f64::INFINITY]));
     }
     let tail = 0.5 - LEVEL / 2.0;
-    Ok((
-        value_s,
-        [quantile(&parts, tail), quantile(&parts, 1.0 - tail)],
-    ))
+    Ok((value_s, [end(&parts, tail), end(&parts, 1.0 - tail)]))
 }
 
 /// Raises the weights to the power of `1 / temperature` and makes them add up to one.

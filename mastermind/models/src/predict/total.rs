@@ -1,7 +1,7 @@
 //! The time of many calls of one model together.
 
 use crate::error::Error;
-use crate::predict::call::predict;
+use crate::predict::call::predict_summand;
 use crate::samples::parameter::Coordinate;
 use crate::select::model::Model;
 use crate::solve::uncertainty::Uncertainty;
@@ -50,9 +50,9 @@ impl<'a> Total<'a> {
     /// Adds `count` calls at one coordinate.
     ///
     /// # Errors
-    /// Those of [`predict`].
+    /// Those of [`crate::predict`].
     pub fn add(&mut self, coordinate: &Coordinate, count: f64) -> Result<(), Error> {
-        let prediction = predict(self.model, coordinate)?;
+        let prediction = predict_summand(self.model, coordinate)?;
         let delay_s2 = prediction
             .held_up
             .map_or(0.0, |held_up| held_up.variance_s2);
