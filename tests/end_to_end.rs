@@ -78,6 +78,7 @@ mod verbs_calibrate;
 mod verbs_correct;
 mod verbs_graph;
 mod verbs_new;
+mod verbs_queue;
 mod verbs_shell;
 mod verbs_simulate;
 mod verbs_transform;

@@ -19,14 +19,18 @@ const FRAMEWORK: [&str; 6] = [
 const FOR_COMPONENTS: [&str; 3] = ["cca-abi", "cca-port-macro", "cca-ports"];
 
 /// The crates of `mastermind/` and what each may use, `cca-*` aside.
-const MASTERMIND: [(&str, &[&str]); 14] = [
+const MASTERMIND: [(&str, &[&str]); 15] = [
     ("mastermind-records", &[]),
     ("mastermind-export", &["mastermind-records"]),
     ("mastermind-measurement", &["mastermind-records"]),
     ("mastermind-models", &["mastermind-records"]),
     ("mastermind-composition", &["mastermind-models"]),
     ("mastermind-correction", &["mastermind-models"]),
-    ("mastermind-programs", &["mastermind-models"]),
+    ("mastermind-queueing", &[]),
+    (
+        "mastermind-programs",
+        &["mastermind-models", "mastermind-queueing"],
+    ),
     (
         "mastermind-simulation",
         &["mastermind-models", "mastermind-programs"],
@@ -66,6 +70,7 @@ const MASTERMIND: [(&str, &[&str]); 14] = [
             "mastermind-composition",
             "mastermind-correction",
             "mastermind-programs",
+            "mastermind-queueing",
             "mastermind-simulation",
             "mastermind-diagrams",
             "mastermind-replay",

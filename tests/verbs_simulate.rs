@@ -140,6 +140,59 @@ fn a_schedule_on_too_few_processors_is_told() {
 }
 
 #[test]
+fn sensitivities_are_the_counts_on_the_longest_path() {
+    let scratch = Scratch::new();
+    scratch.write("ping.goal", SCHEDULE);
+    let [model, machine] = ["sweep3d/sweep3d.toml", "sweep3d/machine.toml"].map(example);
+    let ping = ["simulate", "ping.goal", "--machine", &machine];
+    let sweep = ["simulate", &model, "--machine", &machine, "--ranks", "100"];
+    for (simulate, latencies) in [(&ping[..], Some(2)), (&sweep, None)] {
+        let asked = [simulate, &["--sensitivity", "--json"]].concat();
+        let report = document(&scratch.mastermind(&asked).well());
+        let found = &report["sensitivity"];
+        assert_eq!(found["makespan_ns"], report["makespan_ns"]);
+        let rows = found["rows"].as_array().expect("rows");
+        let times = rows
+            .iter()
+            .map(|row| row["time_ns"].as_u64().expect("a time"));
+        assert_eq!(Some(times.sum()), report["makespan_ns"].as_u64());
+        let latency = rows.iter().find(|row| row["parameter"] == "latency_ns");
+        let count = latency.and_then(|row| row["count"].as_u64());
+        assert!(latencies.is_none() || count == latencies, "{count:?}");
+        // The growth that is tolerated makes the run that much longer.
+        let one = &found["tolerance"][1];
+        assert_eq!(one["confirmed"], true);
+        let factor = 1.0 + one["growth_percent"].as_f64().expect("bounded") / 100.0;
+        let grown = format!("[network]\nlatency_ns = {}\n", (2500.0 * factor).round());
+        let text = std::fs::read_to_string(&machine).expect("a machine");
+        let text = text.replace("[network]\nlatency_ns = 2500\n", &grown);
+        scratch.write("slow.toml", text);
+        let slow = simulate.iter().map(|word| match *word == machine {
+            true => "slow.toml",
+            false => word,
+        });
+        let slow: Vec<_> = slow.chain(["--json"]).collect();
+        let slow = document(&scratch.mastermind(&slow).well());
+        let [slow, before] = [slow, report].map(|it| it["makespan_ns"].as_f64().expect("a time"));
+        assert!((slow / before - 1.05).abs() < 0.001, "{}", slow / before);
+    }
+    // Ranks that share a processor wait for each other's work, which no count shows.
+    scratch.write("one.toml", "[nodes]\ncount = 1\nprocessors = 4\n");
+    let crowded = [
+        "simulate",
+        &model,
+        "--machine",
+        "one.toml",
+        "--ranks",
+        "100",
+    ];
+    let error = scratch
+        .mastermind(&[&crowded[..], &["--sensitivity"]].concat())
+        .error();
+    assert!(error.contains("more processes than processors"), "{error}");
+}
+
+#[test]
 fn a_schedule_with_a_message_that_nobody_receives_is_an_error() {
     let scratch = Scratch::new();
     scratch.write(

@@ -23,6 +23,7 @@ const BENCHES: &[(&str, &str, &[&str])] = &[
     ("cca-core", "scale", &[]),
     ("mastermind-models", "summarise", &[]),
     ("mastermind-composition", "optimiser", &[]),
+    ("mastermind-queueing", "networks", &[]),
 ];
 
 /// The benchmark that takes a number of calls, and that of `--full`.

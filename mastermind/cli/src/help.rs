@@ -18,7 +18,10 @@ const GROUPS: [(&str, &[&str]); 7] = [
         &["list", "describe", "check", "graph", "new", "shell"],
     ),
     ("Proxies of other libraries", &["proxy", "use"]),
-    ("Larger machines", &["simulate", "calibrate", "transform"]),
+    (
+        "Larger machines",
+        &["simulate", "queue", "calibrate", "transform"],
+    ),
 ];
 
 /// Verbs for who packages this program.

@@ -492,6 +492,8 @@ pub fn fitted(
         .map_or(f64::NAN, |compiled| compiled.evaluate(&context))
 }
 
+pub use crate::expression::{closed_queue, lopc};
+
 /// `a % b` with the sign of `b`.
 pub fn modulo(a: f64, b: f64) -> f64 {
     Binary::Modulo.apply(a, b)

@@ -45,4 +45,5 @@ mod loggp;
 pub mod machine;
 pub mod report;
 mod scheduler;
+pub mod sensitivity;
 pub mod trace;

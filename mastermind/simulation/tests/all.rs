@@ -5,5 +5,6 @@ mod engine;
 mod goal;
 mod network;
 mod noise;
+mod paths;
 mod report;
 mod transformed;

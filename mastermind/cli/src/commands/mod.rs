@@ -20,6 +20,7 @@ pub mod plot;
 pub mod predict;
 pub mod profile;
 pub mod proxy;
+pub mod queue;
 pub mod report;
 pub mod run;
 pub mod shell;

@@ -2,6 +2,7 @@
 
 mod costs;
 mod schedule;
+mod sensitivity;
 mod study;
 mod trace;
 
@@ -20,12 +21,13 @@ use crate::destination::Force;
 use mastermind_programs::expression::parse;
 use mastermind_programs::{Model, Program, System, lower_with};
 use mastermind_simulation::engine::{
-    Limits, Outcome, ProcessResult, Progress, simulate_traced, simulate_with,
+    Limits, Outcome, ProcessResult, Progress, program_path, simulate_traced, simulate_with,
 };
 use mastermind_simulation::machine::{Machine, read_machine};
 use mastermind_simulation::report::{Timeline, TimelineError, html};
 use serde::Serialize;
 
+use self::sensitivity::Sensitivities;
 use crate::run_notes::MIN_SHARE;
 use crate::session::{assignment, model};
 use crate::{output, recorded_run};
@@ -83,6 +85,10 @@ pub struct Simulate {
     /// Draw the times of the study over what it varies first, and their parts: an F that ends in .svg, .png or .pdf
     #[arg(long, value_name = "F", requires = "study")]
     plot: Option<PathBuf>,
+    /// Show what the time depends on: parameters of the machine and work on the longest path, and by how much latency may grow until
+    /// the run takes 1, 5 and 10 % longer
+    #[arg(long, conflicts_with_all = ["study", "missing_costs"])]
+    sensitivity: bool,
     /// Stop with an error after so many events, or so many seconds of simulated time: events=N, time=S, or both with a comma
     #[arg(long, value_name = "events=N,time=S", value_parser = limits)]
     limit: Option<Limits>,
@@ -138,6 +144,9 @@ struct Report {
     /// Of a recorded run.
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded: Option<RecordedTimes>,
+    /// What the time depends on, where that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sensitivity: Option<Sensitivities>,
 }
 
 /// What a run took that was recorded and is done again.
@@ -298,6 +307,14 @@ impl Simulate {
         }
         let mut report = report(&outcome);
         report.sample = is_random.then(|| Sample::of(self.seed, &times_ns));
+        if self.sensitivity {
+            let mut run = |machine: &Machine| {
+                let found = program_path(&program, machine, self.limits(), &mut |_| {});
+                found.map(|(outcome, path)| (outcome.makespan_ns, path))
+            };
+            let found = Sensitivities::of(&seeded, &program.elements, &mut run)?;
+            report.sensitivity = Some(found);
+        }
         if self.json {
             output::json(&report)?;
         } else {
@@ -515,6 +532,7 @@ fn report(outcome: &Outcome) -> Report {
         unmatched: outcome.unmatched,
         sample: None,
         recorded: None,
+        sensitivity: None,
     }
 }
 
@@ -576,6 +594,9 @@ fn tell(name: &str, report: &Report) {
             ms(recorded.elapsed_ns),
             recorded.difference_percent
         ));
+    }
+    if let Some(sensitivity) = &report.sensitivity {
+        sensitivity.tell();
     }
     if report.unreceived + report.unmatched > 0 {
         output::line(format!(

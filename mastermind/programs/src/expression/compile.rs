@@ -7,6 +7,7 @@ use std::sync::Arc;
 use mastermind_models::{Coordinate, Metric, ModelSet, Predictor};
 
 use super::builtin::Builtin;
+use super::contention::Contention;
 use super::error::{ExpressionError, list};
 use super::evaluate::{Compiled, Fitted};
 use mastermind_models::expression::{Argument, Binary, Expression, Unary};
@@ -233,9 +234,19 @@ impl Compiler<'_> {
             counted(function.parameters.len())?;
             return self.cost_function(name, function, arguments, scope);
         }
+        if let Some(function) = Contention::named(name) {
+            counted(Contention::ARGUMENTS)?;
+            let operand = |at: usize| self.operand(Kind::Number, &arguments[at], scope);
+            let [a, b, c, d] = [0, 1, 2, 3].map(operand);
+            let code = Compiled::Contention(function, Box::new([a?, b?, c?, d?])).folded();
+            let kind = Kind::Number;
+            return Ok(Typed { code, kind });
+        }
         let Some((builtin, n)) = Builtin::named(name) else {
             let own = self.resolver.functions.keys().map(String::as_str);
-            let known = list(own.chain(Builtin::ALL.iter().map(|(name, ..)| *name)));
+            let built_in = Builtin::ALL.iter().map(|(name, ..)| *name);
+            let contention = Contention::ALL.iter().map(|(name, _)| *name);
+            let known = list(own.chain(built_in).chain(contention));
             let name = name.into();
             return Err(ExpressionError::UnknownFunction { name, known });
         };

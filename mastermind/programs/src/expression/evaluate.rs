@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mastermind_models::{Formula, HeldUp, Predictor};
 
 use super::builtin::{Builtin, floor};
+use super::contention::Contention;
 use super::flat::FlatExpression;
 use mastermind_models::expression::Binary;
 
@@ -117,6 +118,8 @@ pub enum Compiled {
     One(Builtin, Box<Compiled>),
     /// A function of two.
     Two(Builtin, Box<[Compiled; 2]>),
+    /// A formula of contention.
+    Contention(Contention, Box<[Compiled; 4]>),
     /// A fitted model and its arguments.
     Fitted(Arc<Fitted>, Vec<Compiled>),
     /// The same as a list of steps: what a run makes of the others, of which nothing but the value can be told.
@@ -172,6 +175,9 @@ impl Compiled {
             Self::Two(function, operands) => {
                 function.apply(operands[0].evaluate(context), operands[1].evaluate(context))
             }
+            Self::Contention(function, operands) => {
+                function.apply([0, 1, 2, 3].map(|at| operands[at].evaluate(context)))
+            }
             Self::Fitted(fitted, arguments) => fitted.evaluate(arguments, context),
             Self::Flat(flat) => flat.evaluate(context.slots, context.process),
         }
@@ -197,6 +203,7 @@ impl Compiled {
             Self::Minus(x) | Self::Not(x) | Self::One(_, x) => std::slice::from_ref(&**x),
             Self::Binary(_, operands) | Self::Two(_, operands) => &operands[..],
             Self::Choice(parts) => &parts[..],
+            Self::Contention(_, operands) => &operands[..],
             Self::Fitted(_, arguments) => arguments,
             _ => &[],
         };
@@ -218,6 +225,7 @@ impl Compiled {
             Self::Binary(_, operands) | Self::Two(_, operands) => {
                 operands.iter().all(|x| x.constant().is_some())
             }
+            Self::Contention(_, operands) => operands.iter().all(|x| x.constant().is_some()),
             Self::Choice(parts) => match parts[0].constant() {
                 Some(condition) => return parts[if condition != 0.0 { 1 } else { 2 }].clone(),
                 None => false,

@@ -35,7 +35,7 @@ const CPU: u32 = REST + CALC_BITS;
 const NIC: u32 = CPU + 8;
 
 /// The operations of all ranks.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Ops {
     packed: Vec<u64>,
     /// Those that need more bits.

@@ -78,7 +78,7 @@ impl Dependent {
 /// Who waits for each operation, beside the one behind it.
 ///
 /// Of most operations those are neighbours, or one: four bytes say which, and nothing else is looked up.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Dependents {
     /// By operation, in the order of all; nobody behind the end.
     firsts: Vec<Waiters>,
@@ -257,7 +257,7 @@ pub struct Part {
 }
 
 /// A schedule: the operations of each rank and what they wait for.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Schedule {
     /// The operations of all ranks; a run counts in them what they still wait for.
     pub ops: Ops,

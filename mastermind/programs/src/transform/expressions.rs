@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::TransformError;
 use crate::Variable;
-use crate::expression::{Argument, Binary, Builtin, CostFunction, Expression, Kind, Unary};
+use crate::expression::{
+    Argument, Binary, Builtin, Contention, CostFunction, Expression, Kind, Unary,
+};
 
 /// What a name is in Rust.
 #[derive(Debug, Clone)]
@@ -245,6 +247,9 @@ fn operand(
 
 /// A built-in function as a path of Rust.
 fn builtin(name: &str) -> String {
+    if Contention::named(name).is_some() {
+        return name.to_owned();
+    }
     match Builtin::named(name) {
         Some((
             Builtin::Div | Builtin::Xor | Builtin::Bits | Builtin::Ms | Builtin::Us | Builtin::Ns,

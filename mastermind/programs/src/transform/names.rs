@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Words that no variable or function may be called, and names that the sources use themselves.
-const TAKEN: [&str; 65] = [
+const TAKEN: [&str; 67] = [
     "as",
     "async",
     "await",
@@ -11,6 +11,7 @@ const TAKEN: [&str; 65] = [
     "bits",
     "box",
     "break",
+    "closed_queue",
     "const",
     "continue",
     "crate",
@@ -33,6 +34,7 @@ const TAKEN: [&str; 65] = [
     "in",
     "let",
     "loop",
+    "lopc",
     "macro",
     "main",
     "match",

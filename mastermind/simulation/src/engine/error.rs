@@ -111,6 +111,12 @@ pub enum SimulationError {
         /// Its processors.
         processors: u32,
     },
+    /// The longest path is asked for where it does not show what a time depends on.
+    #[error("cannot follow the longest path: {found}")]
+    NoPath {
+        /// Why, and what is expected.
+        found: &'static str,
+    },
     /// Processes wait forever.
     #[error("cannot end the simulation: {n_blocked} processes wait for ever, expected 0; {}", .blocked[0])]
     Deadlock {

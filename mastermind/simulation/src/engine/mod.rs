@@ -26,8 +26,8 @@ pub(crate) use error::BoxedError;
 pub use error::{Blocked, SimulationError};
 pub use limits::Limits;
 pub use outcome::{ElementResult, EngineChoice, Outcome, ProcessResult, Progress, Slice};
-pub use programs::run::{simulate, simulate_traced, simulate_with};
+pub use programs::run::{program_path, simulate, simulate_traced, simulate_with};
 pub use schedules::{
-    Rules, ScheduleOutcome, ScheduleSlices, schedule_elements, simulate_schedule,
+    Rules, ScheduleOutcome, ScheduleSlices, schedule_elements, schedule_path, simulate_schedule,
     simulate_schedule_by, simulate_schedule_with,
 };

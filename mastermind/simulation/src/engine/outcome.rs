@@ -69,6 +69,8 @@ pub enum EngineChoice {
     Classes,
     /// The same, since a trace is written.
     Traced,
+    /// The same, since the longest path is followed.
+    LongestPath,
     /// The engine for schedules.
     Schedules,
 }
@@ -97,6 +99,7 @@ impl EngineChoice {
             }
             Self::Classes => "the machine has switches or groups with links of their own",
             Self::Traced => "a trace is written",
+            Self::LongestPath => "the longest path is followed",
             Self::Schedules => "each rank has operations of its own",
         }
     }

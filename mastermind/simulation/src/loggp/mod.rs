@@ -2,7 +2,7 @@
 //!
 //! [`Link`] holds the LogGP parameters of one class of links; `rules.rs` says what follows from them. All of it is pure and
 //! inlined. An engine keeps the clocks (processor, sending and receiving interface) and decides the order; it never
-//! computes a cost by itself.
+//! computes a cost by itself. `terms.rs` takes each cost apart by parameter, for sensitivities.
 //!
 //! | part of a message | travels | sender's processor | sender's interface | receiver's processor | receiver's interface |
 //! |---|---|---|---|---|---|
@@ -22,6 +22,9 @@
 
 mod link;
 mod rules;
+mod terms;
 
 pub use link::{Link, MOST_PIECES, Piece, Pieces, Rendezvous};
 pub(crate) use rules::{MessagePart, Protocol, bytes_on_the_wire};
+pub use terms::Parameter;
+pub(crate) use terms::Stage;

@@ -50,8 +50,8 @@ mod noise;
 mod read;
 mod write;
 
-pub use crate::loggp::{Link, MOST_PIECES, Piece, Pieces, Rendezvous};
-pub use network::NearLink;
+pub use crate::loggp::{Link, MOST_PIECES, Parameter, Piece, Pieces, Rendezvous};
+pub use network::{LinkClass, NearLink};
 pub use noise::{Lengths, Noise};
 pub use read::{MachineError, read_machine};
 pub use write::write_machine;

@@ -6,6 +6,34 @@
 
 use super::{Link, Machine};
 
+/// What a link joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkClass {
+    /// Processes of a node.
+    Intra,
+    /// Nodes of a switch.
+    Switch,
+    /// Nodes of a group of switches.
+    Group,
+    /// All other nodes.
+    Inter,
+}
+
+impl LinkClass {
+    /// All.
+    pub const ALL: [Self; 4] = [Self::Intra, Self::Switch, Self::Group, Self::Inter];
+
+    /// The name of its table in a machine file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Intra => "intra",
+            Self::Switch => "switch",
+            Self::Group => "group",
+            Self::Inter => "inter",
+        }
+    }
+}
+
 /// The links between nodes that are near each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NearLink {
@@ -70,9 +98,35 @@ impl Machine {
         if self.is_flat() {
             return &self.inter;
         }
-        let is_near = |near: &&NearLink| a / near.nodes == b / near.nodes;
-        self.near()
-            .find(is_near)
-            .map_or(&self.inter, |near| &near.link)
+        self.link_of(self.class_between(a, b))
+    }
+
+    /// The class of the link between two nodes.
+    pub(crate) fn class_between(&self, a: u32, b: u32) -> LinkClass {
+        let is_near = |near: &NearLink| a / near.nodes == b / near.nodes;
+        match (&self.switch, &self.group) {
+            _ if a == b => LinkClass::Intra,
+            (Some(switch), _) if is_near(switch) => LinkClass::Switch,
+            (_, Some(group)) if is_near(group) => LinkClass::Group,
+            _ => LinkClass::Inter,
+        }
+    }
+
+    /// The link of a class; of a class that the machine does not have, the link between all other nodes.
+    pub fn link_of(&self, class: LinkClass) -> &Link {
+        match (class, &self.switch, &self.group) {
+            (LinkClass::Intra, ..) => &self.intra,
+            (LinkClass::Switch, Some(near), _) | (LinkClass::Group, _, Some(near)) => &near.link,
+            _ => &self.inter,
+        }
+    }
+
+    /// Lets all latencies take `factor` times as long, in whole nanoseconds.
+    pub fn scale_latency(&mut self, factor: f64) {
+        let near = [&mut self.switch, &mut self.group].into_iter().flatten();
+        let links = near.map(|near| &mut near.link);
+        for link in links.chain([&mut self.inter, &mut self.intra]) {
+            link.latency_ns = (link.latency_ns as f64 * factor).round() as u64;
+        }
     }
 }

@@ -10,6 +10,7 @@ use mastermind_simulation::machine::{Link, Machine, NearLink, Rendezvous};
 
 use crate::network::{self, Leaving, SharedLinks};
 use crate::noise;
+use crate::paths;
 
 /// Numbers that look random, the same each time (a linear congruential generator with Knuth's constants).
 struct Random(u64);
@@ -542,6 +543,7 @@ fn per_byte(ns: f64, bytes: u64) -> u64 {
 fn random_schedules_end_as_the_stated_rules_say() {
     let mut random = Random(18);
     let (mut ended, mut messages, mut delayed) = (0, 0, 0);
+    let mut derivatives = [0; 2];
     for round in 0..1000 {
         let (ranks, machine) = (random_schedule(&mut random), machine(&mut random));
         let text = text(&ranks);
@@ -558,11 +560,23 @@ fn random_schedules_end_as_the_stated_rules_say() {
         });
         assert_eq!(found, expected, "round {round}: {machine:?}\n{text}");
         ended += usize::from(expected.is_some());
+        if expected.is_some() {
+            let run = paths::of_schedule(&text);
+            let found = paths::check(&paths::without_obstacles(machine), &run);
+            for (sum, found) in derivatives.iter_mut().zip(found) {
+                *sum += found;
+            }
+        }
         let free = network::without_uplinks(machine);
         delayed += usize::from(expected != Naive::finishes(&ranks, &free));
     }
     assert!(
         ended > 500 && messages > 5000 && delayed > 50,
         "{ended} ended, {messages} messages, {delayed} delayed by others"
+    );
+    let [same, other] = derivatives;
+    assert!(
+        same > 5000 && other < same / 20,
+        "{same} derivatives, {other} where the path changes"
     );
 }

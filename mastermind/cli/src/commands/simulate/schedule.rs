@@ -8,11 +8,13 @@ use anyhow::{Context, bail};
 use indicatif::ProgressBar;
 use mastermind_programs::goal::{Schedule, WaitOrder, read_goal_in};
 use mastermind_simulation::engine::{
-    EngineChoice, Rules, ScheduleOutcome, ScheduleSlices, schedule_elements, simulate_schedule_by,
+    EngineChoice, Rules, ScheduleOutcome, ScheduleSlices, schedule_elements, schedule_path,
+    simulate_schedule_by,
 };
 use mastermind_simulation::machine::Machine;
 use mastermind_simulation::report::{Timeline, html};
 
+use super::sensitivity::Sensitivities;
 use super::trace::{Shown, traced};
 use super::{Element, Process, RecordedTimes, Report, RuleBook, Simulate, tell, told};
 use crate::output;
@@ -37,6 +39,10 @@ impl Simulate {
             ("--spread", self.spread),
             ("--main", self.main.is_some()),
             ("--study", self.study.is_some()),
+            (
+                "--sensitivity with --rules loggopsim",
+                self.sensitivity && self.rules == RuleBook::LogGopSim,
+            ),
         ];
         if let Some((option, _)) = options.iter().find(|(_, given)| *given) {
             bail!("{}: {option} is for program models, expected none", act());
@@ -59,6 +65,7 @@ impl Simulate {
         }
         let name = self.model.file_stem().unwrap_or_default().to_string_lossy();
         let mut timeline = self.timeline(ranks as u32)?;
+        let again = self.sensitivity.then(|| schedule.clone());
         let outcome = self.run_schedule(&name, schedule, machine, &mut timeline)?;
         if let Some(path) = &self.html {
             let page = html(&name, &outcome.chart(), &timeline);
@@ -66,6 +73,14 @@ impl Simulate {
         }
         let mut report = report(&outcome);
         report.recorded = recorded;
+        if let Some(schedule) = again {
+            let mut run = |machine: &Machine| {
+                let found = schedule_path(schedule.clone(), machine, self.limits(), &mut |_| {});
+                found.map(|(outcome, path)| (outcome.makespan_ns, path))
+            };
+            let elements = &schedule_elements()[..1];
+            report.sensitivity = Some(Sensitivities::of(machine, elements, &mut run)?);
+        }
         if let Some(recorded) = &mut report.recorded {
             let (simulated, elapsed) = (report.makespan_ns as f64, recorded.elapsed_ns as f64);
             recorded.difference_percent = 100.0 * (simulated / elapsed.max(1.0) - 1.0);
@@ -189,5 +204,6 @@ fn report(outcome: &ScheduleOutcome) -> Report {
         unmatched: 0,
         sample: None,
         recorded: None,
+        sensitivity: None,
     }
 }

@@ -9,6 +9,7 @@ use crate::events::messages::{ANY_TAG, ANYBODY, Load, Message, NIL};
 use crate::events::tie_break::TieBreak;
 use crate::loggp::{MessagePart, Protocol, bytes_on_the_wire};
 use crate::scheduler::region;
+use crate::sensitivity::recorder::Site;
 use mastermind_programs::{ANY, Mode, NOBODY, Operation, Region};
 
 impl Engine<'_> {
@@ -229,6 +230,9 @@ impl Engine<'_> {
                 }
                 return Ok(true);
             }
+            if let Some(recorder) = &mut self.recorder {
+                recorder.resume(process);
+            }
             self.answer_request(process, &message, mode, now, tie_break);
         }
         let p = &mut self.processes[process as usize];
@@ -354,6 +358,14 @@ impl Engine<'_> {
             None => time_ns,
             Some(noise) => noise.lengthened_ns((process, 0), now, time_ns),
         };
+        if let Some(recorder) = &mut self.recorder {
+            let element = match operation {
+                Operation::Compute { element, .. } => *element,
+                Operation::Parallel(region) => region.element,
+                _ => 0,
+            };
+            recorder.work((process, 0), None, (now, now + time_ns), element);
+        }
         let p = &mut self.processes[process as usize];
         p.processor = now + time_ns;
         p.work += time_ns;
@@ -461,6 +473,10 @@ impl Engine<'_> {
         p.overhead += time.processor_ns;
         let elapsed = p.processor - p.since;
         let eager = protocol == Protocol::Eager;
+        if let Some(recorder) = &mut self.recorder {
+            let site = Site::new((process, to), (0, 0), link, bytes);
+            recorder.send(&site, None, now, protocol);
+        }
         let message = Message {
             at: now + link.lookahead_ns(),
             tie_break: p.tie_break.then(now),

@@ -9,6 +9,7 @@ use crate::events::messages::{Message, NIL};
 use crate::events::tie_break::TieBreak;
 use crate::loggp::MessagePart;
 use crate::machine::Rendezvous;
+use crate::sensitivity::recorder::Site;
 use mastermind_programs::{Mode, Operation};
 
 impl Engine<'_> {
@@ -29,6 +30,9 @@ impl Engine<'_> {
     #[inline]
     pub(crate) fn post_passed(&mut self, to: u32, message: Message) {
         let index = self.pool.add(message);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.schedule_message(u64::from(index));
+        }
         let p = &mut self.processes[to as usize];
         p.arrivals = self.pool.push(p.arrivals, index, Order::Arrival);
         let at = message.at.max(p.processor);
@@ -134,6 +138,10 @@ impl Engine<'_> {
         }
         self.ties += u64::from(self.has_tie(process, now, &message));
         let p = &mut self.processes[process as usize];
+        if let Some(recorder) = &mut self.recorder {
+            let site = Site::new((process, message.peer), (0, 0), link, bytes);
+            recorder.arrive(&site, u64::from(index), now, part);
+        }
         let occupied = link.arrival_ns(part, bytes);
         if has_bytes {
             p.receiving = now + link.interface_ns(bytes);
@@ -219,6 +227,10 @@ impl Engine<'_> {
         let p = &mut self.processes[process as usize];
         let begin = p.processor.max(now);
         let answer = link.answer();
+        if let Some(recorder) = &mut self.recorder {
+            let site = Site::new((process, request.peer), (0, 0), link, request.load.bytes());
+            recorder.answer(&site, begin, answer.part == MessagePart::Data);
+        }
         p.processor = begin + answer.processor_ns;
         p.overhead += answer.processor_ns;
         let (to, peer) = match answer.part {
@@ -238,6 +250,9 @@ impl Engine<'_> {
     /// Tells the sender of a rendezvous that its bytes have been fetched.
     fn send_fetched(&mut self, process: u32, fetched: &Message) {
         let link = self.link(process, fetched.peer);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.send_fetched(&Site::new((process, fetched.peer), (0, 0), link, 0));
+        }
         let told = Message {
             at: self.processes[process as usize].processor + link.lookahead_ns(),
             tie_break: fetched.tie_break.then(fetched.at),
@@ -253,6 +268,10 @@ impl Engine<'_> {
         let link = self.link(process, answer.peer);
         let p = &mut self.processes[process as usize];
         let begin = p.sending.max(answer.at);
+        if let Some(recorder) = &mut self.recorder {
+            let site = Site::new((process, answer.peer), (0, 0), link, answer.load.bytes());
+            recorder.send_data(&site, begin);
+        }
         p.sending = begin + link.interface_ns(answer.load.bytes());
         let data = Message {
             at: begin + link.lookahead_ns(),

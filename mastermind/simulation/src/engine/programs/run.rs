@@ -16,6 +16,8 @@ use crate::events::shared_links::SharedLinks;
 use crate::events::tie_break::TieBreak;
 use crate::machine::{Link, Machine};
 use crate::scheduler::oversubscribed::NodeScheduler;
+use crate::sensitivity::recorder::Recorder;
+use crate::sensitivity::{LongestPath, obstacle};
 use mastermind_programs::expression::{Compiled, Context};
 use mastermind_programs::huge_pages::vec_of;
 use mastermind_programs::{ElementInfo, Mode, Operation, Program, STRUCTURE};
@@ -86,6 +88,34 @@ pub fn simulate_traced<'a>(
     let mut engine = Engine::new(program, &operations, machine, choice, limits)?;
     engine.trace = Some(trace);
     run(engine, &program.starts, progress)
+}
+
+/// Runs a program on a machine and follows its longest path.
+///
+/// # Errors
+/// [`SimulationError`]; [`SimulationError::NoPath`] on a machine where stages wait for others than the path shows.
+pub fn program_path(
+    program: &Program,
+    machine: &Machine,
+    limits: Limits,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Outcome, LongestPath), SimulationError> {
+    let (is_oversubscribed, _) = window(program, machine);
+    if let Some(found) = obstacle(machine, is_oversubscribed) {
+        return Err(SimulationError::NoPath { found });
+    }
+    let operations = flattened(program);
+    let (choice, limits) = (EngineChoice::LongestPath, limits.of_clocks());
+    let ranks = program.system.processes as usize;
+    let mut recorder = Recorder::new((0..ranks).map(|_| (1, 1)));
+    let mut engine = Engine::new(program, &operations, machine, choice, limits)?;
+    engine.recorder = Some(&mut recorder);
+    let outcome = run(engine, &program.starts, progress)?;
+    let per_node = program.system.processes_per_node();
+    let class_of = |a: u32, b: u32| machine.class_between(a / per_node, b / per_node);
+    let n_elements = program.elements.len();
+    let path = LongestPath::new(&recorder, machine, class_of, (n_elements, ranks));
+    Ok((outcome, path))
 }
 
 /// The operations of a program, with its expressions as lists of steps.
@@ -194,6 +224,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) events: u64,
     pub(crate) ties: u64,
     trace: Option<&'a mut dyn FnMut(Slice)>,
+    /// What follows the longest path, if it is asked for.
+    pub(crate) recorder: Option<&'a mut Recorder>,
 }
 
 impl<'a> Engine<'a> {
@@ -256,6 +288,7 @@ impl<'a> Engine<'a> {
             events: 0,
             ties: 0,
             trace: None,
+            recorder: None,
         })
     }
 
@@ -386,6 +419,9 @@ impl<'a> Engine<'a> {
             }
             self.events += 1;
             self.ties += u64::from(is_tie);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.drop_unreachable();
+            }
             if message != NIL {
                 self.handle_arrival(process, message)?;
             } else {

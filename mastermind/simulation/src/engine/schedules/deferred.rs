@@ -159,6 +159,9 @@ impl Run<'_, '_> {
     /// Defers an event to when what it needs is free, at `event.at`; it keeps its order.
     #[inline]
     pub(super) fn defer(&mut self, event: Event) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.defer(event.order, event.rank, event.at);
+        }
         if self.ranks[event.rank as usize].is_single() {
             let waits_for = match event.order & WHAT {
                 EAGER | LARGE | DATA => WaitsFor::Receiving,

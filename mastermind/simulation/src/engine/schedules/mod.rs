@@ -40,6 +40,7 @@ mod deferred;
 mod finish;
 mod loggopsim;
 mod matching;
+mod path;
 mod prefetch;
 mod ready;
 mod shared_links;
@@ -53,11 +54,13 @@ use crate::events::queue::{Event, Queue};
 use crate::events::shared_links::SharedLinks;
 use crate::loggp::{MessagePart, Protocol, bytes_on_the_wire};
 use crate::machine::{Link, Machine, Rendezvous};
+use crate::sensitivity::recorder::{Recorder, Site};
 use deferred::DeferredEvents;
 use mastermind_programs::ElementInfo;
 use mastermind_programs::goal::{Kind, Op, Schedule};
 use mastermind_programs::huge_pages::reserve;
 use matching::Waiting;
+pub use path::schedule_path;
 
 /// What an event is: the lowest bits of its order.
 const OP: u64 = 0;
@@ -211,13 +214,23 @@ pub fn simulate_schedule_by(
     if rules == Rules::LogGopSim {
         return loggopsim::simulate(&schedule, machine, limits, progress, slices);
     }
+    run_to_end(Run::new(schedule, machine, slices), limits, progress)
+}
+
+fn run_to_end(
+    mut run: Run<'_, '_>,
+    limits: Limits,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<ScheduleOutcome, SimulationError> {
     let limits = limits.of_clocks();
-    let mut run = Run::new(schedule, machine, slices);
     run.begin();
     let mut next_report = PROGRESS_EVERY;
     while let Some(event) = run.queue.pop() {
         run.events += 1;
         limits.check(run.events, event.at)?;
+        if let Some(recorder) = &mut run.recorder {
+            recorder.drop_unreachable();
+        }
         run.prefetch();
         run.event(event);
         if run.events >= next_report {
@@ -324,6 +337,8 @@ struct Run<'a, 't> {
     messages: u64,
     events: u64,
     slices: ScheduleSlices<'t>,
+    /// What follows the longest path, if it is asked for.
+    recorder: Option<&'t mut Recorder>,
 }
 
 impl<'a, 't> Run<'a, 't> {
@@ -375,6 +390,7 @@ impl<'a, 't> Run<'a, 't> {
             messages: 0,
             events: 0,
             slices,
+            recorder: None,
         }
     }
 
@@ -428,6 +444,12 @@ impl<'a, 't> Run<'a, 't> {
     fn push(&mut self, what: u64, event: Event) {
         self.order += STEP;
         let order = self.order | what;
+        if let Some(recorder) = &mut self.recorder {
+            match what {
+                DONE => recorder.schedule_end(order),
+                _ => recorder.schedule_message(order),
+            }
+        }
         self.queue.push(Event { order, ..event });
     }
 
@@ -455,7 +477,12 @@ impl<'a, 't> Run<'a, 't> {
     fn take(&mut self, event: Event) {
         match event.order & WHAT {
             OP => self.start(event),
-            DONE => self.release(event.rank, event.op, event.at),
+            DONE => {
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.pass(event.order);
+                }
+                self.release(event.rank, event.op, event.at);
+            }
             part => self.arrive(event, part),
         }
         if !self.ready.is_empty() {
@@ -469,6 +496,9 @@ impl<'a, 't> Run<'a, 't> {
         let Event { at, rank, op, .. } = event;
         let it = self.op(rank, op);
         if it.kind == Kind::Receive {
+            if let Some(recorder) = &mut self.recorder {
+                recorder.pass(event.order);
+            }
             self.receive(rank, op, at);
             return;
         }
@@ -490,6 +520,9 @@ impl<'a, 't> Run<'a, 't> {
             }
             *self.processor(rank, it.cpu) = end;
             self.slices.add(Kind::Calc, rank, at, end);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.work((rank, it.cpu), Some(event.order), (at, end), 0);
+            }
             self.complete(rank, op, end);
             return;
         }
@@ -503,6 +536,10 @@ impl<'a, 't> Run<'a, 't> {
         let end = at + time.processor_ns;
         *self.processor(rank, it.cpu) = end;
         self.slices.add(Kind::Send, rank, at, end);
+        if let Some(recorder) = &mut self.recorder {
+            let site = Site::new((rank, it.peer), (it.cpu, it.nic), link, bytes);
+            recorder.send(&site, Some(event.order), at, protocol);
+        }
         self.ranks[rank as usize].overhead_ns += time.processor_ns;
         self.messages += 1;
         let mut message = Event {
@@ -598,6 +635,10 @@ impl<'a, 't> Run<'a, 't> {
             self.defer(Event { at: free, ..event });
             return;
         }
+        if let Some(recorder) = &mut self.recorder {
+            let site = Site::new((rank, peer), (cpu, nic), link, bytes);
+            recorder.arrive(&site, event.order, at, part);
+        }
         let occupied = link.arrival_ns(part, bytes);
         if has_bytes {
             self.nic(rank, nic).receiving = at + link.interface_ns(bytes);
@@ -610,6 +651,9 @@ impl<'a, 't> Run<'a, 't> {
         match part {
             MessagePart::Data => {
                 if link.rendezvous == Rendezvous::Fetched {
+                    if let Some(recorder) = &mut self.recorder {
+                        recorder.send_fetched(&Site::new((rank, peer), (cpu, nic), link, bytes));
+                    }
                     let told = Event {
                         at: end + link.lookahead_ns(),
                         rank: peer,
@@ -670,6 +714,10 @@ impl<'a, 't> Run<'a, 't> {
         let end = begin + answer.processor_ns;
         *processor = end;
         self.slices.add(Kind::Receive, rank, begin, end);
+        if let Some(recorder) = &mut self.recorder {
+            let site = Site::new((rank, peer), (cpu, 0), link, 0);
+            recorder.answer(&site, begin, answer.part == MessagePart::Data);
+        }
         self.ranks[rank as usize].overhead_ns += answer.processor_ns;
         let (to, from) = match answer.part {
             MessagePart::ClearToSend => (peer, rank),
@@ -697,9 +745,14 @@ impl<'a, 't> Run<'a, 't> {
             ..
         } = *answer;
         let link = self.link(rank, peer);
-        let nic = self.nic(rank, nic);
+        let number = nic;
+        let nic = self.nic(rank, number);
         let begin = nic.sending.max(at);
         nic.sending = begin + link.interface_ns(bytes);
+        if let Some(recorder) = &mut self.recorder {
+            let site = Site::new((rank, peer), (0, number), link, bytes);
+            recorder.send_data(&site, begin);
+        }
         let data = Event {
             at: begin + link.lookahead_ns(),
             rank: peer,

@@ -33,6 +33,9 @@ impl Run<'_, '_> {
                 free = free.max(self.nic(rank, it.nic).sending);
             }
             self.order += STEP;
+            if let Some(recorder) = &mut self.recorder {
+                recorder.schedule_begin(self.order | OP);
+            }
             let event = Event {
                 at: free,
                 order: self.order | OP,

@@ -16,6 +16,7 @@ use proptest::test_runner::TestRunner;
 
 use crate::engine::common::outcome;
 use crate::noise::noise;
+use crate::paths;
 use interpreter::{Naive, Step};
 use lines::line;
 use random::{Round, model, round};
@@ -104,6 +105,32 @@ proptest! {
         let engine = agrees(&lines::model(&lines), &machine, n, steps)?;
         prop_assert!(matches!(engine, EngineChoice::Eager | EngineChoice::FixedDistances));
     }
+}
+
+/// The longest paths of random programs: derivatives of times by simulations with other parameters.
+#[test]
+fn counts_on_the_longest_path_are_derivatives() {
+    let derivatives = Cell::new([0; 2]);
+    let config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(500)
+    };
+    let rounds = prop::collection::vec(round(), 1..6);
+    let result = TestRunner::new(config).run(&(rounds, machine()), |(rounds, machine)| {
+        // No node has more ranks than processors.
+        let nodes = machine.nodes.map(|nodes| nodes.max(10));
+        let machine = paths::without_obstacles(Machine { nodes, ..machine });
+        let model = model(&rounds);
+        let found = paths::check(&machine, &paths::of_model(&model, 10));
+        derivatives.set([0, 1].map(|i| derivatives.get()[i] + found[i]));
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+    let [same, other] = derivatives.get();
+    println!("{same} derivatives, {other} where the path changes");
+    assert!(same > 4000 && other < same / 20, "{same}, {other}");
 }
 
 /// A program of 64 ranks and its machine, and whether it is made for the eager engine: one link between all nodes, eager messages alone,
