@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
-use super::spread::{OWN_STORED, SHARED_STORED, Scales, Spread};
+use super::spread::{OWN_STORED, REACHES, SHARED_STORED, Scales, Spread};
 
 /// A kind of call: calls of one kind are taken as alike.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +46,15 @@ const CLAMPED: (f64, f64) = (5.0, 4.0);
 /// Part of an unknown of a class that holds for all groups of kinds alike.
 const COMMON_TO_GROUPS: f64 = 0.8;
 
+/// How two kinds lie to one another.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    /// Sum over the sizes of the product of how far both are from the first kind of their group; None in different groups.
+    slopes: Option<f64>,
+    /// How much they share of what changes over a reach, for each of [`REACHES`].
+    near: [f64; REACHES.len()],
+}
+
 /// Calls of one class and one kind.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
@@ -58,6 +67,8 @@ struct Cell {
 #[derive(Debug, Clone)]
 pub struct Beliefs {
     kinds: Vec<Kind>,
+    /// Of each kind and those before it, and itself.
+    pairs: Vec<Vec<Pair>>,
     /// Logarithms of the predictions of stored models, shape `[n_arms][n_kinds]`.
     stored: Vec<Vec<Option<f64>>>,
     /// Shape `[n_arms][n_kinds]`.
@@ -69,6 +80,9 @@ pub struct Beliefs {
     /// Cells that were seen when the scales were found; `None` where they stay as they are.
     n_scaled: Option<usize>,
     posterior: Option<Arc<Posterior>>,
+    /// How often a posterior was computed, which is nearly all that a decision takes.
+    #[cfg(test)]
+    pub n_fits: usize,
 }
 
 impl Beliefs {
@@ -76,12 +90,15 @@ impl Beliefs {
     pub fn new(n_arms: usize) -> Self {
         Beliefs {
             kinds: Vec::new(),
+            pairs: Vec::new(),
             stored: vec![Vec::new(); n_arms],
             cells: vec![Vec::new(); n_arms],
             noise: (NOISE.0 * NOISE.0 * NOISE.1, NOISE.1),
             scales: Scales::new(n_arms),
             n_scaled: None,
             posterior: None,
+            #[cfg(test)]
+            n_fits: 0,
         }
     }
 
@@ -113,6 +130,9 @@ impl Beliefs {
     /// Its number.
     pub fn add_kind(&mut self, kind: Kind, stored_s: &[Option<f64>]) -> usize {
         self.kinds.push(kind);
+        let new = self.kinds.len() - 1;
+        self.pairs
+            .push((0..=new).map(|other| self.pair(new, other)).collect());
         for (arm, stored) in self.stored.iter_mut().enumerate() {
             let known = stored_s.get(arm).copied().flatten();
             stored.push(known.filter(|s| *s > 0.0 && s.is_finite()).map(f64::ln));
@@ -274,36 +294,51 @@ impl Beliefs {
     }
 
     fn fit(&mut self) -> Posterior {
+        #[cfg(test)]
+        {
+            self.n_fits += 1;
+        }
         let seen = self.seen();
         let n = seen.len();
         let off = self.off(&seen);
         self.scale(&seen, &off);
         let cholesky = self.factor(&seen, &self.scales);
+        let off = DMatrix::from_column_slice(n, 1, off.as_slice());
+        let off = cholesky
+            .as_ref()
+            .map(|cholesky| half_solve(cholesky, off.clone()));
         let (n_arms, n_kinds) = (self.n_arms(), self.n_kinds());
         let mut posterior = Posterior {
             ln_mean: vec![vec![0.0; n_kinds]; n_arms],
-            unknown: Vec::with_capacity(n_arms),
+            variance: Vec::with_capacity(n_arms),
+            unknown: Vec::new(),
         };
         for arm in 0..n_arms {
-            let prior = DMatrix::from_fn(n_kinds, n_kinds, |i, j| {
-                self.covariance(&self.scales, (arm, i), (arm, j))
-            });
+            let own = |i: usize, j: usize| self.covariance(&self.scales, (arm, i), (arm, j));
             let mut means = DVector::from_fn(n_kinds, |kind, _| self.prior(arm, kind));
-            let unknown = match &cholesky {
-                Some(cholesky) if n > 0 => {
+            let told = match (&cholesky, &off) {
+                (Some(cholesky), Some(off)) if n > 0 => {
                     let to_seen = DMatrix::from_fn(n, n_kinds, |i, kind| {
                         self.covariance(&self.scales, seen[i], (arm, kind))
                     });
                     let told = half_solve(cholesky, to_seen);
-                    let off =
-                        half_solve(cholesky, DMatrix::from_column_slice(n, 1, off.as_slice()));
-                    means += told.tr_mul(&off).column(0);
-                    prior - told.tr_mul(&told)
+                    means += told.tr_mul(off).column(0);
+                    Some(told)
                 }
-                _ => prior,
+                _ => None,
             };
             posterior.ln_mean[arm].copy_from_slice(means.as_slice());
-            posterior.unknown.push(unknown);
+            let squares =
+                |kind: usize| told.as_ref().map_or(0.0, |t| t.column(kind).norm_squared());
+            let variances = (0..n_kinds).map(|kind| own(kind, kind) - squares(kind));
+            posterior.variance.push(variances.collect());
+            if self.n_scaled.is_some() {
+                let prior = DMatrix::from_fn(n_kinds, n_kinds, own);
+                posterior.unknown.push(match &told {
+                    Some(told) => prior - told.tr_mul(told),
+                    None => prior,
+                });
+            }
         }
         posterior
     }
@@ -340,24 +375,31 @@ impl Beliefs {
         self.together(&shared, i, j) + own
     }
 
-    fn together(&self, spread: &Spread, i: usize, j: usize) -> f64 {
+    /// How two kinds lie to one another: sizes count from those of the group's first kind.
+    fn pair(&self, i: usize, j: usize) -> Pair {
         let (one, other) = (&self.kinds[i], &self.kinds[j]);
-        let offset = spread.offset * spread.offset;
-        if one.group != other.group {
-            return COMMON_TO_GROUPS * offset;
-        }
-        // Sizes count from that of the group's first kind, where the offset is.
         let origin = self.kinds.iter().find(|kind| kind.group == one.group);
         let origin = origin.map_or(&one.x, |kind| &kind.x);
-        let mut slopes = 0.0;
-        let mut distance = 0.0;
+        let (mut slopes, mut distance) = (0.0, 0.0);
         for ((x, y), from) in one.x.iter().zip(&other.x).zip(origin) {
             slopes += (x - from) * (y - from);
             distance += (x - y) * (x - y);
         }
-        let near = (-distance / (2.0 * spread.reach * spread.reach)).exp();
+        Pair {
+            slopes: (one.group == other.group).then_some(slopes),
+            near: REACHES.map(|reach| (-distance / (2.0 * reach * reach)).exp()),
+        }
+    }
+
+    fn together(&self, spread: &Spread, i: usize, j: usize) -> f64 {
+        let Pair { slopes, near } = self.pairs[i.max(j)][i.min(j)];
+        let offset = spread.offset * spread.offset;
+        let Some(slopes) = slopes else {
+            return COMMON_TO_GROUPS * offset;
+        };
+        let smooth = spread.smooth * spread.smooth * near[spread.reach];
         let rough = if i == j { spread.rough } else { 0.0 };
-        offset + spread.slope.powi(2) * slopes + spread.smooth.powi(2) * near + rough * rough
+        offset + spread.slope * spread.slope * slopes + smooth + rough * rough
     }
 }
 
@@ -373,7 +415,9 @@ fn half_solve(cholesky: &Cholesky<f64, Dyn>, mut sides: DMatrix<f64>) -> DMatrix
 pub struct Posterior {
     /// Shape `[n_arms][n_kinds]`.
     ln_mean: Vec<Vec<f64>>,
-    /// Covariance over kinds, one a class.
+    /// Shape `[n_arms][n_kinds]`.
+    variance: Vec<Vec<f64>>,
+    /// Covariance over kinds, one a class, where each kind of call may go to another class.
     unknown: Vec<DMatrix<f64>>,
 }
 
@@ -385,10 +429,10 @@ impl Posterior {
 
     /// Its variance: what is not known of it.
     pub fn variance(&self, arm: usize, kind: usize) -> f64 {
-        self.unknown[arm][(kind, kind)].max(0.0)
+        self.variance[arm][kind].max(0.0)
     }
 
-    /// Covariance of what is not known of a class at two kinds.
+    /// Covariance of what is not known of a class at two kinds; for [`Beliefs::with_scales`].
     pub fn covariance(&self, arm: usize, kind: usize, other: usize) -> f64 {
         self.unknown[arm][(kind, other)]
     }

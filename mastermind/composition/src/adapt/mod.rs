@@ -329,6 +329,7 @@ impl Adapter {
     fn take(&mut self, index: usize, report: &Report<'_>, machine: &[f64]) -> Seen {
         let mut seen = Seen::default();
         let site = &mut self.sites[index];
+        let mut taken = Vec::new();
         for batch in report.batches {
             let Some(known) = self.kinds.known.get_mut(batch.kind) else {
                 continue;
@@ -352,15 +353,21 @@ impl Adapter {
             if batch.calls == 0 || !batch.ln_mean.is_finite() {
                 continue;
             }
-            let calls = Answered {
+            taken.push(Answered {
                 arm,
                 kind,
                 calls: batch.calls as f64,
                 stand_for: batch.calls as f64 / report.told,
                 ln_mean: batch.ln_mean - machine[index],
-            };
-            self.spent_s += site.trial_cost_s(calls);
-            site.take(calls, &mut seen);
+            });
+        }
+        // What was believed before these calls, once for all of them: a fit for each would take longer than they do.
+        let is_compared = site.trial.is_some() || site.dispatched.is_some();
+        let before = (is_compared && !taken.is_empty()).then(|| site.beliefs.posterior());
+        for calls in taken {
+            let before = before.as_deref();
+            self.spent_s += before.map_or(0.0, |before| site.trial_cost_s(before, calls));
+            site.take(before, calls, &mut seen);
         }
         seen
     }

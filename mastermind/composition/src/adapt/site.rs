@@ -14,8 +14,11 @@ use super::{Act, CallKind, Predict};
 const KINDS_AN_OCTAVE: f64 = 8.0;
 
 /// Kinds of calls at a site that are told apart, since what a decision takes grows with the cube of their number; a further one
-/// counts as the nearest of these.
-const MOST_KINDS: usize = 64;
+/// counts as the nearest of these. Where one class answers all calls, their sum alone counts.
+const MOST_KINDS: usize = 16;
+
+/// The same where each kind of call may go to another class.
+const MOST_KINDS_SENT: usize = 64;
 
 /// Calls that what is known of a class counts for after its level has changed.
 const CALLS_AFTER_CHANGE: f64 = 5.0;
@@ -212,7 +215,7 @@ impl Site {
     }
 
     /// Seconds that calls took beyond what they would have, where a dispatcher has sent them to a class on trial; else 0.
-    pub fn trial_cost_s(&mut self, calls: Answered) -> f64 {
+    pub fn trial_cost_s(&self, before: &Posterior, calls: Answered) -> f64 {
         let Some(dispatched) = &self.dispatched else {
             return 0.0;
         };
@@ -220,11 +223,7 @@ impl Site {
         if !sending.is_trial(kind, calls.arm) {
             return 0.0;
         }
-        let best_s = self
-            .beliefs
-            .posterior()
-            .ln_mean(sending.best(kind), kind)
-            .exp();
+        let best_s = before.ln_mean(sending.best(kind), kind).exp();
         calls.stand_for * (calls.ln_mean.exp() - best_s).max(0.0)
     }
 
@@ -320,7 +319,10 @@ impl Site {
     }
 
     /// Takes in calls of this instance.
-    pub fn take(&mut self, taken: Answered, seen: &mut Seen) {
+    ///
+    /// # Arguments
+    /// * `before` - what was believed before, where a trial goes on
+    pub fn take(&mut self, before: Option<&Posterior>, taken: Answered, seen: &mut Seen) {
         let Answered {
             arm,
             kind,
@@ -332,8 +334,9 @@ impl Site {
         if let Some(dispatched) = &mut self.dispatched {
             dispatched.sending.answered(kind, arm);
         }
-        if let Some(trial) = self.trial.as_mut().filter(|_| arm == self.current) {
-            let a_call_s = self.beliefs.posterior().ln_mean(trial.from, kind).exp();
+        let trial = self.trial.as_mut().filter(|_| arm == self.current);
+        if let Some((trial, before)) = trial.zip(before) {
+            let a_call_s = before.ln_mean(trial.from, kind).exp();
             trial.calls += calls;
             trial.baseline_s += stand_for * a_call_s;
             trial.excess_s += stand_for * (ln_mean.exp() - a_call_s);
@@ -374,7 +377,11 @@ impl Site {
         }
         let n_groups = self.groups.len();
         let group = *self.groups.entry(group).or_insert(n_groups);
-        if self.calls.len() >= MOST_KINDS
+        let most = match self.dispatched {
+            Some(_) => MOST_KINDS_SENT,
+            None => MOST_KINDS,
+        };
+        if self.calls.len() >= most
             && let Some(nearest) = self.beliefs.nearest(group, &x)
         {
             self.kinds.insert(key, nearest);

@@ -6,17 +6,20 @@ pub struct Spread {
     pub offset: f64,
     pub slope: f64,
     pub smooth: f64,
-    /// Distance in the logarithm of a size over which the smooth part changes.
-    pub reach: f64,
+    /// Distance in the logarithm of a size over which the smooth part changes: its place in [`REACHES`].
+    pub reach: usize,
     pub rough: f64,
 }
+
+/// Distances over which smooth parts change, in e-folds of a size.
+pub const REACHES: [f64; 3] = [1.0, 1.5, 2.0];
 
 /// Of what all classes share, without a stored model: nearly nothing is known.
 const SHARED: Spread = Spread {
     offset: 10.0,
     slope: 0.5,
     smooth: 0.5,
-    reach: 1.5,
+    reach: 1,
     rough: 0.3,
 };
 
@@ -25,7 +28,7 @@ const OWN: Spread = Spread {
     offset: 0.8,
     slope: 0.15,
     smooth: 0.3,
-    reach: 1.0,
+    reach: 0,
     rough: 0.15,
 };
 
@@ -34,7 +37,7 @@ pub const SHARED_STORED: Spread = Spread {
     offset: 0.3,
     slope: 0.0,
     smooth: 0.1,
-    reach: 2.0,
+    reach: 2,
     rough: 0.05,
 };
 
@@ -43,7 +46,7 @@ pub const OWN_STORED: Spread = Spread {
     offset: 0.15,
     slope: 0.02,
     smooth: 0.1,
-    reach: 1.0,
+    reach: 0,
     rough: 0.12,
 };
 
@@ -70,6 +73,8 @@ const OWN_ROUGH: usize = 4;
 pub struct Scales {
     /// Logarithms to base 2.
     ln2: Vec<f64>,
+    /// Their powers of 2.
+    factors: Vec<f64>,
     /// Of each class one that it is like: itself where it is like no other before it.
     like: Vec<usize>,
 }
@@ -78,6 +83,7 @@ impl Scales {
     pub fn new(n_arms: usize) -> Self {
         Scales {
             ln2: vec![0.0; OWN_ROUGH + n_arms],
+            factors: vec![1.0; OWN_ROUGH + n_arms],
             like: (0..n_arms).collect(),
         }
     }
@@ -101,7 +107,10 @@ impl Scales {
         let alike = if a == b { 1.0 } else { ALIKE.sqrt() };
         let smooth = alike * self.factor(OWN_SMOOTH);
         // The geometric mean: the covariance stays positive definite.
-        let rough = alike * (0.5 * (self.ln2[OWN_ROUGH + a] + self.ln2[OWN_ROUGH + b])).exp2();
+        let rough = match a == b {
+            true => self.factor(OWN_ROUGH + a),
+            false => alike * (self.factor(OWN_ROUGH + a) * self.factor(OWN_ROUGH + b)).sqrt(),
+        };
         let offset = if a == b { self.factor(OWN_OFFSET) } else { 0.0 };
         Some(Spread {
             offset: offset * OWN.offset,
@@ -113,7 +122,12 @@ impl Scales {
     }
 
     fn factor(&self, place: usize) -> f64 {
-        self.ln2[place].exp2()
+        self.factors[place]
+    }
+
+    fn set(&mut self, place: usize, ln2: f64) {
+        self.ln2[place] = ln2;
+        self.factors[place] = ln2.exp2();
     }
 
     /// Logarithm of the density that is expected of the scales before any call.
@@ -145,9 +159,9 @@ impl Scales {
             for step in [STEP, -STEP] {
                 loop {
                     let before = self.ln2[place];
-                    self.ln2[place] = before + step;
+                    self.set(place, before + step);
                     if self.ln2[place].abs() > MOST_SCALE || !is_better(self) {
-                        self.ln2[place] = before;
+                        self.set(place, before);
                         break;
                     }
                 }

@@ -519,6 +519,47 @@ fn a_class_that_becomes_slow_loses_its_calls() {
     assert_eq!(level.expect("a change").from, "A");
 }
 
+/// Calls of all different sizes, many in a step, whose means a trial compares: a decision fits what is believed before them and after
+/// them, and no fit is of more kinds than were seen early in the run.
+#[test]
+fn a_decision_takes_no_longer_with_more_calls_or_sizes() {
+    let mut world = World::new(3, 0.5, 4, |_| None);
+    let mut n_trials = 0;
+    for step in 1..=200_u64 {
+        let mut batches = Vec::new();
+        for _ in 0..30 {
+            let size = (16.0 * 512.0_f64.powf(world.noise.unit())).round();
+            let cost_s = [3e-8, 4e-8, 2e-8][world.class];
+            let batch = world.batch("flux", CLASSES[world.class], size, cost_s * size);
+            world.elapsed_s += CALLS as f64 * batch.ln_mean.exp();
+            batches.push(batch);
+        }
+        n_trials += u64::from(world.adapter.is_trying());
+        let before = world.adapter.sites[0].beliefs.n_fits;
+        let decided = world.adapter.decide(&Report {
+            step,
+            fraction: step as f64 / 200.0,
+            elapsed_s: world.elapsed_s,
+            ranks: 1,
+            told: 1.0,
+            batches: &batches,
+            deciding_s: 0.0,
+            may_try: true,
+            stride: 1.0,
+        });
+        let n_fits = world.adapter.sites[0].beliefs.n_fits - before;
+        assert!(n_fits <= 2, "step {step}: {n_fits}");
+        for decision in decided.iter().filter(|decision| decision.is_swap()) {
+            let class = CLASSES.iter().position(|class| *class == decision.to);
+            world.class = class.expect("a class");
+        }
+    }
+    assert!(n_trials > 0);
+    assert_eq!(CLASSES[world.class], "C");
+    let n_kinds = world.adapter.sites[0].beliefs.n_kinds();
+    assert!(n_kinds <= 16, "{n_kinds}");
+}
+
 #[test]
 fn kinds_without_end_are_taken_together() {
     let mut site = Site::of_dispatcher(
