@@ -207,6 +207,15 @@ pub fn assemblies(workspace: &Workspace) -> Result<(), StepError> {
     run_step("every assembly, predicted and run", &mut script)
 }
 
+/// Formulas of contention beside LINE's and simulations, and sensitivities beside simulations with other parameters.
+pub fn queueing(workspace: &Workspace) -> Result<(), StepError> {
+    let mut script = Command::new("sh");
+    script
+        .arg(workspace.root.join("benches/queueing/run.sh"))
+        .env("CARGO_TARGET_DIR", &workspace.target);
+    run_step("contention by formula", &mut script)
+}
+
 /// What `fit` and `compare` make of records that were taken beside a busy process.
 pub fn busy(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("python3");

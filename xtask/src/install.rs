@@ -35,7 +35,7 @@ const NOT_COPIED: [&str; 1] = ["kernels"];
 const BUILT: [&str; 2] = ["target", "made"];
 
 /// The crates that `mastermind new` and `mastermind transform` refer to.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     "framework/abi",
     "framework/port-macro",
     "framework/ports",
@@ -43,6 +43,7 @@ const SOURCES: [&str; 8] = [
     "framework/core",
     "mastermind/models",
     "mastermind/programs",
+    "mastermind/queueing",
     "mastermind/simulation",
 ];
 
