@@ -307,6 +307,7 @@ fn model_of(
         total_ratio: 1.0,
         design_effect: 1.0,
         drift: 0.0,
+        gaps: BTreeMap::new(),
         held_up: None,
         freedom: Freedom {
             coefficients: freedom,

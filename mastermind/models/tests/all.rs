@@ -17,6 +17,7 @@ mod rendering;
 mod rooms;
 mod shown;
 mod suggest;
+mod two_ranges;
 mod uneven_calls;
 mod warnings;
 mod written_formulas;

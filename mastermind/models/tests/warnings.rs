@@ -1,6 +1,8 @@
 //! What a fit says of itself where it knows little.
 
-use mastermind_models::{Coordinate, Metric, Model, Note, Parameter, SampleSet, fit, predict};
+use mastermind_models::{
+    Coordinate, Family, Metric, Model, Note, Parameter, SampleSet, fit, predict,
+};
 
 fn fitted(names: &[&str], calls: impl IntoIterator<Item = (Vec<f64>, f64)>) -> Model {
     let parameters: Vec<Parameter> = names.iter().map(|name| Parameter::real(name, "")).collect();
@@ -32,6 +34,28 @@ fn three_sizes_are_said_to_be_few() {
     };
     assert!(few(2) && few(3));
     assert!(!few(5));
+}
+
+/// Three sizes called three times say that the time follows them, where it does; three of scattered times say nothing.
+#[test]
+fn times_that_follow_three_sizes_have_a_formula() {
+    let model_of = |seed: u64, time_s: &dyn Fn(f64) -> f64, scatter: f64| {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let sizes = [100.0, 200.0, 400.0].into_iter();
+        let calls = sizes.flat_map(|n| [n; 3]);
+        let calls: Vec<(Vec<f64>, f64)> = calls
+            .map(|n| (vec![n], time_s(n) * (scatter * normal(&mut random)).exp()))
+            .collect();
+        fitted(&["n"], calls)
+    };
+    for seed in 1..=20 {
+        let model = model_of(seed, &|n| 0.01 + 1e-4 * n.powf(1.5), 0.03);
+        assert_ne!(model.family, Family::Constant, "{seed}: {:?}", model.notes);
+        assert!(!model.notes.contains(&Note::NoModel), "{seed}");
+    }
+    let constants = (1..=20).map(|seed| model_of(seed, &|_| 1.0, 0.3));
+    let n_constants = constants.filter(|model| model.family == Family::Constant);
+    assert!(n_constants.count() >= 16);
 }
 
 /// Times that follow no formula well are not passed without a word.

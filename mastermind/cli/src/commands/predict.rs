@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use mastermind_models::{Coordinate, Metric, Model, ModelSet, Note, Prediction, predict};
+use mastermind_models::{Coordinate, Metric, Model, ModelSet, Prediction, predict};
 use serde::Serialize;
 
 use crate::commands::fit::Printed;
@@ -257,10 +257,8 @@ fn tell(model: &Model, coordinate: &Coordinate, prediction: &Prediction) {
         ),
         false => "the samples do not tell how far off that may be: measure again".into(),
     });
-    for note in &model.notes {
-        if let Note::FewSizes { .. } | Note::NotValidated { .. } = note {
-            output::line(note.to_string());
-        }
+    for note in model.notes.iter().filter(|note| note.is_of_fit()) {
+        output::line(note.to_string());
     }
     if let Some(held_up) = &prediction.held_up {
         let (percent, mean) = (100.0 * held_up.share, digits(prediction.mean_s));

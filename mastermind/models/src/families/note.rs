@@ -142,11 +142,12 @@ pub enum Note {
 
 impl Note {
     /// Whether it says how far a formula may be from the times.
-    pub(crate) fn is_of_fit(&self) -> bool {
+    pub fn is_of_fit(&self) -> bool {
         matches!(
             self,
             Self::NotValidated { .. }
                 | Self::FewSizes { .. }
+                | Self::LeftOutFar { .. }
                 | Self::Entangled { .. }
                 | Self::NoModel
                 | Self::Poor { .. }

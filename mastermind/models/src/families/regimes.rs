@@ -1,18 +1,23 @@
-//! Formulas by ranges of one parameter: a line in each, the breaks between them found, and in the last range perhaps another term.
+//! Formulas by ranges of one parameter: a line in each, the breaks between them found, and in the last range perhaps another term; and
+//! forms of two ranges with few coefficients, such as `max(a, b x)`.
 //!
 //! In: points, and the terms that the last range may have. Out: hypotheses, each with its breaks.
 //!
 //! What a method does at large sizes is said by the last range alone. Where small sizes go another way (a sort that inserts, a message
 //! that fits a buffer), a formula of one piece follows them, since there are many of them, and misses what comes after the large ones;
 //! and a line in the last range misses a curve there. The ranges before say how far each is that they do not go the same way: lines do.
+//!
+//! Where the last size or two go another way, three coefficients of a smooth formula go through them and soar beyond. So two ranges whose
+//! last holds a single size are among the forms: with a plateau, in proportion, and with the slope from before, since one size supports all.
 
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
 use crate::families::hypothesis::{Hypothesis, Shape, lines_by_regime};
+use crate::formula::exponent::Exponent;
 use crate::formula::family::Family;
-use crate::formula::sum::{Factor, Term};
+use crate::formula::sum::{Factor, Regime, Term};
 use crate::samples::points::Points;
 use crate::solve::likelihood::Counts;
 
@@ -31,6 +36,18 @@ const MIN_MEETING_VALUES: usize = 5;
 /// Places tried for a break.
 const MAX_CUTS: usize = 48;
 
+/// Powers of the parameter in two ranges, of at most three coefficients: `max(a, b x)`, `min(b x, a)`, `max(a / x, b)`, another speed,
+/// a line that ends in a plateau, goes on in proportion, or begins after a constant.
+const RANGES: [[&[i32]; 2]; 7] = [
+    [&[0], &[1]],
+    [&[1], &[0]],
+    [&[-1], &[0]],
+    [&[1], &[1]],
+    [&[0, 1], &[0]],
+    [&[0, 1], &[1]],
+    [&[0], &[0, 1]],
+];
+
 /// Terms of the last regime that are kept, for each number of regimes.
 const N_TERMS_KEPT: usize = 3;
 
@@ -48,23 +65,19 @@ pub(crate) struct LastTerm<'a> {
 pub(crate) fn regimes(points: &Points, param: usize, last: &[LastTerm<'_>]) -> Vec<Hypothesis> {
     let values = points.values(param);
     let most = (values.len() / MIN_VALUES).min(MAX_REGIMES);
+    let sorted = Sorted::new(points, param);
     if most < 2 {
         // Of so few sizes called once each no scatter is known, and four numbers go almost through all.
-        return match Counts::of(points).are_few() {
-            true => Vec::new(),
-            false => meeting(param, &values),
-        };
+        if Counts::of(points).are_few() || values.len() < MIN_MEETING_VALUES {
+            return Vec::new();
+        }
+        let mut list = meeting(param, &values);
+        list.extend(ranges(&sorted, &points.names[param], &values));
+        return list;
     }
     let least = least_values(values.len());
     let cuts = cuts(values.len(), least);
-    let sorted = Sorted::new(points, param);
-    let rows: Vec<usize> = cuts
-        .iter()
-        .map(|&cut| match values.get(cut) {
-            Some(&value) => sorted.x.partition_point(|&x| x < value),
-            None => sorted.x.len(),
-        })
-        .collect();
+    let rows = sorted.rows(&values, &cuts);
     let best = best_cuts(&sorted, &rows, &cuts, least, most);
     let hypothesis = |breaks: Vec<usize>, factors: Option<&SmallVec<[Factor; 1]>>| {
         let ends = breaks
@@ -87,6 +100,10 @@ pub(crate) fn regimes(points: &Points, param: usize, last: &[LastTerm<'_>]) -> V
         Some(hypothesis(breaks, None))
     });
     let mut list: Vec<Hypothesis> = lines.collect();
+    list.extend(ranges(&sorted, &points.names[param], &values));
+    if values.len() < MAX_REGIMES * MIN_VALUES {
+        list.extend(meeting(param, &values));
+    }
     let tails: Vec<Vec<f64>> = last
         .iter()
         .map(|term| sorted.tails(&term.column, &rows))
@@ -120,15 +137,54 @@ pub(crate) fn last_factors(terms: &[Term]) -> Option<&SmallVec<[Factor; 1]>> {
     (*factors != line.factors).then_some(factors)
 }
 
-/// Two lines that meet, at each place that leaves two values to either, where values are too few for lines of their own; none where
-/// they are too few for these.
+/// The best place of each of [`RANGES`], which leaves the first range a value more than it has coefficients.
+fn ranges(sorted: &Sorted, param: &str, values: &[f64]) -> Vec<Hypothesis> {
+    let stride = (values.len() / MAX_CUTS).max(1);
+    let cuts: Vec<usize> = (0..values.len()).step_by(stride).collect();
+    let rows = sorted.rows(values, &cuts);
+    let best = RANGES.iter().filter_map(|powers| {
+        let [before, _] = sorted.sides(powers[0], &rows);
+        let [_, after] = sorted.sides(powers[1], &rows);
+        let places = (0..cuts.len()).filter(|&place| cuts[place] > powers[0].len());
+        let sums = places.map(|place| (before[place] + after[place], cuts[place]));
+        let (sum, cut) = sums.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        sum.is_finite().then_some(())?;
+        let at = middle(values[cut - 1], values[cut]);
+        let part = |side: usize| {
+            let (from, to) = ((side == 1).then_some(at), (side == 0).then_some(at));
+            let regime = Regime {
+                param: param.into(),
+                from,
+                to,
+            };
+            powers[side].iter().map(move |&power| Term {
+                regime: Some(regime.clone()),
+                ..power_of(param, power)
+            })
+        };
+        Some(Hypothesis {
+            family: Family::Regimes,
+            shape: Shape::Sum {
+                constant: false,
+                terms: part(0).chain(part(1)).collect(),
+            },
+            n_searched: 1,
+        })
+    });
+    best.collect()
+}
+
+/// `param ^ power`; the power 0 has no factor.
+fn power_of(param: &str, power: i32) -> Term {
+    let factor = (power != 0).then(|| Factor::new(param, Exponent::Fraction(power, 1), 0));
+    Term::new(1.0, factor)
+}
+
+/// Two lines that meet, at each place that leaves two values to either, where values are too few for lines of their own.
 ///
 /// All places are weighed beside one another, so none was searched for. The formula has four numbers, constant and slope of each line; the
 /// place and that they meet there make three of them free, and the price of the fourth is that of the place.
 fn meeting(param: usize, values: &[f64]) -> Vec<Hypothesis> {
-    if values.len() < MIN_MEETING_VALUES {
-        return Vec::new();
-    }
     let inner = &values[1..values.len() - 1];
     let between = inner.windows(2).map(|pair| middle(pair[0], pair[1]));
     let places = inner.iter().copied().chain(between);
@@ -229,6 +285,42 @@ impl Sorted {
         }
     }
 
+    /// The first row at or after each cut.
+    fn rows(&self, values: &[f64], cuts: &[usize]) -> Vec<usize> {
+        let row = |&cut: &usize| match values.get(cut) {
+            Some(&value) => self.x.partition_point(|&x| x < value),
+            None => self.x.len(),
+        };
+        cuts.iter().map(row).collect()
+    }
+
+    /// Weighted sums of squares about the best sum of powers of the parameter: through the points before each row, and from it on.
+    fn sides(&self, powers: &[i32], rows: &[usize]) -> [Vec<f64>; 2] {
+        let n = self.x.len();
+        let mut sides = [vec![0.0; n + 1], vec![0.0; n + 1]];
+        let sums = |order: &mut dyn Iterator<Item = usize>, sums: &mut [f64], next: usize| {
+            let (mut line, mut multiple) = (LineFit::default(), MultipleFit::default());
+            for row in order {
+                let (x, y, weight) = (self.x[row], self.y[row], self.weights[row]);
+                sums[row + next] = match powers {
+                    [power] => multiple.push(x.powi(*power), y, weight),
+                    _ => {
+                        line.push(x, y, weight);
+                        // A line through one value is a constant.
+                        if line.xx > 0.0 {
+                            line.squares()
+                        } else {
+                            line.yy
+                        }
+                    }
+                };
+            }
+        };
+        sums(&mut (0..n), &mut sides[0], 1);
+        sums(&mut (0..n).rev(), &mut sides[1], 0);
+        sides.map(|sums| rows.iter().map(|&row| sums[row]).collect())
+    }
+
     /// Weighted sum of squares about the best `a + b · t` through the points from each cut on.
     ///
     /// # Arguments
@@ -244,6 +336,24 @@ impl Sorted {
             tails[cut] = line.squares();
         }
         tails
+    }
+}
+
+/// A weighted multiple of a column, one point after the other.
+#[derive(Default)]
+struct MultipleFit {
+    tt: f64,
+    ty: f64,
+    yy: f64,
+}
+
+impl MultipleFit {
+    /// Takes a point; what the multiple leaves of all so far.
+    fn push(&mut self, t: f64, y: f64, weight: f64) -> f64 {
+        self.tt += weight * t * t;
+        self.ty += weight * t * y;
+        self.yy += weight * y * y;
+        (self.yy - self.ty * self.ty / self.tt).max(0.0)
     }
 }
 

@@ -94,17 +94,19 @@ pub(crate) fn left_out(
     } else {
         FOLDS
     };
-    let last_of = |terms: &[Term]| match candidate.family {
-        Family::Regimes => last_factors(terms).cloned(),
-        _ => None,
+    let factors_of = |terms: &[Term]| match candidate.family {
+        Family::Regimes => terms.iter().map(|term| term.factors.clone()).collect(),
+        _ => Vec::new(),
     };
-    let factors = last_of(&candidate.formula.terms);
+    let terms = &candidate.formula.terms;
+    let factors = factors_of(terms);
+    let last_factors = last_factors(terms).filter(|_| !factors.is_empty());
     let mut left_out_s = vec![f64::NAN; points.len()];
     for fold in 0..n_folds {
         let inside = |rank: usize| rank % n_folds == fold;
         let rows = (0..order.len()).filter(|&rank| !inside(rank));
         let rest = points.subset(&rows.map(|rank| order[rank]).collect::<Vec<_>>());
-        let last = factors.clone().and_then(|factors| {
+        let last = last_factors.cloned().and_then(|factors| {
             let column = rest.column(&Term::new(1.0, factors.clone()))?.into();
             Some(LastTerm { factors, column })
         });
@@ -113,7 +115,7 @@ pub(crate) fn left_out(
             let Shape::Sum { terms, .. } = &hypothesis.shape else {
                 return false;
             };
-            hypothesis.n_searched == n_searched && last_of(terms) == factors
+            hypothesis.n_searched == n_searched && factors_of(terms) == factors
         };
         let like = list.iter().find(is_like);
         let Some(found) = like.and_then(|hypothesis| hypothesis.fit(&rest, limits)) else {

@@ -104,17 +104,15 @@ fn predict_with(
     end: impl Fn(&[Part], f64) -> f64,
 ) -> Result<Prediction, Error> {
     check_names(model, coordinate)?;
-    let (shown_s, [shown_lower_s, shown_upper_s]) = alone(model, coordinate)?;
+    let (shown_s, [shown_lower_s, shown_upper_s]) = alone(model, coordinate, &end)?;
     let (value_s, [lower_s, upper_s]) = if model.alternatives.is_empty() {
         (shown_s, [shown_lower_s, shown_upper_s])
     } else {
-        averaged(model, coordinate, end)?
+        averaged(model, coordinate, &end)?
     };
-    let interval = |value_s: f64, [lower_s, upper_s]: [f64; 2]| {
-        drifted(model, coordinate, value_s, [lower_s, upper_s])
-    };
-    let [lower_s, upper_s] = interval(value_s, [lower_s, upper_s]);
-    let [shown_lower_s, shown_upper_s] = interval(shown_s, [shown_lower_s, shown_upper_s]);
+    let drifted = |value_s, interval| drifted(model, coordinate, value_s, interval);
+    let [lower_s, upper_s] = drifted(value_s, [lower_s, upper_s]);
+    let [shown_lower_s, shown_upper_s] = drifted(shown_s, [shown_lower_s, shown_upper_s]);
     let [lower_s, upper_s] = unvaried(model, coordinate, [lower_s, upper_s]);
     // A formula that is below 0 there knows nothing of the time.
     let upper_s = match value_s < 0.0 || is_apart(model, coordinate) {
@@ -188,16 +186,71 @@ fn is_apart(model: &Model, coordinate: &Coordinate) -> bool {
     })
 }
 
+/// A formula as it is with its break before a coordinate and after it, each with its probability, where the coordinate lies between the
+/// measured values that the break is between; anywhere there is as likely on the scale of the logarithm.
+fn sides(model: &Model, formula: &Formula, coordinate: &Coordinate) -> Option<[(f64, Formula); 2]> {
+    let breaks = |param: &str, [low, high]: [f64; 2]| {
+        let regimes = formula.terms.iter().filter_map(|term| term.regime.as_ref());
+        let starts = regimes.filter(|regime| regime.param == param);
+        let mut starts = starts.filter_map(|regime| regime.from);
+        starts.any(|at| low < at && at < high)
+    };
+    let gaps = model.gaps.iter();
+    let mut gaps = gaps.flat_map(|(param, list)| list.iter().map(move |gap| (param, *gap)));
+    let (param, [low, high], x) = gaps.find_map(|(param, gap)| {
+        let x = coordinate.number(param)?;
+        (gap[0] < x && x < gap[1] && breaks(param, gap)).then_some((param, gap, x))
+    })?;
+    let share = match low > 0.0 {
+        true => (x / low).ln() / (high / low).ln(),
+        false => (x - low) / (high - low),
+    };
+    let moved = |to: f64| {
+        let mut formula = formula.clone();
+        let regimes = formula
+            .terms
+            .iter_mut()
+            .filter_map(|term| term.regime.as_mut());
+        for regime in regimes.filter(|regime| regime.param == param.as_str()) {
+            let ends = regime.from.iter_mut().chain(&mut regime.to);
+            ends.filter(|at| low < **at && **at < high)
+                .for_each(|at| *at = to);
+        }
+        formula
+    };
+    Some([(share, moved(low)), (1.0 - share, moved(high))])
+}
+
 /// Value and interval of a model that is one formula.
-fn alone(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), Error> {
+fn alone(
+    model: &Model,
+    coordinate: &Coordinate,
+    end: &impl Fn(&[Part], f64) -> f64,
+) -> Result<(f64, [f64; 2]), Error> {
     let value_s = model.value_s(coordinate)?;
-    let mut uncertainty = Uncertainty::default();
-    let deviation_s = call_deviation_s(model, coordinate, value_s)?;
-    uncertainty.add(deviation_s * deviation_s, model.freedom.sigma);
-    uncertainty.merge(&model.coefficient_uncertainty(&model.gradient(coordinate)?));
-    let half_s = uncertainty.half_width_s(LEVEL);
-    let mean_s = value_s.max(0.0);
-    Ok((value_s, [mean_s - half_s, mean_s + half_s]))
+    let half_width_s = |formula: &Formula, value_s: f64| -> Result<f64, Error> {
+        let mut uncertainty = Uncertainty::default();
+        let deviation_s = call_deviation_s(model, coordinate, value_s)?;
+        uncertainty.add(deviation_s * deviation_s, model.freedom.sigma);
+        let gradient = slopes(model.family, formula, coordinate);
+        let gradient = gradient.map_err(|name| missing(model, name))?;
+        uncertainty.merge(&model.coefficient_uncertainty(&gradient));
+        Ok(uncertainty.half_width_s(LEVEL))
+    };
+    let Some(sides) = sides(model, &model.formula, coordinate) else {
+        let (half_s, mean_s) = (half_width_s(&model.formula, value_s)?, value_s.max(0.0));
+        return Ok((value_s, [mean_s - half_s, mean_s + half_s]));
+    };
+    let mut parts = Vec::with_capacity(sides.len());
+    for (weight, formula) in sides {
+        let mean = evaluate(model, &formula, coordinate)?;
+        parts.push(Part {
+            weight,
+            mean,
+            deviation: half_width_s(&formula, mean)? / NORMAL,
+        });
+    }
+    Ok((value_s, interval(&parts, end)))
 }
 
 /// Standard deviation of one call as an interval takes it, seconds: where all calls agree with the formula, what rounding makes of
@@ -223,7 +276,7 @@ fn call_deviation_s(model: &Model, coordinate: &Coordinate, value_s: f64) -> Res
 fn averaged(
     model: &Model,
     coordinate: &Coordinate,
-    end: impl Fn(&[Part], f64) -> f64,
+    end: &impl Fn(&[Part], f64) -> f64,
 ) -> Result<(f64, [f64; 2]), Error> {
     let shown_s = model.value_s(coordinate)?;
     let relative = call_deviation_s(model, coordinate, shown_s)? / shown_s;
@@ -234,32 +287,57 @@ fn averaged(
     );
     let mut parts = Vec::with_capacity(model.alternatives.len());
     let mut soar = Vec::with_capacity(model.alternatives.len());
+    let mut means = Vec::with_capacity(model.alternatives.len());
     for alternative in &model.alternatives {
         // The shown formula has what it needs; others may be in parameters that were left out.
         let Ok(mean) = model.alternative_s(alternative, coordinate) else {
             continue;
         };
-        let variance = alternative_variance(model, alternative, coordinate)?;
-        let call = relative * mean * of_call;
-        parts.push(Part {
+        means.push(Part {
             weight: alternative.weight,
             mean,
-            deviation: (call * call + variance * of_mean * of_mean).sqrt(),
+            deviation: 0.0,
         });
         let soaring = [Family::Exponential, Family::Polynomial];
-        soar.push(soaring.contains(&alternative.family));
+        let soars = soaring.contains(&alternative.family);
+        let mut push = |share: f64, formula: &Formula| -> Result<(), Error> {
+            let mean = evaluate(model, formula, coordinate)?;
+            let gradient = slopes(alternative.family, formula, coordinate);
+            let gradient = gradient.map_err(|name| missing(model, name))?;
+            let variance = variance(alternative.covariance.as_ref(), &gradient);
+            let call = relative * mean * of_call;
+            parts.push(Part {
+                weight: share * alternative.weight,
+                mean,
+                deviation: (call * call + variance * of_mean * of_mean).sqrt(),
+            });
+            soar.push(soars);
+            Ok(())
+        };
+        match sides(model, &alternative.formula, coordinate) {
+            Some(sides) => sides
+                .iter()
+                .try_for_each(|(share, side)| push(*share, side))?,
+            None => push(1.0, &alternative.formula)?,
+        }
     }
+    temper(&mut means, 1.0);
+    let value_s = middle(&mut means);
     temper(&mut parts, 1.0);
-    let value_s = middle(&mut parts.clone());
     temper(&mut parts, model.design_effect);
     let doubt = 1.0 + DOUBT * model.distance(coordinate).log2();
     temper_apart(&mut parts, &soar, doubt);
     spread(&mut parts, model.n_beyond(coordinate));
+    Ok((value_s, interval(&parts, end)))
+}
+
+/// The interval of a mixture, without an upper end where a deviation is not known.
+fn interval(parts: &[Part], end: &impl Fn(&[Part], f64) -> f64) -> [f64; 2] {
     if !parts.iter().all(|part| part.deviation.is_finite()) {
-        return Ok((value_s, [0.0, f64::INFINITY]));
+        return [0.0, f64::INFINITY];
     }
     let tail = 0.5 - LEVEL / 2.0;
-    Ok((value_s, [end(&parts, tail), end(&parts, 1.0 - tail)]))
+    [end(parts, tail), end(parts, 1.0 - tail)]
 }
 
 /// Raises the weights to the power of `1 / temperature` and makes them add up to one.
@@ -307,17 +385,6 @@ fn spread(parts: &mut [Part], n_beyond: usize) {
     parts
         .iter_mut()
         .for_each(|part| part.deviation = part.deviation.hypot(deviation));
-}
-
-/// Variance that the coefficients of an alternative bring into its value, s².
-fn alternative_variance(
-    model: &Model,
-    alternative: &Alternative,
-    coordinate: &Coordinate,
-) -> Result<f64, Error> {
-    let gradient = slopes(alternative.family, &alternative.formula, coordinate);
-    let gradient = gradient.map_err(|name| missing(model, name))?;
-    Ok(variance(alternative.covariance.as_ref(), &gradient))
 }
 
 /// Derivatives of a formula by its coefficients, shape `[n_coefficients]`; the error names a parameter

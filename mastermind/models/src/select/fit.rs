@@ -19,6 +19,8 @@
 //! line          2 + 0.03 * n s  1.0000        0.00        83     10  n 100 to 1600
 //! ```
 
+use std::collections::BTreeMap;
+
 use crate::error::Error;
 use crate::families::even::evenly_scattered;
 use crate::families::hypothesis::{Hypothesis, term_name};
@@ -641,6 +643,8 @@ fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) 
         }
         _ => 1.0,
     };
+    let others = best.alternatives.iter().map(|other| &other.formula);
+    let gaps = gaps(points, others.chain([&best.formula]));
     let mut model = Model {
         method: samples.method.clone(),
         metric: samples.metric.clone(),
@@ -665,6 +669,7 @@ fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) 
         total_ratio: 1.0,
         design_effect: best.design_effect,
         drift: 0.0,
+        gaps,
         held_up: None,
         freedom: Freedom {
             coefficients: best.freedom,
@@ -682,6 +687,31 @@ fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) 
     };
     model.total_ratio = total_ratio(&predicted_s, points, samples.statistic, None);
     model
+}
+
+/// The measured values on either side of each break that none of them is at.
+fn gaps<'f>(
+    points: &Points,
+    formulas: impl Iterator<Item = &'f Formula>,
+) -> BTreeMap<String, Vec<[f64; 2]>> {
+    let mut gaps: BTreeMap<String, Vec<[f64; 2]>> = BTreeMap::new();
+    let terms = formulas.flat_map(|formula| &formula.terms);
+    for regime in terms.filter_map(|term| term.regime.as_ref()) {
+        let known = points.names.iter().position(|name| *name == regime.param);
+        let (Some(at), Some(param)) = (regime.from, known) else {
+            continue;
+        };
+        let values = points.values(param);
+        let above = values.partition_point(|value| *value < at);
+        if above > 0 && values.get(above).is_some_and(|value| *value > at) {
+            let (gap, gaps) = ([values[above - 1], values[above]], &mut gaps);
+            let list = gaps.entry(regime.param.to_string()).or_default();
+            if !list.contains(&gap) {
+                list.push(gap);
+            }
+        }
+    }
+    gaps
 }
 
 /// Values of a formula at the points; not a number where it has none.

@@ -194,6 +194,9 @@ pub struct Model {
     /// largest sizes, each predicted from smaller ones. 0 where the spread of the calls explains what the formula leaves, or nothing was seen.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub drift: f64,
+    /// Measured values between which a formula breaks, by parameter: where between them is not known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub gaps: BTreeMap<String, Vec<[f64; 2]>>,
     /// The calls that were held up; `None` where calls that scatter are as likely.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_up: Option<HeldUp>,

@@ -1,6 +1,6 @@
 //! Mean and deviation of the times of a method, and what a model says of a parameter.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
@@ -105,6 +105,7 @@ pub fn mean(
         if rows.is_empty() {
             continue;
         }
+        let rows = slice(samples, model, rows, place);
         let points = points(samples, &rows, place);
         let range = [points[0].x, points[points.len() - 1].x];
         let name = &samples.parameters[place].name;
@@ -219,7 +220,7 @@ fn place(samples: &Samples, name: Option<&str>) -> anyhow::Result<usize> {
     })
 }
 
-/// Mean and deviation by the parameter, over whatever the others are.
+/// Mean and deviation by the parameter, over whatever the others are in these rows.
 fn points(samples: &Samples, rows: &[usize], place: usize) -> Vec<Point> {
     let mut sums: Vec<(f64, Summary)> = Vec::new();
     let mut rows = rows.to_vec();
@@ -239,6 +240,52 @@ fn points(samples: &Samples, rows: &[usize], place: usize) -> Vec<Point> {
             .then(|| (summary.m2_s2 / (summary.count - 1) as f64).sqrt() * scale),
     };
     sums.iter().map(point).collect()
+}
+
+/// The rows that a curve may be compared with: those of one combination of the other numbers that the model follows, which has most values of
+/// the parameter, the middle one of equals; all where none has half of them, as where calls differ in everything.
+fn slice(samples: &Samples, model: &Model, rows: Vec<usize>, place: usize) -> Vec<usize> {
+    let followed = followed(model);
+    let names = samples.parameters.iter().enumerate();
+    let others: Vec<usize> = names
+        .filter(|(other, p)| *other != place && followed.contains(p.name.as_str()))
+        .map(|(other, _)| other)
+        .collect();
+    let mut slices: BTreeMap<Vec<u64>, Vec<usize>> = BTreeMap::new();
+    for &row in &rows {
+        // Positive numbers are in the order of their bits.
+        let key = others
+            .iter()
+            .map(|&other| samples.coordinates[row][other].to_bits());
+        slices.entry(key.collect()).or_default().push(row);
+    }
+    let n_values = |rows: &[usize]| {
+        let values = rows
+            .iter()
+            .map(|&row| samples.coordinates[row][place].to_bits());
+        values.collect::<BTreeSet<u64>>().len()
+    };
+    let most = slices
+        .values()
+        .map(|rows| n_values(rows))
+        .max()
+        .unwrap_or(0);
+    let mut fullest: Vec<Vec<usize>> = slices.into_values().collect();
+    fullest.retain(|rows| n_values(rows) == most);
+    match 2 * most >= n_values(&rows) && !fullest.is_empty() {
+        true => fullest.swap_remove(fullest.len() / 2),
+        false => rows,
+    }
+}
+
+/// Names of the parameters that a model follows.
+fn followed(model: &Model) -> BTreeSet<&str> {
+    let alternatives = model.alternatives.iter().map(|other| &other.formula);
+    let formulas = std::iter::once(&model.formula).chain(alternatives);
+    formulas
+        .chain(&model.sigma)
+        .flat_map(Formula::params)
+        .collect()
 }
 
 /// A coordinate of the mode with the other numbers at their medians.
@@ -264,11 +311,7 @@ fn others(samples: &Samples, rows: &[usize], place: usize) -> Coordinate {
 /// * `others` - the coordinate that the curve goes through
 /// * `parameter` - that of the x axis
 pub fn held(model: &Model, others: &Coordinate, parameter: &str) -> String {
-    let alternatives = model.alternatives.iter().map(|other| &other.formula);
-    let formulas = std::iter::once(&model.formula)
-        .chain(alternatives)
-        .chain(&model.sigma);
-    let mut names: BTreeSet<&str> = formulas.flat_map(Formula::params).collect();
+    let mut names = followed(model);
     names.remove(parameter);
     let held = names.into_iter().filter_map(|name| {
         let value = others.number(name)?;
@@ -321,4 +364,32 @@ pub fn curve(
         })
     };
     (0..=STEPS).map(point).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mastermind_models::{Parameter, SampleSet};
+
+    /// With two parameters the points are those of the slice that the curve is, not means over the other parameter.
+    #[test]
+    fn points_lie_on_the_slice_that_the_curve_is_of() {
+        let mut set = SampleSet::new(Metric::Wall);
+        let parameters = [Parameter::real("n", ""), Parameter::real("m", "")];
+        let method = set.declare("mix", &parameters).unwrap();
+        let time_s = |n: f64, m: f64| 3e-6 + 2e-9 * n * m;
+        for n in (1..=8).map(|i| f64::from(1000 * i * i)) {
+            for m in [2.0, 4.0, 8.0, 16.0, 256.0] {
+                set.push(method, &[n, m], time_s(n, m)).unwrap();
+            }
+        }
+        let samples = set.finish().remove(0);
+        let drawn = mean(&samples, None, (ModesDrawn::Apart, false), None).unwrap();
+        let series = &drawn.series[0];
+        assert_eq!((series.at.as_str(), series.points.len()), ("m = 8", 8));
+        for point in &series.points {
+            let there_us = 1e6 * time_s(point.x, 8.0);
+            assert!((point.mean / there_us - 1.0).abs() < 1e-9, "{}", point.x);
+        }
+    }
 }
