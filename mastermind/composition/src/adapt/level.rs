@@ -89,6 +89,11 @@ impl LevelWatch {
 /// * `weighted` - weight and value, in any order; sorted by this
 pub fn weighted_median(weighted: &mut [(f64, f64)]) -> f64 {
     weighted.sort_by(|a, b| a.1.total_cmp(&b.1));
+    sorted_median(weighted)
+}
+
+/// [`weighted_median`] of what is sorted.
+pub(super) fn sorted_median(weighted: &[(f64, f64)]) -> f64 {
     let half = weighted.iter().map(|(weight, _)| weight).sum::<f64>() / 2.0;
     let mut sum = 0.0;
     for (weight, value) in weighted.iter() {

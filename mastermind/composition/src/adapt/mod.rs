@@ -397,9 +397,8 @@ impl Adapter {
         let spent_s = self.spent_s + trial.excess_s.max(0.0);
         let site = &mut self.sites[index];
         let (arm, from) = (site.current, trial.from);
-        let slower = 1.0 + trial.excess_s / trial.baseline_s;
+        let ratio = site.ratio(arm, from);
         if trial.calls >= site.needed {
-            let ratio = site.ratio(arm, from);
             let keep = ratio < 1.0 - self.settings.hysteresis;
             let reason = format!(
                 "{ratio:.3} times the time of {} after {} calls",
@@ -407,8 +406,8 @@ impl Adapter {
                 trial.calls
             );
             self.end_trial(index, keep, reason, report, decisions);
-        } else if trial.calls >= CLEARLY.0 && slower > CLEARLY.1 {
-            let reason = format!("{slower:.1} times slower after {} calls", trial.calls);
+        } else if trial.calls >= CLEARLY.0 && ratio > CLEARLY.1 {
+            let reason = format!("{ratio:.1} times slower after {} calls", trial.calls);
             self.end_trial(index, false, reason, report, decisions);
         } else if trial.excess_s > 0.0 && spent_s > self.budget_s {
             let reason = format!("the budget is spent after {} calls", trial.calls);
@@ -511,8 +510,9 @@ impl Adapter {
                 continue;
             }
             let expected = Prospect::of(site, &posterior, arm, to_come, settings.hysteresis);
-            // What was tried and went must have become better, or the present one worse.
-            if tried.trials > 0 && expected.ratio > 1.0 - 2.0 * settings.hysteresis {
+            // What was tried and went must have become better, or the present one worse, or not be known yet.
+            let least = expected.ratio * (-expected.deviation).exp();
+            if tried.trials > 0 && least > 1.0 - 2.0 * settings.hysteresis {
                 continue;
             }
             // More calls than are to come tell nothing in time.
@@ -555,7 +555,6 @@ impl Adapter {
             from,
             calls: 0.0,
             excess_s: 0.0,
-            baseline_s: 0.0,
         });
         self.decision(index, Act::Try, from, arm, reason, report)
     }

@@ -82,8 +82,6 @@ pub struct Trial {
     pub calls: f64,
     /// Seconds so far beyond what the class before would have taken.
     pub excess_s: f64,
-    /// Seconds that it would have taken.
-    pub baseline_s: f64,
 }
 
 /// Where a dispatcher sends calls.
@@ -112,6 +110,8 @@ pub struct Site {
     pub calls: Vec<f64>,
     /// Calls that a class must have answered before it is believed.
     pub needed: f64,
+    /// Seconds of calls beyond what they usually take, and how many calls: delays, which no class is to blame for.
+    delays: (f64, f64),
     kinds: BTreeMap<String, usize>,
     groups: BTreeMap<String, usize>,
 }
@@ -187,6 +187,7 @@ impl Site {
             trial: None,
             calls: Vec::new(),
             needed: needed as f64,
+            delays: (0.0, 0.0),
             kinds: BTreeMap::new(),
             groups: BTreeMap::new(),
         }
@@ -337,13 +338,15 @@ impl Site {
         let trial = self.trial.as_mut().filter(|_| arm == self.current);
         if let Some((trial, before)) = trial.zip(before) {
             let a_call_s = before.ln_mean(trial.from, kind).exp();
+            let delay_s = (self.delays.0 / self.delays.1.max(1.0)).max(0.0);
             trial.calls += calls;
-            trial.baseline_s += stand_for * a_call_s;
-            trial.excess_s += stand_for * (ln_mean.exp() - a_call_s);
+            trial.excess_s += stand_for * (ln_mean.exp() - a_call_s - delay_s);
         } else if let Some(usual) = self.beliefs.seen_ln(arm, kind)
             && self.beliefs.calls_at(arm, kind) >= CALLS_AFTER_CHANGE
         {
             let deviation = self.beliefs.deviation();
+            self.delays.0 += stand_for * (ln_mean.exp() - usual.exp());
+            self.delays.1 += stand_for;
             let watch = &mut self.arms[arm].watch;
             match watch.take(calls, ln_mean - usual, deviation) {
                 Level::Same => {}
