@@ -30,7 +30,11 @@ const FOR_PACKAGES: (&str, &[&str]) = ("For packages", &["completions", "man"]);
 const TEMPLATE: &str =
     "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
 
-const AFTER: &str = "mastermind VERB --help tells more of each, with an example. The first two commands of most:\n\n  \
+/// Most characters of what a verb does: a line of 100 columns has 14 before it.
+#[cfg(test)]
+const MAX_ABOUT: usize = 86;
+
+const AFTER: &str = "mastermind VERB --help describes each, with an example. The first two commands of most users:\n\n  \
                      mpirun -n 4 mastermind wrap --records records -- PROGRAM\n  mastermind profile records";
 
 /// The command with its help in groups.
@@ -72,6 +76,12 @@ mod tests {
         }
         let verbs = command.get_subcommands().map(|verb| (verb.get_name(), 1));
         assert_eq!(named, verbs.collect());
+        let wide = |verb: &&clap::Command| {
+            let about = verb.get_about().map(ToString::to_string);
+            about.is_some_and(|about| about.trim_end_matches('.').chars().count() > MAX_ABOUT)
+        };
+        let wide: Vec<_> = command.get_subcommands().filter(wide).collect();
+        assert!(wide.is_empty(), "longer than a line: {wide:?}");
         let help = command.render_help().to_string();
         assert!(!help.contains("Commands:"), "{help}");
         let at = |text: &str| help.find(text).unwrap_or_else(|| panic!("{text}: {help}"));

@@ -20,7 +20,7 @@ use mastermind_models::ModelSet;
 use crate::destination::Force;
 use crate::output;
 
-/// Fit a semi-empirical formula within bounds, and evolve the error correction term that it lacks.
+/// Fit a semi-empirical formula, and evolve the error correction term that it lacks.
 ///
 /// Half the rows of the table, say, have 1 in the column `train`: the formula is fitted to them, by squared and by relative
 /// residuals, and where that is not good enough, trials evolve a term; the other rows tell how well each predicts. A term

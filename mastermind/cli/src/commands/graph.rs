@@ -31,7 +31,7 @@ use crate::session::recording::Recording;
 use crate::session::script::{self, Place};
 use crate::session::{assignment, build, model, read_assembly};
 
-/// Draw the wiring of an assembly, the call graph of a run of it, or the activities of a program model.
+/// Draw the wiring of an assembly, the call graph of a run, or a program model.
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind graph examples/shock/shock.toml --format svg -o shock.svg \\\n         \

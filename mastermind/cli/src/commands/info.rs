@@ -19,7 +19,7 @@ use serde::Serialize;
 use super::profile::open;
 use crate::output;
 
-/// Tell what a run was: its assembly, where it ran, by which clock, and what of it is missing
+/// Show what a run was: its assembly, where it ran, its clock, what is missing
 #[derive(Args)]
 #[command(after_help = "Example: mastermind info records")]
 pub struct Info {

@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::output;
 use crate::session::{read_assembly, setting};
 
-/// Plan the fewest runs that show every pair of joined alternatives, for the models that choose needs.
+/// Plan the fewest runs that show every pair of connected alternatives.
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind plan examples/shock/shock.toml\n         \

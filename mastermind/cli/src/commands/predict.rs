@@ -16,7 +16,7 @@ use crate::measurements::{Measured, Reading};
 use crate::output;
 use mastermind_component::names::{self, Names};
 
-/// Predict the time of a call, or check predictions against measurements that were not fitted.
+/// Predict the time of a call, or check predictions against other measurements.
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind predict models.json --method flux.compute --at q=1e6,axis=y\n\

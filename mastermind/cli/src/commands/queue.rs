@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::output;
 
-/// Solve a closed queueing network: what shares processors, network interfaces or links, and how long it waits.
+/// Solve a closed queueing network: how long users of shared resources wait.
 #[derive(Args)]
 #[command(after_help = "Example: mastermind queue examples/queueing/io-nodes.toml --cross-check")]
 pub struct Queue {

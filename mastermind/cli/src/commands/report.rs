@@ -49,7 +49,7 @@ const MIN_DRAWN: usize = 10;
 /// Points that are suggested for each model.
 const N_SUGGESTED: usize = 2;
 
-/// Write a run as one page in HTML: where the time went, models, what to measure and to swap.
+/// Write a run as one page in HTML: where the time went, models, what to try next.
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind report records -o report.html\n         \

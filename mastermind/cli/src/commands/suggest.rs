@@ -13,7 +13,7 @@ use crate::commands::predict::read_models;
 use crate::output;
 use mastermind_component::names::{self, Names};
 
-/// Suggest the points whose measurement makes a model's predictions surest for what it costs.
+/// Suggest the points whose measurement improves a model most for its cost.
 #[derive(Args)]
 #[command(after_help = "Example: mastermind suggest models.json --method flux.compute --n 5")]
 pub struct Suggest {

@@ -17,7 +17,7 @@ use crate::recorded_run::{self, RecordedRun};
 use crate::session::model;
 use crate::session::sources::SIMULATION;
 
-/// Write Rust source for a program model, or a GOAL schedule or a program model for a recorded run.
+/// Write a program model as Rust source, or a recorded run as a schedule or a model.
 #[derive(Args)]
 #[command(after_help = "Example: mastermind transform examples/sample/sample.puml -o sample")]
 pub struct Transform {

@@ -15,7 +15,7 @@ use mastermind_component::control_name;
 use crate::errors::WrongUse;
 use crate::output;
 
-/// Send the calls of an interface to another library, in a wrapped program that is running.
+/// Send the calls of an interface to another library, in a running wrapped program.
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind wrap --proxy libblas_proxy.so -- ./solver & mastermind use $! blas=/opt/libopenblas.so"

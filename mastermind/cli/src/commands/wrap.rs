@@ -74,7 +74,7 @@ const PATIENCE_WITH_RANKS: Duration = Duration::from_secs(2);
 /// Time between two checks of whether they have ended.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
-/// Measure MPI, and the libraries that proxies were made of, in a program that was never written for it.
+/// Measure MPI, and libraries that have a proxy, in a program that stays as it is.
 #[derive(Args)]
 #[command(
     after_help = "Example: mpirun -n 3 mastermind wrap --records records -- hpcc\n         \
