@@ -76,7 +76,7 @@ mod tests {
         }
         let verbs = command.get_subcommands().map(|verb| (verb.get_name(), 1));
         assert_eq!(named, verbs.collect());
-        let wide = |verb: &&clap::Command| {
+        let wide = |verb: &&Command| {
             let about = verb.get_about().map(ToString::to_string);
             about.is_some_and(|about| about.trim_end_matches('.').chars().count() > MAX_ABOUT)
         };

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use mastermind_queueing::{
-    Network, NetworkError, Solution, bard_schweitzer, exact, linearizer, read_network,
+    Kind, Network, NetworkError, Solution, bard_schweitzer, exact, linearizer, read_network,
 };
 use serde::Serialize;
 
@@ -92,8 +92,8 @@ struct StationRow {
     residence_s: f64,
     /// Customers there.
     queue: f64,
-    /// Of all classes together: the part of the servers that is busy; of a delay the customers in it.
-    utilisation: f64,
+    /// Of all classes together: the part of the servers that is busy, 0 to 1; none of a delay.
+    utilisation: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -188,7 +188,7 @@ fn report(network: &Network, method: Method, solution: &Solution) -> Report {
                 demand_s: station.demand_s[r],
                 residence_s: solution.residence_s[i][r],
                 queue: solution.queue[i][r],
-                utilisation: solution.utilisation[i],
+                utilisation: (station.kind != Kind::Delay).then(|| solution.utilisation[i]),
             })
         });
     Report {
@@ -208,7 +208,8 @@ fn tell(report: &Report) {
             ms(row.demand_s),
             ms(row.residence_s),
             format!("{:.3}", row.queue),
-            format!("{:.1}", 100.0 * row.utilisation),
+            row.utilisation
+                .map_or(String::new(), |busy| format!("{:.1}", 100.0 * busy)),
         ]
     });
     let header = [
