@@ -100,8 +100,9 @@ pub(crate) fn regimes(points: &Points, param: usize, last: &[LastTerm<'_>]) -> V
         Some(hypothesis(breaks, None))
     });
     let mut list: Vec<Hypothesis> = lines.collect();
-    list.extend(ranges(&sorted, &points.names[param], &values));
+    // Of more sizes lines of their own tell where a method goes another way.
     if values.len() < MAX_REGIMES * MIN_VALUES {
+        list.extend(ranges(&sorted, &points.names[param], &values));
         list.extend(meeting(param, &values));
     }
     let tails: Vec<Vec<f64>> = last
