@@ -100,8 +100,8 @@ pub(crate) fn regimes(points: &Points, param: usize, last: &[LastTerm<'_>]) -> V
         Some(hypothesis(breaks, None))
     });
     let mut list: Vec<Hypothesis> = lines.collect();
-    // Of more sizes lines of their own tell where a method goes another way.
-    if values.len() < MAX_REGIMES * MIN_VALUES {
+    // Of ten sizes and more, lines of their own say where a method goes another way.
+    if values.len() < 2 * MIN_MEETING_VALUES {
         list.extend(ranges(&sorted, &points.names[param], &values));
         list.extend(meeting(param, &values));
     }
