@@ -37,7 +37,8 @@ const MIN_MEETING_VALUES: usize = 5;
 const MAX_CUTS: usize = 48;
 
 /// Powers of the parameter in two ranges, of at most three coefficients: `max(a, b x)`, `min(b x, a)`, `max(a / x, b)`, another speed,
-/// a line that ends in a plateau, goes on in proportion, or begins after a constant.
+/// a line that ends in a plateau, goes on in proportion, or begins after a constant. Source: costs that programs have, of which one
+/// takes over where a cache or a buffer is full, or where divided work is small.
 const RANGES: [[&[i32]; 2]; 7] = [
     [&[0], &[1]],
     [&[1], &[0]],
@@ -100,11 +101,7 @@ pub(crate) fn regimes(points: &Points, param: usize, last: &[LastTerm<'_>]) -> V
         Some(hypothesis(breaks, None))
     });
     let mut list: Vec<Hypothesis> = lines.collect();
-    // Of ten sizes and more, lines of their own say where a method goes another way.
-    if values.len() < 2 * MIN_MEETING_VALUES {
-        list.extend(ranges(&sorted, &points.names[param], &values));
-        list.extend(meeting(param, &values));
-    }
+    list.extend(ranges(&sorted, &points.names[param], &values));
     let tails: Vec<Vec<f64>> = last
         .iter()
         .map(|term| sorted.tails(&term.column, &rows))
@@ -138,10 +135,11 @@ pub(crate) fn last_factors(terms: &[Term]) -> Option<&SmallVec<[Factor; 1]>> {
     (*factors != line.factors).then_some(factors)
 }
 
-/// The best place of each of [`RANGES`], which leaves the first range a value more than it has coefficients.
+/// The best place of each of [`RANGES`], which leaves the first range a value more than it has coefficients, and the last one too few
+/// for a line of its own: where it has more, lines say how the time goes on.
 fn ranges(sorted: &Sorted, param: &str, values: &[f64]) -> Vec<Hypothesis> {
-    let stride = (values.len() / MAX_CUTS).max(1);
-    let cuts: Vec<usize> = (0..values.len()).step_by(stride).collect();
+    let first = values.len().saturating_sub(MIN_VALUES - 1);
+    let cuts: Vec<usize> = (first..values.len()).collect();
     let rows = sorted.rows(values, &cuts);
     let best = RANGES.iter().filter_map(|powers| {
         let [before, _] = sorted.sides(powers[0], &rows);

@@ -25,7 +25,7 @@ pub enum Family {
     NormalForm,
     /// `T = a + b · ceil(x / s)`, the width `s` found.
     Stairs,
-    /// A line for each of two to four ranges of one parameter, the breaks between found; of few sizes two that meet, or two ranges with one
+    /// A line for each of two to four ranges of one parameter, the breaks between found; of few sizes two that meet; or two ranges with one
     /// or two coefficients each, as `max(a, b x)`.
     Regimes,
     /// A formula that a user wrote.
