@@ -308,12 +308,15 @@ impl Simulate {
         let mut report = report(&outcome);
         report.sample = is_random.then(|| Sample::of(self.seed, &times_ns));
         if self.sensitivity {
+            let bar = ProgressBar::new_spinner();
             let mut run = |machine: &Machine| {
-                let found = program_path(&program, machine, self.limits(), &mut |_| {});
+                let mut tell = |progress| told(&bar, progress);
+                let found = program_path(&program, machine, self.limits(), &mut tell);
                 found.map(|(outcome, path)| (outcome.makespan_ns, path))
             };
-            let found = Sensitivities::of(&seeded, &program.elements, &mut run)?;
-            report.sensitivity = Some(found);
+            let found = Sensitivities::of(&seeded, &program.elements, &mut run);
+            bar.finish_and_clear();
+            report.sensitivity = Some(found?);
         }
         if self.json {
             output::json(&report)?;

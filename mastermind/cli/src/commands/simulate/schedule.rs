@@ -74,12 +74,15 @@ impl Simulate {
         let mut report = report(&outcome);
         report.recorded = recorded;
         if let Some(schedule) = again {
+            let bar = ProgressBar::new_spinner();
             let mut run = |machine: &Machine| {
-                let found = schedule_path(schedule.clone(), machine, self.limits(), &mut |_| {});
+                let mut tell = |progress| told(&bar, progress);
+                let found = schedule_path(schedule.clone(), machine, self.limits(), &mut tell);
                 found.map(|(outcome, path)| (outcome.makespan_ns, path))
             };
-            let elements = &schedule_elements()[..1];
-            report.sensitivity = Some(Sensitivities::of(machine, elements, &mut run)?);
+            let found = Sensitivities::of(machine, &schedule_elements()[..1], &mut run);
+            bar.finish_and_clear();
+            report.sensitivity = Some(found?);
         }
         if let Some(recorded) = &mut report.recorded {
             let (simulated, elapsed) = (report.makespan_ns as f64, recorded.elapsed_ns as f64);
