@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::output;
 
-/// Slow-downs whose tolerances are shown: what is hardly seen, what is seen, and what is complained of.
+/// Slow-downs whose tolerances are shown, arbitrary: a result depends on its own one alone.
 const SLOWDOWNS: [f64; 3] = [0.01, 0.05, 0.1];
 
 /// Most ranks that a line names.
@@ -25,6 +25,7 @@ pub(super) struct Sensitivities {
     ranks_ns: Vec<u64>,
     /// How often the path goes from one rank to another.
     crossings: u64,
+    /// Empty where all latencies of the machine are 0.
     tolerance: Vec<Tolerated>,
 }
 
@@ -83,7 +84,12 @@ impl Sensitivities {
             simulate(&scaled)
         };
         let mut tolerance = Vec::new();
-        for slowdown in SLOWDOWNS {
+        // Latencies of 0 stay 0, whatever the factor.
+        let mut links = LinkClass::ALL
+            .into_iter()
+            .map(|class| machine.link_of(class));
+        let has_latency = links.any(|link| link.latency_ns > 0);
+        for slowdown in SLOWDOWNS.into_iter().filter(|_| has_latency) {
             let found = latency_tolerance((makespan_ns, &path), slowdown, &mut with_latency)?;
             tolerance.push(Tolerated {
                 slowdown_percent: 100.0 * slowdown,
@@ -131,6 +137,11 @@ impl Sensitivities {
             self.crossings,
             named.join(", "),
         ));
+        if self.tolerance.is_empty() {
+            output::line(
+                "all latencies of the machine are 0: how much of them is tolerated is unknown",
+            );
+        }
         for one in &self.tolerance {
             let longer = |percent: f64| match percent < 200.0 {
                 true => format!("{percent:.1} % longer"),
