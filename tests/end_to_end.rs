@@ -31,6 +31,7 @@ mod guest_matrix;
 mod guest_sizes;
 mod guide;
 mod heat;
+mod history;
 mod installed;
 mod languages;
 mod launchers;

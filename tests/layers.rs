@@ -19,9 +19,13 @@ const FRAMEWORK: [&str; 6] = [
 const FOR_COMPONENTS: [&str; 3] = ["cca-abi", "cca-port-macro", "cca-ports"];
 
 /// The crates of `mastermind/` and what each may use, `cca-*` aside.
-const MASTERMIND: [(&str, &[&str]); 15] = [
+const MASTERMIND: [(&str, &[&str]); 16] = [
     ("mastermind-records", &[]),
     ("mastermind-export", &["mastermind-records"]),
+    (
+        "mastermind-history",
+        &["mastermind-records", "mastermind-export"],
+    ),
     ("mastermind-measurement", &["mastermind-records"]),
     ("mastermind-models", &["mastermind-records"]),
     ("mastermind-composition", &["mastermind-models"]),
@@ -65,6 +69,7 @@ const MASTERMIND: [(&str, &[&str]); 15] = [
         &[
             "mastermind-measurement",
             "mastermind-export",
+            "mastermind-history",
             "mastermind-records",
             "mastermind-models",
             "mastermind-composition",

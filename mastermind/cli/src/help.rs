@@ -9,7 +9,9 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Measure", &["run", "wrap", "doctor"]),
     (
         "See what was recorded",
-        &["profile", "info", "compare", "plot", "report", "export"],
+        &[
+            "profile", "info", "compare", "history", "plot", "report", "export",
+        ],
     ),
     ("Model", &["fit", "predict", "suggest", "correct"]),
     ("Choose", &["choose", "plan"]),

@@ -74,6 +74,24 @@ pub enum ExportError {
         /// The column.
         name: String,
     },
+    /// A file that cannot be opened.
+    #[error("cannot read table \"{}\"", path.display())]
+    Unread {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file that holds no table, or one that is damaged.
+    #[error("cannot read table \"{}\": {problem}, expected {expected}", path.display())]
+    NoTable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+        /// What would be right.
+        expected: String,
+    },
     /// A folder that holds a dataset already, with which the new one would be mixed.
     #[error("cannot write records \"{}\": not empty, expected an empty or a new folder", path.display())]
     NotEmpty {
@@ -86,6 +104,12 @@ impl ExportError {
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { path, source }
+    }
+
+    #[cfg(feature = "parquet")]
+    pub(crate) fn unread(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Unread { path, source }
     }
 
     #[cfg(feature = "parquet")]

@@ -4,6 +4,7 @@
 //! * [`write_parquet`]: a dataset partitioned by method and rank, where methods have many parameters of their own;
 //! * [`RecordBatches`]: the same table as Arrow record batches in memory, of the columns, methods and ranks that are wanted, and of
 //!   rows that meet [`Condition`]s;
+//! * [`PlainTable`]: a small table in memory, to a Parquet file and back;
 //! * [`write_perfetto`]: a trace in Chrome's JSON format, for Perfetto;
 //! * [`write_extrap`]: Extra-P's text format and its JSON lines.
 //!
@@ -34,6 +35,9 @@ mod parquet_writer;
 #[path = "without_parquet.rs"]
 mod parquet_writer;
 mod perfetto;
+#[cfg(feature = "parquet")]
+mod plain_parquet;
+mod plain_table;
 mod table;
 
 #[cfg(feature = "parquet")]
@@ -44,4 +48,5 @@ pub use error::ExportError;
 pub use extrap::{ExtrapFormat, Extrapolated, write_extrap};
 pub use parquet_writer::write_parquet;
 pub use perfetto::write_perfetto;
+pub use plain_table::{PlainColumn, PlainTable};
 pub use table::{TableFormat, write_table};

@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod export;
 pub mod fit;
 pub mod graph;
+pub mod history;
 pub mod info;
 pub mod list;
 pub mod man;

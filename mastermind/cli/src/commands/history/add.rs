@@ -1,0 +1,117 @@
+//! Records into the store.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use mastermind_history::{Circumstances, RunSums, Store, sum_up};
+use mastermind_records::{Run, RunInfo};
+
+use super::STORE;
+use crate::commands::profile::{open, tell_missing_records};
+use crate::{output, run_notes};
+
+#[derive(Args)]
+#[command(after_help = "Example: mastermind history add records --to history --commit 1a2b3c")]
+pub(super) struct Add {
+    /// Record directories, each one run
+    #[arg(required = true)]
+    records: Vec<PathBuf>,
+    /// The store; made if it is not there
+    #[arg(long, value_name = "STORE", default_value = STORE)]
+    to: PathBuf,
+    #[command(flatten)]
+    names: Names,
+}
+
+/// What the records do not say of a run.
+#[derive(Args, Clone, Default)]
+pub(super) struct Names {
+    /// The commit that ran
+    #[arg(long, value_name = "REV")]
+    commit: Option<String>,
+    /// Name of the machine, for hosts that are alike [default: the host's name]
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
+}
+
+impl Add {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        for records in &self.records {
+            add(records, &self.to, &self.names)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Adds the run of a record directory, and says so.
+fn add(records: &Path, to: &Path, names: &Names) -> anyhow::Result<()> {
+    let run = open(records)?;
+    tell_missing_records(&run, "they are not in the history");
+    let sums = of_run(&run, names);
+    let added = Store::new(to).add(&sums)?;
+    let cells = match sums.cells.len() {
+        1 => "1 row".into(),
+        n => format!("{n} rows"),
+    };
+    output::line(match added.is_new {
+        true => format!("{}: {cells} in {}", added.id, added.path.display()),
+        false => format!("{}: there already, in {}", added.id, added.path.display()),
+    });
+    Ok(())
+}
+
+fn of_run(run: &Run, names: &Names) -> RunSums {
+    let info = RunInfo::of(run);
+    let found = info.circumstances.first().map(|found| &found.started);
+    let hosts: Vec<String> = info.hosts.iter().cloned().collect();
+    let processor = found.and_then(|found| found.processor.clone());
+    let usable = found.and_then(|found| found.processors_usable);
+    let machine = names.machine.clone().unwrap_or_else(|| hosts.join(" "));
+    let machine = [
+        Some(machine),
+        processor.clone(),
+        usable.map(|n| n.to_string()),
+    ];
+    let circumstances = Circumstances {
+        program: program(&info.assembly),
+        machine: machine.into_iter().flatten().collect::<Vec<_>>().join(", "),
+        hosts,
+        processor,
+        processors_usable: usable,
+        mpi_library: found.and_then(|found| found.mpi_library.clone()),
+        command: found.map(|found| found.command.clone()).unwrap_or_default(),
+        settings: settings(run),
+        commit: names.commit.clone(),
+        started_unix_ns: info.started_unix_ns.unwrap_or(0),
+        load: info.load_begin,
+        processor_share: info.processor_shares.values().copied().reduce(f64::min),
+        record_ns: info.clocks.first().and_then(|clock| clock.record_ns),
+        recorder: found.and_then(|found| found.version.clone()),
+        finished: info.finished,
+        lost_calls: info.lost_records,
+    };
+    sum_up(run, circumstances)
+}
+
+/// Name of an assembly, or of a program without its folder.
+fn program(assembly: &str) -> String {
+    let name = Path::new(assembly)
+        .file_name()
+        .and_then(|name| name.to_str());
+    name.unwrap_or(assembly).to_owned()
+}
+
+/// The settings of all programs of the run; one that differs between them has all its values.
+fn settings(run: &Run) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::<String, String>::new();
+    for (name, value) in run_notes::settings(run).into_iter().flatten() {
+        match all.get_mut(&name) {
+            Some(known) if *known != value => *known += &format!(" | {value}"),
+            Some(_) => {}
+            None => drop(all.insert(name, value)),
+        }
+    }
+    all
+}

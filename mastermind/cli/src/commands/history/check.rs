@@ -1,0 +1,260 @@
+//! Which component became slower or faster, at equal parameters.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::Args;
+use mastermind_history::{
+    Check as Checked, ComponentReport, Options, ProgramReport, Shape, StoredRun, Verdict, check,
+};
+
+use super::At;
+use crate::output;
+
+/// State of the machine from which it is reported, percent.
+const MACHINE_PERCENT: f64 = 5.0;
+
+#[derive(Args)]
+#[command(after_help = "Example: mastermind history check history --since 1a2b3c --fail-above 5%")]
+pub(super) struct Check {
+    #[command(flatten)]
+    at: At,
+    /// Compare with the level before the first run of this name or commit [default: with the first level of the history]
+    #[arg(long, value_name = "RUN|COMMIT")]
+    since: Option<String>,
+    /// End with 1 if a component became slower by more than this, per cent
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    fail_above: Option<f64>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Print Markdown, for a merge request
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+}
+
+/// A number of at least 0, with or without `%`.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim_end().parse();
+    let number = number.ok().filter(|x: &f64| (0.0..1e6).contains(x));
+    number.ok_or_else(|| "expected a number of at least 0, such as 5%".into())
+}
+
+impl Check {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let (_, runs) = self.at.read()?;
+        let mut programs = Vec::new();
+        let mut is_since_known = self.since.is_none();
+        let is_one = |a: &StoredRun, b: &StoredRun| {
+            let (a, b) = (&a.sums.circumstances, &b.sums.circumstances);
+            (&a.program, &a.machine) == (&b.program, &b.machine)
+        };
+        for runs in runs.chunk_by(is_one) {
+            let since = self.since.as_deref().and_then(|since| place(runs, since));
+            is_since_known |= since.is_some();
+            let runs: Vec<_> = runs.iter().map(|run| (&*run.id, &run.sums)).collect();
+            programs.push(check(&runs, &Options { since }));
+        }
+        if let (Some(since), false) = (&self.since, is_since_known) {
+            bail!(
+                "cannot compare with \"{since}\": no run of this name or commit in history \"{}\", expected one of `mastermind history list`",
+                self.at.store.display()
+            );
+        }
+        let checked = Checked { programs };
+        if self.json {
+            output::json(&checked)?;
+        } else {
+            for program in &checked.programs {
+                self.show(program);
+            }
+        }
+        let Some(limit) = self.fail_above else {
+            return Ok(ExitCode::SUCCESS);
+        };
+        let slower = checked.slower_than(limit);
+        for (program, component) in &slower {
+            output::complain!(
+                "slower: {} of {} by {:.1} %, expected at most {limit} %",
+                component.name,
+                program.program,
+                component.percent.unwrap_or(0.0)
+            );
+        }
+        Ok(match slower[..] {
+            [] => ExitCode::SUCCESS,
+            _ => ExitCode::FAILURE,
+        })
+    }
+
+    fn show(&self, program: &ProgramReport) {
+        let since = program.since.as_ref().map_or_else(
+            || "against the first level".to_owned(),
+            |since| format!("against the level before {since}"),
+        );
+        let runs = match program.runs {
+            1 => "1 run".to_owned(),
+            n => format!("{n} runs"),
+        };
+        let title = format!(
+            "{} on {}: {runs}, {since}",
+            program.program, program.machine
+        );
+        let header = [
+            "VERDICT",
+            "AT EQUAL PARAMETERS",
+            "TIME",
+            "CALLS",
+            "SHARE",
+            "SEEN FROM",
+            "COMPONENT",
+            "SINCE",
+        ];
+        let rows = program.components.iter().map(cells);
+        if self.markdown {
+            output::line(format!("### {title}\n\n{}", markdown(&header, rows)));
+        } else {
+            output::line(&title);
+            output::line(output::table(&header, &[1, 2, 3, 4, 5], rows));
+        }
+        for note in notes(program) {
+            output::line(note);
+        }
+    }
+}
+
+/// Place of the first run of a name or commit.
+fn place(runs: &[StoredRun], since: &str) -> Option<usize> {
+    let of_commit = |run: &StoredRun| {
+        let commit = run.sums.circumstances.commit.as_deref();
+        commit.is_some_and(|commit| commit.starts_with(since))
+    };
+    let by_name = runs.iter().position(|run| run.id.starts_with(since));
+    by_name.or_else(|| runs.iter().position(of_commit))
+}
+
+fn verdict(component: &ComponentReport) -> String {
+    let is_drift = component
+        .changes
+        .iter()
+        .any(|change| change.shape == Shape::Drift);
+    let word = match component.verdict {
+        Verdict::Slower => "slower",
+        Verdict::Faster => "faster",
+        Verdict::Same => "same",
+        Verdict::WithSettings => return format!("with {}", component.with.join(", ")),
+        Verdict::Unknown => "cannot tell",
+    };
+    match component.verdict {
+        Verdict::Slower | Verdict::Faster if is_drift => format!("{word}, drifts"),
+        _ => word.into(),
+    }
+}
+
+fn cells(component: &ComponentReport) -> Vec<String> {
+    let signed = |percent: Option<f64>| percent.map_or_else(String::new, |p| format!("{p:+.1} %"));
+    let interval = component.lower_percent.zip(component.upper_percent);
+    let interval = interval.map_or_else(String::new, |(lower, upper)| {
+        format!(" ({lower:+.1} to {upper:+.1})")
+    });
+    let change = component
+        .changes
+        .last()
+        .filter(|_| component.verdict != Verdict::Same);
+    let since = change.map_or_else(String::new, |change| match &change.commit {
+        Some(commit) => format!("{} {commit}", change.run),
+        None => change.run.clone(),
+    });
+    vec![
+        verdict(component),
+        signed(component.percent) + &interval,
+        signed(component.time_percent),
+        signed(component.calls_percent),
+        format!("{:.1} %", 100.0 * component.share),
+        component
+            .resolution_percent
+            .map_or_else(String::new, |p| format!("{p:.1} %")),
+        component.name.clone(),
+        since,
+    ]
+}
+
+/// What the table does not say.
+fn notes(program: &ProgramReport) -> Vec<String> {
+    let mut notes = vec![
+        "at equal parameters: a call against the level before, with an interval of 95 %; time and calls: of a run, with the workload; \
+         seen from: the smallest change that 5 runs show"
+            .to_owned(),
+    ];
+    let machine = program
+        .machine_percent
+        .filter(|percent| percent.abs() > MACHINE_PERCENT);
+    if let Some(percent) = machine {
+        notes.push(format!(
+            "note: all components are {percent:+.0} % off their usual time in the latest runs: the machine is in another state, or all of \
+             them were built otherwise; each is compared with the others"
+        ));
+    }
+    if program.machine_percent.is_none() {
+        notes.push(
+            "note: the state of the machine is not known, which takes 3 components and 8 runs: a slower machine is no slower component"
+                .to_owned(),
+        );
+    }
+    for component in &program.components {
+        if let Some((low, high)) = component.calls_of_ns {
+            notes.push(format!(
+                "{}: only calls of about {:.3} to {:.3} us changed",
+                component.name,
+                low * 1e-3,
+                high * 1e-3
+            ));
+        }
+        if let Some(reason) = &component.reason {
+            notes.push(format!("{}: {reason}", component.name));
+        }
+        if let Some(pending) = &component.pending {
+            notes.push(format!(
+                "{}: off since run {pending}, too few runs to call it a change",
+                component.name
+            ));
+        }
+    }
+    notes
+}
+
+fn markdown(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    // A cell is one line, and a bar in it is none of the table's.
+    let cell = |text: &str| text.replace('|', "\\|").replace(['\n', '\r'], " ");
+    let line = |cells: &mut dyn Iterator<Item = String>| {
+        let cells: Vec<String> = cells.collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let mut text = line(&mut header.iter().map(|name| name.to_lowercase()));
+    text += &line(&mut header.iter().map(|_| "---".to_owned()));
+    for row in rows {
+        text += &line(&mut row.iter().map(|text| cell(text)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentage_may_have_its_sign() {
+        assert_eq!(percent("5%"), Ok(5.0));
+        assert_eq!(percent("0.5 %"), Ok(0.5));
+        for wrong in ["-1", "x", "%", "nan", "1e9"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_bar_in_a_name_is_no_cell() {
+        let rows = [vec!["a|b".to_owned(), "c\nd".to_owned()]];
+        let text = markdown(&["X", "Y"], rows.into_iter());
+        assert_eq!(text, "| x | y |\n| --- | --- |\n| a\\|b | c d |\n");
+    }
+}

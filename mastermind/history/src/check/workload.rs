@@ -1,0 +1,148 @@
+//! What the runs did: calls, time and settings, by run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::noise::median;
+use crate::run_sums::RunSums;
+
+/// Share of the calls by which the work of runs differs that had another workload. Half of the change that is looked for: a component without parameters
+/// that does 2.5 % more is slower by as much.
+const MAX_OTHER_WORK: f64 = 0.025;
+
+/// Latest runs of which the share of the time is taken.
+const LATEST: usize = 5;
+
+/// Calls and nanoseconds.
+type Sum = (f64, f64);
+
+/// What the runs did.
+pub(super) struct Workload {
+    methods: BTreeMap<String, Vec<Sum>>,
+    /// Calls by cell, by run; a cell is a method and parameters.
+    cells: Vec<BTreeMap<(String, String), f64>>,
+    settings: Vec<BTreeMap<String, String>>,
+}
+
+impl Workload {
+    pub(super) fn new(runs: &[&RunSums]) -> Self {
+        let mut methods = BTreeMap::<String, Vec<Sum>>::new();
+        let mut cells = Vec::new();
+        for (place, run) in runs.iter().enumerate() {
+            let mut of_run = BTreeMap::<(String, String), f64>::new();
+            for cell in &run.cells {
+                let sums = methods
+                    .entry(cell.method.clone())
+                    .or_insert_with(|| vec![(0.0, 0.0); runs.len()]);
+                sums[place].0 += cell.calls as f64;
+                sums[place].1 += cell.total_ns;
+                let key = (cell.method.clone(), cell.parameters.clone());
+                *of_run.entry(key).or_default() += cell.calls as f64;
+            }
+            cells.push(of_run);
+        }
+        Self {
+            methods,
+            cells,
+            settings: runs.iter().map(|run| settings(run)).collect(),
+        }
+    }
+
+    /// Names of all methods.
+    pub(super) fn methods(&self) -> impl Iterator<Item = &str> {
+        self.methods.keys().map(String::as_str)
+    }
+
+    /// Share of a method in the time of the latest runs.
+    pub(super) fn share(&self, method: &str) -> f64 {
+        let n_runs = self.cells.len();
+        let latest = n_runs.saturating_sub(LATEST)..n_runs;
+        let all = |run: usize| self.methods.values().map(|of| of[run].1).sum::<f64>();
+        let own = |run: usize| self.methods.get(method).map_or(0.0, |of| of[run].1);
+        let shares = latest.map(|run| (own(run), all(run)));
+        median(
+            shares
+                .filter(|(_, all)| *all > 0.0)
+                .map(|(own, all)| own / all),
+        )
+    }
+
+    /// Median time of a method in some runs and in others, nanoseconds.
+    pub(super) fn times(&self, method: &str, before: &[usize], after: &[usize]) -> (f64, f64) {
+        self.medians(method, before, after, |sum| sum.1)
+    }
+
+    /// Median number of its calls.
+    pub(super) fn calls(&self, method: &str, before: &[usize], after: &[usize]) -> (f64, f64) {
+        self.medians(method, before, after, |sum| sum.0)
+    }
+
+    fn medians(
+        &self,
+        method: &str,
+        before: &[usize],
+        after: &[usize],
+        of: impl Fn(&Sum) -> f64,
+    ) -> (f64, f64) {
+        let Some(sums) = self.methods.get(method) else {
+            return (0.0, 0.0);
+        };
+        let over = |runs: &[usize]| median(runs.iter().map(|run| of(&sums[*run])));
+        (over(before), over(after))
+    }
+
+    /// Settings that were one value in all runs before and another in each run after.
+    pub(super) fn changed_settings(&self, before: &[usize], after: &[usize]) -> Vec<String> {
+        let of = |runs: &[usize], name: &str| -> BTreeSet<Option<&String>> {
+            let settings = runs.iter().map(|run| self.settings[*run].get(name));
+            settings.collect()
+        };
+        let runs = before.iter().chain(after);
+        let names: BTreeSet<&String> = runs.flat_map(|run| self.settings[*run].keys()).collect();
+        let names = names.into_iter().filter(|name| {
+            let before = of(before, name);
+            before.len() == 1 && before.is_disjoint(&of(after, name))
+        });
+        names.cloned().collect()
+    }
+
+    /// Whether the calls of other methods were of another number or of other parameters, for a call of this one.
+    pub(super) fn has_other_work(&self, method: &str, before: &[usize], after: &[usize]) -> bool {
+        let mean = |runs: &[usize]| {
+            let mut sums = BTreeMap::<&(String, String), f64>::new();
+            let (mut own, mut all) = (0.0, 0.0);
+            for (cell, calls) in runs.iter().flat_map(|run| &self.cells[*run]) {
+                match cell.0 == method {
+                    true => own += calls,
+                    false => {
+                        *sums.entry(cell).or_default() += calls;
+                        all += calls;
+                    }
+                }
+            }
+            let per_call = sums.into_iter().map(|(cell, calls)| (cell, calls / own));
+            (per_call.collect::<BTreeMap<_, _>>(), all / own)
+        };
+        let ((one, n), (other, _)) = (mean(before), mean(after));
+        let cells: BTreeSet<_> = one.keys().chain(other.keys()).collect();
+        let of =
+            |sums: &BTreeMap<&(String, String), f64>, cell| sums.get(cell).copied().unwrap_or(0.0);
+        let moved = cells
+            .into_iter()
+            .map(|cell| (of(&one, cell) - of(&other, cell)).abs());
+        moved.sum::<f64>() > MAX_OTHER_WORK * n
+    }
+}
+
+/// What a run was asked to do, and on what it did it, as far as that is the same for all its calls.
+fn settings(run: &RunSums) -> BTreeMap<String, String> {
+    let circumstances = &run.circumstances;
+    let mut settings = circumstances.settings.clone();
+    let mut add = |name: &str, value: Option<String>| {
+        settings.extend(value.map(|value| (name.to_owned(), value)));
+    };
+    add("MPI library", circumstances.mpi_library.clone());
+    add("recorder", circumstances.recorder.clone());
+    let processors = circumstances.processors_usable;
+    add("processors", processors.map(|n| n.to_string()));
+    settings
+}

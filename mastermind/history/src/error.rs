@@ -1,0 +1,70 @@
+//! Why a store cannot be read or written.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use mastermind_export::ExportError;
+
+/// Why a store cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HistoryError {
+    /// The system refused.
+    #[error("cannot {act} history \"{}\"", path.display())]
+    Io {
+        /// What was tried.
+        act: &'static str,
+        /// File or folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A run's file cannot be written or read.
+    #[error("cannot {act} run \"{}\"", path.display())]
+    Table {
+        /// What was tried.
+        act: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: ExportError,
+    },
+    /// A run's file holds something else.
+    #[error("cannot read run \"{}\": {found}, expected {expected}", path.display())]
+    NoRun {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        found: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// No run in the folder.
+    #[error("cannot read history \"{}\": no run in it, expected at least 1; `mastermind history add` adds runs", path.display())]
+    Empty {
+        /// The store.
+        path: PathBuf,
+    },
+    /// No such run.
+    #[error("cannot find run \"{name}\" in history \"{}\": {found}, expected the name of 1 run, the beginning of one, or a commit", path.display())]
+    NoSuchRun {
+        /// As it was asked for.
+        name: String,
+        /// The store.
+        path: PathBuf,
+        /// What was found.
+        found: String,
+    },
+}
+
+impl HistoryError {
+    pub(crate) fn io(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { act, path, source }
+    }
+
+    pub(crate) fn table(act: &'static str, path: &Path) -> impl FnOnce(ExportError) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Table { act, path, source }
+    }
+}

@@ -1,0 +1,152 @@
+//! What the store keeps of a run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// How a run was started, on what, and how it went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Circumstances {
+    /// Name of the assembly or of the program.
+    pub program: String,
+    /// The machine: runs of different ones are never compared.
+    pub machine: String,
+    /// Hosts of the ranks.
+    pub hosts: Vec<String>,
+    /// Model of the processor.
+    pub processor: Option<String>,
+    /// Number of processors that the program might use.
+    pub processors_usable: Option<u32>,
+    /// Name and version of the MPI library.
+    pub mpi_library: Option<String>,
+    /// Words of the command line.
+    pub command: Vec<String>,
+    /// What the program was asked to do: settings, arguments, and its number of ranks.
+    pub settings: BTreeMap<String, String>,
+    /// The user's name for the sources that ran, such as a commit.
+    pub commit: Option<String>,
+    /// Start of the first rank, nanoseconds since 1970-01-01 UTC.
+    pub started_unix_ns: u64,
+    /// Load average when the recording began.
+    pub load: Option<f64>,
+    /// Smallest share over the ranks of the processor time that a rank was ready for, 0 to 1.
+    pub processor_share: Option<f64>,
+    /// What recording one call cost, nanoseconds, as the run measured it.
+    pub record_ns: Option<f64>,
+    /// Version of Mastermind that recorded.
+    pub recorder: Option<String>,
+    /// Whether all logs were ended by their program.
+    pub finished: bool,
+    /// Calls that have no record: they are in no cell.
+    pub lost_calls: u64,
+}
+
+/// The calls of a method with the same parameters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cell {
+    /// `instance.method`, or `function()` of MPI.
+    pub method: String,
+    /// Class of the instance.
+    pub class: String,
+    /// Parameters of the calls as a JSON object, in the order of the interface; the lower bound of each where `bits` is not negative.
+    pub parameters: String,
+    /// Bits behind the leading one that the parameters are cut to; -1 where all calls had exactly these.
+    pub bits: i64,
+    /// Means of the parameters over the calls, as a JSON object; of exact ones the same numbers.
+    pub means: String,
+    /// Calls.
+    pub calls: u64,
+    /// Calls that failed: they are in no time.
+    pub failed: u64,
+    /// Time of all calls without the measured calls made from them and without that in MPI (of a function of MPI: its time), nanoseconds.
+    pub total_ns: f64,
+    /// Mean of the logarithms of the calls' nanoseconds; not a number where single calls are unknown.
+    pub mean_log: f64,
+    /// Standard deviation of those logarithms.
+    pub deviation_log: f64,
+    /// Least, lower quartile, median, upper quartile, greatest time of a call, nanoseconds; not numbers where single calls are unknown.
+    pub quantiles_ns: [f64; 5],
+}
+
+/// A run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunSums {
+    /// How it was started, and how it went.
+    pub circumstances: Circumstances,
+    /// Its cells, by method and parameters.
+    pub cells: Vec<Cell>,
+}
+
+impl RunSums {
+    /// The name of the run in the store: when it started, and a hash that tells runs of one second apart. The same run has the same name.
+    pub fn id(&self) -> String {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&self.circumstances.started_unix_ns.to_le_bytes());
+        for text in self
+            .circumstances
+            .command
+            .iter()
+            .chain(&self.circumstances.hosts)
+        {
+            hasher.update(text.as_bytes());
+            hasher.update(&[0]);
+        }
+        for cell in &self.cells {
+            hasher.update(cell.method.as_bytes());
+            hasher.update(cell.parameters.as_bytes());
+            hasher.update(&cell.calls.to_le_bytes());
+            hasher.update(&cell.total_ns.to_le_bytes());
+        }
+        let started = utc(self.circumstances.started_unix_ns);
+        format!("{started}-{:08x}", hasher.finalize())
+    }
+}
+
+/// `20261127T170102Z`.
+///
+/// # Source
+/// Hinnant, *chrono-compatible low-level date algorithms* (2021), `civil_from_days`.
+pub(crate) fn utc(unix_ns: u64) -> String {
+    let seconds = unix_ns / 1_000_000_000;
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let z = days + 719_468;
+    let (era, day_of_era) = (z / 146_097, z % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
+    let year = year_of_era + 400 * era + u64::from(month <= 2);
+    let (hour, minute) = (second / 3600, second / 60 % 60);
+    format!(
+        "{year:04}{month:02}{day:02}T{hour:02}{minute:02}{:02}Z",
+        second % 60
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_is_that_of_the_calendar() {
+        assert_eq!(utc(0), "19700101T000000Z");
+        assert_eq!(utc(1_709_210_096_000_000_000), "20240229T123456Z");
+        assert_eq!(utc(4_102_444_799_999_999_999), "20991231T235959Z");
+    }
+
+    #[test]
+    fn a_run_has_its_name_from_what_it_did() {
+        let mut run = RunSums::default();
+        let first = run.id();
+        assert_eq!(first, run.clone().id());
+        run.cells.push(Cell::default());
+        assert_ne!(first, run.id());
+    }
+}

@@ -1,0 +1,3 @@
+//! The store, as a reader and writer of foreign files.
+
+mod store;

@@ -1,0 +1,213 @@
+//! Runs over time: what is kept of them, and what their check says and ends with.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use mastermind_history::{Cell, RunSums, Store};
+use mastermind_tests::Scratch;
+use serde_json::Value;
+
+/// Times of three components in a run, nanoseconds a call.
+type Times = [f64; 3];
+
+const NAMES: [&str; 3] = ["flux.compute", "states.compute", "rk2.advance"];
+
+/// Adds a run that started in that second.
+fn add(store: &Path, second: u64, times: Times, calls: u64) {
+    let cell = |(name, ns): (&str, f64)| Cell {
+        method: name.into(),
+        class: "C".into(),
+        parameters: "{\"n\":1000}".into(),
+        bits: -1,
+        means: "{\"n\":1000}".into(),
+        calls,
+        total_ns: ns * calls as f64,
+        mean_log: ns.ln(),
+        quantiles_ns: [ns; 5],
+        ..Cell::default()
+    };
+    let mut run = RunSums {
+        cells: NAMES.into_iter().zip(times).map(cell).collect(),
+        ..RunSums::default()
+    };
+    run.circumstances.program = "shock".into();
+    run.circumstances.machine = "node".into();
+    run.circumstances.started_unix_ns = second * 1_000_000_000;
+    run.circumstances.commit = Some(format!("c{second}"));
+    Store::new(store).add(&run).expect("added");
+}
+
+/// Off by less than a percent, another in each run.
+fn noise(second: u64, component: u64) -> f64 {
+    1.0 + 0.001 * ((second * 7 + component * 5 + second * second * 3) % 11) as f64
+}
+
+fn usual(second: u64) -> Times {
+    [0, 1, 2].map(|component| 1e5 * noise(second, component))
+}
+
+#[test]
+fn a_run_is_kept_with_its_circumstances_and_cells() {
+    let scratch = Scratch::new();
+    let assembly = scratch.example("sod/sod.toml", &[], &[]);
+    let assembly = assembly.to_str().expect("a path");
+    let run = [
+        "run",
+        assembly,
+        "--set",
+        "driver.max_steps=3",
+        "--records",
+        "r",
+    ];
+    scratch.mastermind(&run).well();
+    let add = [
+        "history",
+        "add",
+        "r",
+        "--commit",
+        "1a2b",
+        "--machine",
+        "ci/1",
+    ];
+    scratch.mastermind(&add).well();
+    // The same run is there once.
+    scratch.mastermind(&add).well();
+    let list = scratch.mastermind(&["history", "list", "--json"]).well();
+    let list: Value = serde_json::from_str(&list).expect("JSON");
+    let runs = list["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 1, "{list:#}");
+    let circumstances = &runs[0]["circumstances"];
+    assert_eq!(circumstances["program"], "sod");
+    assert_eq!(circumstances["commit"], "1a2b");
+    assert_eq!(
+        circumstances["settings"]["driver.parameters.max_steps"],
+        "3"
+    );
+    assert_eq!(circumstances["finished"], true);
+    let machine = circumstances["machine"].as_str().expect("a machine");
+    assert!(machine.starts_with("ci/1, "), "{machine}");
+    let shown = scratch
+        .mastermind(&["history", "show", "1a2b", "--json"])
+        .well();
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    let cells = shown["cells"].as_array().expect("cells");
+    let calls = |of: &Value| of["calls"].as_u64().expect("calls");
+    let profile = scratch.mastermind(&["profile", "r", "--json"]).well();
+    let profile: Value = serde_json::from_str(&profile).expect("JSON");
+    for row in profile["rows"].as_array().expect("rows") {
+        let of = cells.iter().filter(|cell| cell["method"] == row["name"]);
+        let n: u64 = of.map(calls).sum();
+        let is_measurement = row["name"] == "(measurement)";
+        assert!(
+            is_measurement || Some(n as f64) == row["calls"].as_f64(),
+            "{row:#}"
+        );
+    }
+    scratch
+        .mastermind(&["history", "export", "-o", "runs.csv"])
+        .well();
+    let table = fs::read_to_string(scratch.path("runs.csv")).expect("a table");
+    assert_eq!(table.lines().count(), 1 + cells.len());
+    let id = runs[0]["run"].as_str().expect("a name");
+    scratch.mastermind(&["history", "drop", id]).well();
+    let error = scratch.mastermind(&["history", "list"]).error();
+    assert!(
+        error.contains("no run in it, expected at least 1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_slower_component_ends_a_check_with_1_and_more_work_does_not() {
+    let scratch = Scratch::new();
+    let store = scratch.path("history");
+    (1..=20).for_each(|second| add(&store, second, usual(second), 100));
+    let check = ["history", "check", "--fail-above", "4%", "--json"];
+    scratch.mastermind(&check).well();
+    (21..=26).for_each(|second| add(&store, second, usual(second), 200));
+    let more = scratch.mastermind(&check).well();
+    let more: Value = serde_json::from_str(&more).expect("JSON");
+    for component in more["programs"][0]["components"]
+        .as_array()
+        .expect("components")
+    {
+        assert_eq!(component["verdict"], "same", "{component:#}");
+        assert!(
+            component["calls_percent"].as_f64() > Some(99.0),
+            "{component:#}"
+        );
+    }
+    for second in 27..=31 {
+        let [flux, states, rk2] = usual(second);
+        add(&store, second, [flux, 1.06 * states, rk2], 200);
+    }
+    let slower = scratch.mastermind(&check);
+    assert_eq!(slower.code, Some(1), "{slower:#?}");
+    assert!(
+        slower
+            .stderr
+            .starts_with("slower: states.compute of shock by "),
+        "{slower:#?}"
+    );
+    let slower: Value = serde_json::from_str(&slower.stdout).expect("JSON");
+    let first = &slower["programs"][0]["components"][0];
+    assert_eq!(first["name"], "states.compute");
+    assert_eq!(first["verdict"], "slower");
+    assert_eq!(first["changes"][0]["commit"], "c27");
+    let interval =
+        ["lower_percent", "upper_percent"].map(|end| first[end].as_f64().expect("an end"));
+    assert!(interval[0] < 6.0 && 6.0 < interval[1], "{interval:?}");
+    // Against what is the usual by now, or with a limit above it, all is well.
+    scratch
+        .mastermind(&[&check[..], &["--since", "c31"]].concat())
+        .well();
+    scratch
+        .mastermind(&["history", "check", "--fail-above", "10"])
+        .well();
+    let text = scratch
+        .mastermind(&["history", "check", "--markdown"])
+        .well();
+    assert!(text.contains("| slower | +"), "{text}");
+    let error = scratch
+        .mastermind(&["history", "check", "--since", "beef"])
+        .error();
+    assert!(
+        error.contains("cannot compare with \"beef\": no run of this name or commit"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_store_that_is_damaged_or_read_only_says_so() {
+    let scratch = Scratch::new();
+    let store = scratch.path("history");
+    let error = scratch.mastermind(&["history", "check"]).error();
+    assert!(error.contains("cannot read history \"history\""), "{error}");
+    (1..=3).for_each(|second| add(&store, second, usual(second), 10));
+    let few = scratch.mastermind(&["history", "check"]).well();
+    assert!(few.contains("3 runs, expected at least 8"), "{few}");
+    let list = scratch.mastermind(&["history", "list", "--json"]).well();
+    let list: Value = serde_json::from_str(&list).expect("JSON");
+    let file = list["runs"][0]["file"].as_str().expect("a file");
+    let file = scratch.path(file);
+    let bytes = fs::read(&file).expect("a run");
+    fs::write(&file, &bytes[..bytes.len() / 2]).expect("cut");
+    let cut = scratch.mastermind(&["history", "list", "--json"]);
+    assert!(cut.stderr.contains("warning: cannot read run"), "{cut:#?}");
+    let list: Value = serde_json::from_str(&cut.well()).expect("JSON");
+    assert_eq!(list["runs"].as_array().map(Vec::len), Some(2));
+    let program = store.join("program=shock");
+    fs::set_permissions(&program, Permissions::from_mode(0o555)).expect("read-only");
+    if fs::create_dir(program.join("x")).is_err() {
+        let mut run = RunSums::default();
+        run.circumstances.program = "shock".into();
+        run.circumstances.machine = "other".into();
+        let error = Store::new(&store).add(&run).expect_err("read-only");
+        assert!(
+            error.to_string().starts_with("cannot write history"),
+            "{error}"
+        );
+    }
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("writable");
+}
