@@ -214,3 +214,34 @@ fn verbs_warn_of_a_rank_that_waited_for_a_processor() {
     let text = scratch.mastermind(&["info", "waited"]).well();
     assert!(text.contains("command          not known"), "{text}");
 }
+
+#[test]
+fn a_slower_method_ends_a_comparison_with_1() {
+    let work = Work::new();
+    work.record("before", &[], &["./program", "200"]);
+    // A thousand times as long: no machine is that busy.
+    let slow = "int work(int n) { volatile int x = n; for (int i = 0; i < 50000; i++) x += i; return x; }\n";
+    work.scratch.write("work.c", slow);
+    let mut cc = Command::new("cc");
+    let library = ["-shared", "-fPIC", "-o", "libwork.so", "work.c"];
+    output(cc.current_dir(work.scratch.path("")).args(library));
+    work.record("after", &[], &["./program", "200"]);
+    let compare = |first: &str, second: &str, more: &[&str]| {
+        let arguments = [&["compare", first, second, "--json"], more].concat();
+        work.scratch.mastermind(&arguments)
+    };
+    let slower = compare("before", "after", &["--fail-above", "5%"]);
+    assert_eq!(slower.code, Some(1), "{slower:#?}");
+    assert!(slower.stderr.contains("slower: "), "{slower:#?}");
+    let document: Value = serde_json::from_str(&slower.stdout).expect("JSON");
+    let methods = document["methods"].as_array().expect("methods");
+    assert!(
+        methods.iter().any(|of| of["verdict"] == "slower"),
+        "{document:#}"
+    );
+    assert!(document["overall"]["verdict"].is_string(), "{document:#}");
+    compare("before", "after", &[]).well();
+    compare("after", "before", &["--fail-above", "5"]).well();
+    let wrong = compare("after", "before", &["--fail-above", "-5"]);
+    assert_eq!(wrong.code, Some(2), "{wrong:#?}");
+}

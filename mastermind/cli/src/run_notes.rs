@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mastermind_composition::RANKS;
-use mastermind_records::{Definitions, ProcessorTime, Run};
+use mastermind_records::definition::CircumstancesDefinition;
+use mastermind_records::{Definitions, ProcessorTime, Run, RunInfo};
 
 /// Share of the processor below which times are not those of the program alone.
 pub const MIN_SHARE: f64 = 0.8;
@@ -12,6 +13,9 @@ pub const MIN_SHARE: f64 = 0.8;
 /// Waiting that is no matter, nanoseconds: less than one turn of the longest usual period of Linux's scheduler (100 ms, the default of
 /// `cpu.cfs_period_us`) says nothing of a run.
 const MAX_WAITING_NS: u64 = 100_000_000;
+
+/// Difference of the load averages of two runs that is no matter: one program more on the machine.
+const MAX_OTHER_LOAD: f64 = 1.0;
 
 /// What the names of a program's arguments begin with.
 const ARGUMENT: &str = "arg:";
@@ -40,6 +44,55 @@ pub fn warn_of_waiting(run: &Run) {
             time.waiting_ns as f64 * 1e-9
         );
     }
+}
+
+/// Warns that two runs that are compared ran on other machines or beside other work.
+pub fn warn_of_other_circumstances(first: &Run, second: &Run) {
+    let infos = [first, second].map(RunInfo::of);
+    let mut differing = Vec::new();
+    let mut add = |what: &str, values: [String; 2]| {
+        let [first, second] = values;
+        if first != second {
+            differing.push(format!("{what} ({first}, {second})"));
+        }
+    };
+    let started = |info: &RunInfo| {
+        info.circumstances
+            .first()
+            .map(|found| found.started.clone())
+    };
+    let known = infos.each_ref().map(started);
+    add("hosts", infos.each_ref().map(|info| join(&info.hosts)));
+    // What one of the logs does not say differs from nothing.
+    if let [Some(first), Some(second)] = &known {
+        let mut both = |what: &str, values: [Option<String>; 2]| {
+            if let [Some(first), Some(second)] = values {
+                add(what, [first, second]);
+            }
+        };
+        let of = |of: fn(&CircumstancesDefinition) -> Option<String>| [of(first), of(second)];
+        both("processor", of(|found| found.processor.clone()));
+        let usable = of(|found| found.processors_usable.map(|n| n.to_string()));
+        both("processors usable", usable);
+        both("MPI library", of(|found| found.mpi_library.clone()));
+        both("version of Mastermind", of(|found| found.version.clone()));
+    }
+    if let [Some(first), Some(second)] = infos.each_ref().map(|info| info.load_begin)
+        && (first - second).abs() > MAX_OTHER_LOAD
+    {
+        differing.push(format!("load ({first:.1}, {second:.1})"));
+    }
+    if !differing.is_empty() {
+        crate::output::complain!(
+            "warning: the runs differ in {}: a difference may be that of the circumstances",
+            differing.join(", ")
+        );
+    }
+}
+
+fn join(names: &BTreeSet<String>) -> String {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    names.join(" ")
 }
 
 /// Everything that a program was asked to do, by name: its settings, the arguments of a wrapped program as `arg:1`, and its ranks.

@@ -108,6 +108,58 @@ pub fn compare_within(first: &Run, second: &Run, margin_percent: f64) -> Vec<Com
     compared
 }
 
+/// What became of all methods together, each as it weighs in the first run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Overall {
+    /// How much longer the calls of the first run take in the second; `None` where too little of the time can be compared.
+    pub effect: Option<Effect>,
+    /// Share of the time of both runs that can be compared at equal parameters, 0 to 1.
+    pub share: f64,
+    /// What to make of it.
+    pub verdict: Verdict,
+}
+
+/// Share of the time that must be comparable for a verdict over both runs: of less, the rest decides.
+const MIN_SHARE: f64 = 0.8;
+
+/// One verdict over all methods.
+///
+/// What makes the methods of one run slower, the state of the machine above all, they share: so the ends of their intervals are added, not
+/// the squares.
+pub fn overall(compared: &[Compared], margin_percent: f64) -> Overall {
+    let (mut all, mut known) = (0.0, 0.0);
+    let mut sums = [0.0; 3];
+    for method in compared {
+        let longer_ns = f64::max(method.first.exclusive_ns, method.second.exclusive_ns);
+        all += longer_ns;
+        let Some(effect) = method.effect.filter(|_| method.first.exclusive_ns > 0.0) else {
+            continue;
+        };
+        known += longer_ns;
+        let ns = method.first.exclusive_ns;
+        sums[0] += ns * effect.percent;
+        sums[1] += ns * effect.lower_percent;
+        sums[2] += ns * effect.upper_percent;
+    }
+    let weight: f64 = compared
+        .iter()
+        .filter(|method| method.effect.is_some())
+        .map(|method| method.first.exclusive_ns)
+        .sum();
+    let share = if all > 0.0 { known / all } else { 0.0 };
+    let [percent, lower_percent, upper_percent] = sums.map(|sum| sum / weight);
+    let effect = (share >= MIN_SHARE && weight > 0.0).then_some(Effect {
+        percent,
+        lower_percent,
+        upper_percent,
+    });
+    Overall {
+        effect,
+        share,
+        verdict: verdict(effect, margin_percent),
+    }
+}
+
 fn verdict(effect: Option<Effect>, margin_percent: f64) -> Verdict {
     // As much less as the margin is more: 5 % more is undone by 4.76 % less.
     let less = 100.0 * (1.0 / (1.0 + margin_percent / 100.0) - 1.0);
@@ -255,5 +307,38 @@ mod tests {
         assert_eq!(verdict(-37.0, 269.0), Verdict::Unknown);
         assert_eq!(verdict(1.0, 7.0), Verdict::Unknown);
         assert_eq!(super::verdict(None, MARGIN_PERCENT), Verdict::Unknown);
+    }
+
+    #[test]
+    fn methods_weigh_as_much_as_their_time() {
+        let method = |exclusive_ns: f64, effect: Option<(f64, f64, f64)>| {
+            let side = Side {
+                exclusive_ns,
+                ..Side::default()
+            };
+            Compared {
+                name: String::new(),
+                first: side,
+                second: side,
+                difference_percent: None,
+                effect: effect.map(|(percent, lower_percent, upper_percent)| Effect {
+                    percent,
+                    lower_percent,
+                    upper_percent,
+                }),
+                verdict: Verdict::Unknown,
+            }
+        };
+        let long = method(900.0, Some((1.0, 0.0, 2.0)));
+        let short = method(100.0, Some((100.0, 90.0, 110.0)));
+        let both = overall(&[long.clone(), short.clone()], 5.0);
+        let effect = both.effect.unwrap();
+        assert!((effect.percent - 10.9).abs() < 1e-9, "{effect:?}");
+        assert!((effect.lower_percent - 9.0).abs() < 1e-9, "{effect:?}");
+        assert_eq!(both.verdict, Verdict::Slower);
+        // Where half of the time cannot be compared there is no verdict.
+        let unknown = overall(&[long, short, method(1000.0, None)], 5.0);
+        assert_eq!((unknown.effect, unknown.verdict), (None, Verdict::Unknown));
+        assert_eq!(overall(&[], 5.0).verdict, Verdict::Unknown);
     }
 }

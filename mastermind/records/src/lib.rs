@@ -43,7 +43,9 @@ mod writer;
 
 pub use calibration::TimeBase;
 pub use chunk::check_file_size;
-pub use compare::{Compared, MARGIN_PERCENT, Side, Verdict, compare, compare_within};
+pub use compare::{
+    Compared, MARGIN_PERCENT, Overall, Side, Verdict, compare, compare_within, overall,
+};
 pub use coverage::{Coverage, MethodCoverage};
 pub use csv_export::write_csv;
 pub use damage::Damage;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use mastermind_records::{
-    Compared, EFFECT_LEVEL, Effect, MARGIN_PERCENT, Side, Verdict, compare_within,
+    Compared, EFFECT_LEVEL, Effect, MARGIN_PERCENT, Overall, Side, Verdict, compare_within, overall,
 };
 
 use crate::commands::profile::tell_missing_records;
@@ -18,9 +18,11 @@ use crate::{output, run_notes};
 /// slower: the whole interval lies beyond the margin; same: within it; else nobody can tell from these runs. A machine in another
 /// state makes a whole run slower: where most other methods differ alike, the interval also holds what is left without that. What
 /// makes one method slower in one run and not in the next, such as where its data lie, is in no interval: repeat the runs where
-/// much depends on it.
+/// much depends on it, and keep them with `mastermind history`.
 #[derive(Args)]
-#[command(after_help = "Example: mastermind compare godunov efm")]
+#[command(
+    after_help = "Example: mastermind compare godunov efm\n         mastermind compare before after --fail-above 5%"
+)]
 pub struct Compare {
     /// Records of the first run
     first: PathBuf,
@@ -29,6 +31,9 @@ pub struct Compare {
     /// Difference that does not matter, per cent
     #[arg(long, value_name = "PERCENT", default_value_t = MARGIN_PERCENT, value_parser = percent)]
     margin: f64,
+    /// End with 1 if a method, or all together, became slower by more than this with the whole interval, per cent
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    fail_above: Option<f64>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -52,9 +57,11 @@ impl Compare {
         let programs = [run_notes::settings(&first), run_notes::settings(&second)].concat();
         let act = "methods are compared at equal parameters, those without any as they are";
         run_notes::note_unlike(&programs, &[], act, false);
+        run_notes::warn_of_other_circumstances(&first, &second);
+        let together = overall(&compared, self.margin);
         if self.json {
-            output::json(&serde_json::json!({ "methods": compared }))?;
-            return Ok(ExitCode::SUCCESS);
+            output::json(&serde_json::json!({ "methods": compared, "overall": together }))?;
+            return Ok(self.end(&compared, &together));
         }
         let header = [
             "CALLS",
@@ -80,13 +87,56 @@ impl Compare {
             100.0 * EFFECT_LEVEL,
             self.margin
         ));
-        Ok(ExitCode::SUCCESS)
+        output::line(together_line(&together));
+        Ok(self.end(&compared, &together))
+    }
+
+    /// Whether something became slower by more than is allowed.
+    fn end(&self, compared: &[Compared], together: &Overall) -> ExitCode {
+        let Some(limit) = self.fail_above else {
+            return ExitCode::SUCCESS;
+        };
+        let is_above = |effect: Option<Effect>| effect.filter(|of| of.lower_percent > limit);
+        let methods = compared.iter().map(|of| (&*of.name, of.effect));
+        let all = methods.chain([("all methods together", together.effect)]);
+        let mut code = ExitCode::SUCCESS;
+        for (name, effect) in all.filter_map(|(name, effect)| Some((name, is_above(effect)?))) {
+            output::complain!(
+                "slower: {name} by {:.1} % (at least {:.1}), expected at most {limit} %",
+                effect.percent,
+                effect.lower_percent
+            );
+            code = ExitCode::FAILURE;
+        }
+        code
     }
 }
 
-fn percent(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|x: &f64| (0.0..1e6).contains(x));
-    number.ok_or_else(|| "expected a number of at least 0".into())
+/// A number of at least 0, with or without `%`.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim_end().parse();
+    let number = number.ok().filter(|x: &f64| (0.0..1e6).contains(x));
+    number.ok_or_else(|| "expected a number of at least 0, such as 5%".into())
+}
+
+/// The verdict over both runs.
+fn together_line(together: &Overall) -> String {
+    let word = match together.verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Same => "same",
+        _ => "cannot tell",
+    };
+    match together.effect {
+        Some(effect) => format!(
+            "all methods together, at equal parameters: {:+.1} % ({:+.1} to {:+.1}): {word}",
+            effect.percent, effect.lower_percent, effect.upper_percent
+        ),
+        None => format!(
+            "all methods together, at equal parameters: {word}: {:.0} % of the time can be compared",
+            100.0 * together.share
+        ),
+    }
 }
 
 fn cells(compared: &Compared) -> Vec<String> {

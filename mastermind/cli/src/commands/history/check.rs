@@ -9,6 +9,7 @@ use mastermind_history::{
 };
 
 use super::At;
+use crate::commands::compare::percent;
 use crate::output;
 
 /// State of the machine from which it is reported, percent.
@@ -31,13 +32,6 @@ pub(super) struct Check {
     /// Print Markdown, for a merge request
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-}
-
-/// A number of at least 0, with or without `%`.
-pub fn percent(text: &str) -> Result<f64, String> {
-    let number = text.trim_end_matches('%').trim_end().parse();
-    let number = number.ok().filter(|x: &f64| (0.0..1e6).contains(x));
-    number.ok_or_else(|| "expected a number of at least 0, such as 5%".into())
 }
 
 impl Check {
