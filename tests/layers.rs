@@ -31,6 +31,7 @@ const MASTERMIND: [(&str, &[&str]); 16] = [
     ("mastermind-composition", &["mastermind-models"]),
     ("mastermind-correction", &["mastermind-models"]),
     ("mastermind-queueing", &[]),
+    ("mastermind-serve", &[]),
     (
         "mastermind-programs",
         &["mastermind-models", "mastermind-queueing"],
@@ -76,6 +77,7 @@ const MASTERMIND: [(&str, &[&str]); 16] = [
             "mastermind-correction",
             "mastermind-programs",
             "mastermind-queueing",
+            "mastermind-serve",
             "mastermind-simulation",
             "mastermind-diagrams",
             "mastermind-replay",

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::Command;
 
 /// The verbs, by what they are for; a test holds them complete.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 8] = [
     ("Measure", &["run", "wrap", "doctor"]),
     (
         "See what was recorded",
@@ -13,6 +13,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "profile", "info", "compare", "history", "plot", "report", "export",
         ],
     ),
+    ("In a browser", &["serve"]),
     ("Model", &["fit", "predict", "suggest", "correct"]),
     ("Choose", &["choose", "plan"]),
     (

@@ -110,6 +110,9 @@ struct Node {
     /// Ports that are connected.
     uses: Vec<String>,
     provides: Vec<String>,
+    /// Its place in the picture: the column from the left, and the row of it from the top.
+    column: usize,
+    row: usize,
     /// Its own time in the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<Times>,
@@ -244,7 +247,10 @@ impl Graph {
         }
         Ok(match format {
             Format::Dot => dot::draw(&wiring),
-            Format::Json => serde_json::to_string_pretty(&wiring)? + "\n",
+            Format::Json => {
+                wiring.place();
+                serde_json::to_string_pretty(&wiring)? + "\n"
+            }
             Format::Svg | Format::Png | Format::Pdf => {
                 output::well_formed(&svg::draw(&wiring)).into_owned()
             }
@@ -253,6 +259,16 @@ impl Graph {
 }
 
 impl Wiring {
+    /// Notes where the picture has each instance, so that other pictures of the assembly have it there too.
+    fn place(&mut self) {
+        for (column, instances) in layout::columns(self).iter().enumerate() {
+            for (row, instance) in instances.iter().enumerate() {
+                let node = &mut self.instances[*instance];
+                (node.column, node.row) = (column, row);
+            }
+        }
+    }
+
     /// Adds who called whom in a run; recursion is said, since times of a path that goes on and on are hard to read.
     fn add_call_graph(&mut self, run: &Run) {
         let mut graph = CallGraph::new();
@@ -285,6 +301,8 @@ impl Wiring {
                 class: class.clone(),
                 uses: Vec::new(),
                 provides: Vec::new(),
+                column: 0,
+                row: 0,
                 measured: None,
                 predicted: None,
             })

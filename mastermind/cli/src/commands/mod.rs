@@ -24,6 +24,7 @@ pub mod proxy;
 pub mod queue;
 pub mod report;
 pub mod run;
+pub mod serve;
 pub mod shell;
 pub mod simulate;
 pub mod suggest;

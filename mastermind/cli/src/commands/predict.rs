@@ -1,5 +1,7 @@
 //! `mastermind predict`: the time of calls that were not measured, and how well such predictions hold.
 
+mod along;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,6 +33,9 @@ pub struct Predict {
     /// Value of each parameter of the call
     #[arg(long, value_name = "K=V,K=V", value_parser = pair, value_delimiter = ',')]
     at: Vec<(String, String)>,
+    /// Predict for values of this parameter, from the least measured one to twice the greatest
+    #[arg(long, value_name = "PARAMETER", conflicts_with_all = ["against", "format"])]
+    along: Option<String>,
     #[command(flatten)]
     measured: Measured,
     /// Measurements to compare predictions with, as fit reads them: the share of calls within their intervals
@@ -94,6 +99,10 @@ impl Predict {
             }
         };
         let (model, coordinate) = self.find(&models, name, metric)?;
+        if let Some(along) = &self.along {
+            along::print(model, &coordinate, along, self.json)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let prediction = predict(model, &coordinate)?;
         if self.json {
             let (model_name, at) = (&model.method, &coordinate);

@@ -97,6 +97,8 @@ pub fn dual(run: &Run) -> Wiring {
         class: classes.get(name).cloned().unwrap_or_default(),
         uses: Vec::new(),
         provides: Vec::new(),
+        column: 0,
+        row: 0,
         measured: Some(*times),
         predicted: None,
     });

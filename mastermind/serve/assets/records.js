@@ -1,0 +1,114 @@
+// A run: where its time went, its figures, what it was. While it is being recorded the rows follow it.
+
+import * as api from "./api.js";
+import { choice, figures, h, table, time } from "./dom.js";
+import { command, failure, notes, picture } from "./parts.js";
+
+/** A view that is refreshed takes at most this part of the time, so that a run that is watched loses no more. */
+const SHARE = 0.01;
+
+const COLUMNS = [
+  { title: "method", of: (row) => row.name },
+  { title: "class", of: (row) => row.class },
+  { title: "calls", number: true, of: (row) => row.calls, cell: (row) => figures(row.calls) },
+  { title: "own time", number: true, of: (row) => row.exclusive_ns, cell: (row) => time(row.exclusive_ns / 1e9) },
+  { title: "with what it calls", number: true, of: (row) => row.inclusive_ns, cell: (row) => time(row.inclusive_ns / 1e9) },
+  { title: "in MPI", number: true, of: (row) => row.mpi_ns, cell: (row) => (row.mpi_ns === null ? "–" : time(row.mpi_ns / 1e9)) },
+];
+
+export async function records(page, path, place) {
+  const profile = h("div");
+  const figure = h("div");
+  const what = h("div");
+  const next = h("div", { class: "bar" });
+  place.append(next, h("h3", {}, "Where the time went"), profile, h("h3", {}, "Figures"), figure, h("h3", {}, "What it was"), what);
+  const aborted = new AbortController();
+  let methods = [];
+  let perRank = false;
+
+  async function drawProfile() {
+    const begin = performance.now();
+    const answer = await api.ask({ ask: "profile", records: path, per_rank: perRank }, aborted.signal);
+    const rows = answer.answer?.rows ?? [];
+    const total = rows.reduce((sum, row) => sum + row.exclusive_ns, 0);
+    methods = [...new Set(rows.map((row) => row.name))];
+    const columns = [...COLUMNS];
+    if (rows.some((row) => row.rank !== undefined)) columns.unshift({ title: "rank", number: true, of: (row) => row.rank });
+    columns.push({ title: "share", of: (row) => row.exclusive_ns, number: true, cell: (row) => {
+      const share = total ? row.exclusive_ns / total : 0;
+      const bar = h("span", { class: "share" });
+      bar.style.width = `${(6 * share).toFixed(2)}em`;
+      return [`${(100 * share).toFixed(1)} % `, bar];
+    } });
+    const ranks = h("label", {}, h("input", { type: "checkbox", checked: perRank, onchange: (event) => {
+      perRank = event.target.checked;
+      drawProfile().catch(() => {});
+    } }), "each rank");
+    profile.replaceChildren(...[notes(answer), h("div", { class: "bar" }, answer.answer && `${answer.answer.ranks} rank${answer.answer.ranks === 1 ? "" : "s"}`, ranks),
+      table("Methods by own time", columns, rows), command(answer.command)].filter(Boolean));
+    return performance.now() - begin;
+  }
+
+  const shown = { kind: "scatter", method: "", models: "" };
+  async function drawFigure() {
+    const perMethod = ["scatter", "mean", "comm"].includes(shown.kind);
+    if (perMethod && !methods.includes(shown.method)) [shown.method] = methods;
+    const change = (name) => (value) => {
+      shown[name] = value;
+      drawFigure();
+    };
+    const bar = h("div", { class: "bar" },
+      h("label", {}, "Figure", choice("Figure", [["scatter", "each call over a parameter"], ["mean", "mean and spread, with models"], ["comm", "time in MPI"],
+        ["graph", "call graph"], ["matrix", "messages between ranks"]], shown.kind, change("kind"))),
+      perMethod && h("label", {}, "Method", choice("Method", methods, shown.method, change("method"))),
+      shown.kind === "mean" && h("label", {}, "Models", choice("Models", [["", "fitted to what is drawn"], ...page.of("models")], shown.models, change("models"))));
+    const below = h("div", {}, "Drawing.");
+    figure.replaceChildren(bar, below);
+    try {
+      const answer = await api.ask({ ask: "figure", records: path, kind: shown.kind, method: perMethod ? shown.method : "", models: shown.kind === "mean" ? shown.models : "" }, aborted.signal);
+      below.replaceChildren(...[notes(answer), answer.text && picture(answer.text, `${shown.kind} of ${shown.method || path}`), command(answer.command)].filter(Boolean));
+    } catch (error) {
+      if (error.name !== "AbortError") below.replaceChildren(failure(error));
+    }
+  }
+
+  async function drawInfo() {
+    const answer = await api.ask({ ask: "info", records: path }, aborted.signal);
+    const rows = Object.entries(answer.answer ?? {}).flatMap(([key, value]) => {
+      if (key === "parameters") return Object.entries(value).map(([name, set]) => [name.replace(".parameters.", "."), set]);
+      if (value === null || typeof value === "object") return [];
+      return [[key.replaceAll("_", " "), String(value)]];
+    });
+    what.replaceChildren(...[notes(answer), table("What the run was", [{ title: "what", of: (row) => row[0] }, { title: "value", of: (row) => row[1] }], rows),
+      command(answer.command)].filter(Boolean));
+  }
+
+  if (!page.readOnly) {
+    const output = h("input", { value: "models.json", "aria-label": "File for the models", size: 18 });
+    const report = h("input", { value: `${path.replaceAll("/", "-")}.html`, "aria-label": "File for the report", size: 18 });
+    next.append(h("button", { type: "button", onclick: async () => {
+      const code = await page.jobs.start({ start: "fit", records: [path], output: output.value });
+      if (code === 0) page.open(output.value);
+    } }, "Fit models into"), output,
+    h("button", { type: "button", onclick: () => page.jobs.start({ start: "report", records: path, output: report.value }) }, "Write a report into"), report);
+  }
+  let cost = await drawProfile();
+  await Promise.all([drawFigure(), drawInfo()]);
+  let timer = null;
+  return {
+    end() {
+      aborted.abort();
+      clearTimeout(timer);
+    },
+    // While logs grow the rows are drawn again, as rarely as `SHARE` demands.
+    changed() {
+      if (timer !== null) return;
+      timer = setTimeout(async () => {
+        timer = null;
+        try {
+          cost = await drawProfile();
+        } catch { /* The next change tries again. */ }
+      }, Math.max(1000, cost / SHARE));
+    },
+  };
+}

@@ -1,0 +1,74 @@
+//! What can go wrong, in the words that the page and the terminal show.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why something was not served.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The port is taken, or not allowed.
+    #[error(
+        "cannot listen on port {port} of 127.0.0.1: {source}, expected a free port; --port 0 takes any"
+    )]
+    Listen {
+        /// The port that was asked for.
+        port: u16,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system takes no connections any more.
+    #[error("cannot serve the page: {source}")]
+    Serve {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system gives no random bytes for the token.
+    #[error("cannot make a token: {0}, expected random bytes from the system")]
+    Random(getrandom::Error),
+    /// A file or folder cannot be read or written.
+    #[error("cannot {act} \"{}\": {source}", path.display())]
+    File {
+        /// What was tried.
+        act: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A path leads out of the folder that is served, or is none.
+    #[error("cannot use path \"{}\": {found}, expected a path within the folder that is served", path.display())]
+    Outside {
+        /// The path as it was given.
+        path: PathBuf,
+        /// What is wrong with it.
+        found: &'static str,
+    },
+    /// The file is another one than the page had read.
+    #[error("cannot write \"{}\": it has changed since the page read it; load it again, or write it under another name", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The server was started with `--read-only`.
+    #[error("cannot {0}: the page is read-only; start mastermind serve without --read-only")]
+    ReadOnly(&'static str),
+    /// An edit of an assembly file that cannot be made.
+    #[error("cannot edit assembly: {0}")]
+    Edit(String),
+    /// A question or job whose values are no arguments.
+    #[error("cannot ask for {what}: {found}")]
+    Question {
+        /// What was asked for.
+        what: &'static str,
+        /// What is wrong with it.
+        found: String,
+    },
+    /// The program that answers cannot be started, or prints too much.
+    #[error("cannot run {command}: {found}")]
+    Program {
+        /// The command line.
+        command: String,
+        /// What went wrong.
+        found: String,
+    },
+}

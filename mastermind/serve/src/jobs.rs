@@ -1,0 +1,275 @@
+//! What was started from the page: its output as it comes, its end, and how it is stopped. Every page that is open sees the same.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
+use tokio::process::Command;
+use tokio::sync::{broadcast, watch};
+
+use crate::Error;
+use crate::questions::shown;
+
+/// Lines of output that are kept of a job; the first ones go.
+const MAX_LINES: usize = 5000;
+
+/// A longer line is cut, in bytes.
+const MAX_LINE: u64 = 16 * 1024;
+
+/// Ended jobs that are kept.
+const MAX_JOBS: usize = 50;
+
+/// News that a page may fall behind by; then it asks for everything again.
+const MAX_BEHIND: usize = 1024;
+
+/// How long a job that was asked to end may take.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A job as the page sees it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Seen {
+    /// Its number, from 1.
+    pub id: u64,
+    /// Its command line.
+    pub command: String,
+    /// Whether it runs.
+    pub running: bool,
+    /// Its exit code; `None` while it runs, and where a signal ended it.
+    pub code: Option<i32>,
+    /// Lines that were dropped before the first one of `lines`.
+    pub dropped: usize,
+    /// Its output, both streams as they came.
+    pub lines: VecDeque<String>,
+}
+
+/// What every open page hears of.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "news", rename_all = "kebab-case")]
+pub enum News {
+    /// A job was started.
+    Started {
+        /// The job.
+        id: u64,
+        /// Its command line.
+        command: String,
+    },
+    /// A job printed a line.
+    Line {
+        /// The job.
+        id: u64,
+        /// The line.
+        line: String,
+    },
+    /// A job is over.
+    Ended {
+        /// The job.
+        id: u64,
+        /// Its exit code.
+        code: Option<i32>,
+    },
+    /// Files of the folder have changed.
+    Files,
+}
+
+struct Job {
+    seen: Seen,
+    stop: watch::Sender<bool>,
+}
+
+/// All jobs of a server.
+pub struct Jobs {
+    jobs: Mutex<Vec<Job>>,
+    news: broadcast::Sender<News>,
+}
+
+impl Jobs {
+    pub fn new() -> Arc<Jobs> {
+        Arc::new(Jobs {
+            jobs: Mutex::new(Vec::new()),
+            news: broadcast::channel(MAX_BEHIND).0,
+        })
+    }
+
+    /// No one holds this lock while he could panic; what is in it is whole.
+    fn jobs(&self) -> MutexGuard<'_, Vec<Job>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn listen(&self) -> broadcast::Receiver<News> {
+        self.news.subscribe()
+    }
+
+    /// How many pages listen.
+    pub fn listeners(&self) -> usize {
+        self.news.receiver_count()
+    }
+
+    pub fn tell(&self, news: News) {
+        // Nobody listens: nobody misses it.
+        let _ = self.news.send(news);
+    }
+
+    pub fn list(&self) -> Vec<Seen> {
+        self.jobs().iter().map(|job| job.seen.clone()).collect()
+    }
+
+    /// Starts a program in a process group of its own.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(
+        self: &Arc<Self>,
+        program: &Path,
+        folder: &Path,
+        arguments: &[OsString],
+    ) -> Result<u64, Error> {
+        let command = shown(arguments);
+        let mut child = Command::new(program)
+            .args(arguments)
+            .current_dir(folder)
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| Error::Program {
+                command: command.clone(),
+                found: error.to_string(),
+            })?;
+        let (stop, mut stopped) = watch::channel(false);
+        let id = {
+            let mut jobs = self.jobs();
+            while jobs.len() >= MAX_JOBS
+                && let Some(ended) = jobs.iter().position(|job| !job.seen.running)
+            {
+                jobs.remove(ended);
+            }
+            let id = jobs.last().map_or(0, |job| job.seen.id) + 1;
+            jobs.push(Job {
+                seen: Seen {
+                    id,
+                    command: command.clone(),
+                    running: true,
+                    code: None,
+                    dropped: 0,
+                    lines: VecDeque::new(),
+                },
+                stop,
+            });
+            id
+        };
+        self.tell(News::Started { id, command });
+        let readers = [
+            child
+                .stdout
+                .take()
+                .map(|out| tokio::spawn(Arc::clone(self).read(id, BufReader::new(out)))),
+            child
+                .stderr
+                .take()
+                .map(|err| tokio::spawn(Arc::clone(self).read(id, BufReader::new(err)))),
+        ];
+        let jobs = Arc::clone(self);
+        tokio::spawn(async move {
+            let group = child.id();
+            let ended = tokio::select! {
+                ended = child.wait() => ended,
+                () = asked(&mut stopped) => {
+                    signal(group, libc::SIGTERM);
+                    match tokio::time::timeout(GRACE, child.wait()).await {
+                        Ok(ended) => ended,
+                        Err(_) => {
+                            signal(group, libc::SIGKILL);
+                            child.wait().await
+                        }
+                    }
+                }
+            };
+            // What it had printed comes before its end; a process that it left behind may hold its output for ever.
+            for reader in readers.into_iter().flatten() {
+                let _ = tokio::time::timeout(GRACE, reader).await;
+            }
+            let code = ended.ok().and_then(|status| status.code());
+            if let Some(job) = jobs.jobs().iter_mut().find(|job| job.seen.id == id) {
+                job.seen.running = false;
+                job.seen.code = code;
+            }
+            jobs.tell(News::Ended { id, code });
+            jobs.tell(News::Files);
+        });
+        Ok(id)
+    }
+
+    async fn read(self: Arc<Self>, id: u64, mut from: impl AsyncRead + AsyncBufReadExt + Unpin) {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = (&mut from)
+                .take(MAX_LINE)
+                .read_until(b'\n', &mut line)
+                .await;
+            if !matches!(read, Ok(1..)) {
+                return;
+            }
+            let text = String::from_utf8_lossy(&line);
+            let text = text.trim_end_matches(['\n', '\r']).to_owned();
+            if let Some(job) = self.jobs().iter_mut().find(|job| job.seen.id == id) {
+                if job.seen.lines.len() >= MAX_LINES {
+                    job.seen.lines.pop_front();
+                    job.seen.dropped += 1;
+                }
+                job.seen.lines.push_back(text.clone());
+            }
+            self.tell(News::Line { id, line: text });
+        }
+    }
+
+    /// Asks a job to end; whether it ran.
+    pub fn stop(&self, id: u64) -> bool {
+        let jobs = self.jobs();
+        let job = jobs
+            .iter()
+            .find(|job| job.seen.id == id && job.seen.running);
+        job.is_some_and(|job| job.stop.send(true).is_ok())
+    }
+
+    /// Ends all that run, and waits until they have ended.
+    pub async fn end(&self) {
+        let mut news = self.listen();
+        let running: Vec<u64> = {
+            let jobs = self.jobs();
+            let running = jobs.iter().filter(|job| job.seen.running);
+            running.map(|job| job.seen.id).collect()
+        };
+        for id in &running {
+            self.stop(*id);
+        }
+        while self.list().iter().any(|job| job.running) {
+            if let Err(broadcast::error::RecvError::Closed) = news.recv().await {
+                return;
+            }
+        }
+    }
+}
+
+/// Until the job shall stop.
+async fn asked(stopped: &mut watch::Receiver<bool>) {
+    if stopped.wait_for(|stopped| *stopped).await.is_err() {
+        // Nobody can ask any more.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Sends a signal to the processes of a job.
+fn signal(group: Option<u32>, signal: libc::c_int) {
+    if let Some(group) = group.and_then(|group| libc::pid_t::try_from(group).ok()) {
+        // SAFETY: kill takes numbers; the group is that of a child that was not waited for, so its number is not another's.
+        unsafe { libc::kill(-group, signal) };
+    }
+}
