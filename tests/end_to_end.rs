@@ -43,6 +43,7 @@ mod mpi_abi;
 mod mpi_between;
 mod mpi_communication;
 mod mpi_events;
+mod mpi_model_of_runs;
 mod mpi_proxy;
 mod mpi_replay;
 mod mpi_report;

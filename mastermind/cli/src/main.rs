@@ -14,6 +14,7 @@ mod help;
 mod measurements;
 mod output;
 mod recorded_run;
+mod recorded_runs;
 mod run_notes;
 mod session;
 mod shipped;

@@ -53,8 +53,8 @@ pub use check::{Finding, Rule, check};
 pub use collectives::Collectives;
 pub use lower::{LowerError, lower, lower_with};
 pub use model::{
-    Activity, Branch, Collective, CollectiveKind, Element, ElementKind, Group, Model, Variable,
-    visit,
+    Activity, Branch, Collective, CollectiveKind, Element, ElementKind, Group, KnownRanks, Model,
+    Variable, visit,
 };
 pub use operation::{ElementInfo, Mode, Operation, Program, Region, STRUCTURE};
 pub use read::{LONGEST_MODEL_BYTES, ReadError, read_json, read_toml};

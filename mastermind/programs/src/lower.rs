@@ -357,13 +357,18 @@ impl<'a> Lowering<'a> {
         None
     }
 
-    /// Refuses a number of processes that a recorded run did not have: its partners and costs are known for its own ranks only.
+    /// Refuses a number of processes that a model of recorded runs is not known for.
     fn ranks(&mut self) {
         let found = self.system.processes;
-        if let Some(expected) = self.model.ranks.filter(|ranks| *ranks != found) {
-            let reason = format!(
-                "{found} ranks, expected {expected}: costs and partners are those of a run recorded on {expected} ranks"
-            );
+        if let Some(ranks) = self.model.ranks.as_ref().filter(|ranks| !ranks.has(found)) {
+            let reason = match ranks.recorded[..] {
+                [run] => format!(
+                    "{found} ranks, expected {run}: costs and partners are those of a run recorded on {run} ranks"
+                ),
+                _ => format!(
+                    "{found} ranks, expected {ranks}: for others its patterns or costs are not known"
+                ),
+            };
             self.find(Rule::RecordedRanks, "ranks", &self.model.name, reason);
         }
     }

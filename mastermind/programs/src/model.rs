@@ -5,6 +5,7 @@
 //! 2008, section III; "Towards an Environment for Performance Modeling", sections 2 and 4.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use crate::expression::{Assignment, CostFunction, Expression};
 
@@ -15,14 +16,68 @@ pub struct Model {
     pub name: String,
     /// The activity that each process runs.
     pub main: String,
-    /// Number of ranks of the recorded run that its costs and partners were taken from; `None` where it holds for any number.
-    pub ranks: Option<u32>,
+    /// Numbers of ranks that its costs and partners are known for, as those of recorded runs are; `None` where it holds for any number.
+    pub ranks: Option<KnownRanks>,
     /// Variables that all activities and cost functions see; each process has its own.
     pub globals: Vec<Variable>,
     /// Cost functions by name.
     pub functions: BTreeMap<String, CostFunction>,
     /// Activities by name.
     pub activities: BTreeMap<String, Activity>,
+}
+
+/// Numbers of ranks that a model of recorded runs is known for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownRanks {
+    /// Those of the runs, ascending; one or more.
+    pub recorded: Vec<u32>,
+    /// The largest that its patterns and costs are believed for; that of the largest run, and no others than the recorded ones, where `None`.
+    pub most: Option<u32>,
+    /// Whether these are powers of two only.
+    pub powers_of_two: bool,
+}
+
+impl KnownRanks {
+    /// Those of one run.
+    pub fn of_run(ranks: u32) -> Self {
+        Self {
+            recorded: vec![ranks],
+            most: None,
+            powers_of_two: false,
+        }
+    }
+
+    /// Whether the model is known for so many.
+    pub fn has(&self, ranks: u32) -> bool {
+        let least = self.recorded.first().copied().unwrap_or(1);
+        let is_within = self
+            .most
+            .is_some_and(|most| (least..=most).contains(&ranks));
+        self.recorded.contains(&ranks)
+            || is_within && (!self.powers_of_two || ranks.is_power_of_two())
+    }
+
+    /// The largest recorded number.
+    pub fn largest(&self) -> u32 {
+        self.recorded.last().copied().unwrap_or(1)
+    }
+}
+
+impl fmt::Display for KnownRanks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let least = self.recorded.first().copied().unwrap_or(1);
+        let names: Vec<_> = self.recorded.iter().map(u32::to_string).collect();
+        match (self.most, names.split_last()) {
+            (Some(most), _) if self.powers_of_two => {
+                write!(f, "a power of two from {least} to {most}")
+            }
+            (Some(most), _) => write!(f, "{least} to {most}"),
+            (None, Some((last, others))) if !others.is_empty() => {
+                write!(f, "{} or {last}", others.join(", "))
+            }
+            (None, _) => write!(f, "{least}"),
+        }
+    }
 }
 
 impl Model {

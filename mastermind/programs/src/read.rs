@@ -57,7 +57,8 @@ use serde::Deserialize;
 
 use crate::expression::{CostFunction, Expression, SyntaxError, parse, parse_assignments};
 use crate::model::{
-    Activity, Branch, Collective, CollectiveKind, Element, ElementKind, Group, Model, Variable,
+    Activity, Branch, Collective, CollectiveKind, Element, ElementKind, Group, KnownRanks, Model,
+    Variable,
 };
 
 /// Longest model in TOML or JSON, bytes.
@@ -148,7 +149,53 @@ struct Document {
 struct Head {
     name: String,
     main: String,
-    ranks: Option<NonZeroU32>,
+    ranks: Option<RawRanks>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawRanks {
+    OfRun(NonZeroU32),
+    OfRuns(RanksOfRuns),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RanksOfRuns {
+    recorded: Vec<NonZeroU32>,
+    most: Option<NonZeroU32>,
+    #[serde(default)]
+    powers_of_two: bool,
+}
+
+impl RawRanks {
+    /// # Errors
+    /// The recorded numbers do not rise, or are none.
+    fn checked(self) -> Result<KnownRanks, ReadError> {
+        let runs = match self {
+            Self::OfRun(ranks) => return Ok(KnownRanks::of_run(ranks.get())),
+            Self::OfRuns(runs) => runs,
+        };
+        let ranks = KnownRanks {
+            recorded: runs.recorded.iter().map(|ranks| ranks.get()).collect(),
+            most: runs.most.map(NonZeroU32::get),
+            powers_of_two: runs.powers_of_two,
+        };
+        let rises = ranks.recorded.windows(2).all(|pair| pair[0] < pair[1]);
+        match rises
+            && !ranks.recorded.is_empty()
+            && ranks.most.is_none_or(|most| most >= ranks.largest())
+        {
+            true => Ok(ranks),
+            false => Err(ReadError::Element {
+                element: "ranks".into(),
+                place: "model".into(),
+                found: format!("recorded {:?}, most {:?}", ranks.recorded, ranks.most),
+                expected: "rising numbers of ranks, and no less than the last of them as the most"
+                    .into(),
+            }),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -238,7 +285,7 @@ fn model(document: Document) -> Result<Model, ReadError> {
     Ok(Model {
         name: document.model.name,
         main: document.model.main,
-        ranks: document.model.ranks.map(NonZeroU32::get),
+        ranks: document.model.ranks.map(RawRanks::checked).transpose()?,
         globals: variables(&document.globals)?,
         functions: functions.collect::<Result<_, ReadError>>()?,
         activities: activities.collect::<Result<_, ReadError>>()?,

@@ -1,7 +1,7 @@
 //! Names that every model has: the system that it runs on.
 
 use crate::expression::{Kind, Scope, Symbol, SystemProperty};
-use crate::model::Model;
+use crate::model::{KnownRanks, Model};
 
 /// The rank of nobody: a message to or from it does not take place, as MPI's null process.
 pub const NOBODY: f64 = -1.0;
@@ -24,7 +24,7 @@ impl System {
     /// A system that the model can run on, for what is the same on all of them.
     pub(crate) fn any_of(model: &Model) -> Self {
         Self {
-            processes: model.ranks.unwrap_or(2),
+            processes: model.ranks.as_ref().map_or(2, KnownRanks::largest),
             nodes: 2,
             processors: 1,
         }

@@ -251,3 +251,34 @@ fn what_is_no_model_is_refused_with_its_place() {
     let long = " ".repeat(17 << 20);
     assert!(matches!(read_toml(&long), Err(ReadError::TooLong { .. })));
 }
+
+#[test]
+fn models_of_several_runs_say_which_ranks_they_are_known_for() {
+    let text = |ranks: &str| {
+        format!(
+            "[model]\nname = \"m\"\nmain = \"Main\"\nranks = {ranks}\n[activities.Main]\nflow = []\n"
+        )
+    };
+    let known = |ranks: &str| read_toml(&text(ranks)).expect("a model").ranks.expect("ranks");
+    let has = |ranks: &str| {
+        let known = known(ranks);
+        (1..=17).filter(|n| known.has(*n)).collect::<Vec<u32>>()
+    };
+    assert_eq!(has("4"), [4]);
+    assert_eq!(has("{ recorded = [2, 4, 9] }"), [2, 4, 9]);
+    assert_eq!(has("{ recorded = [2, 3], most = 6 }"), [2, 3, 4, 5, 6]);
+    let powers = "{ recorded = [2, 4], most = 16, powers_of_two = true }";
+    assert_eq!(has(powers), [2, 4, 8, 16]);
+    assert_eq!(known(powers).to_string(), "a power of two from 2 to 16");
+    for wrong in [
+        "0",
+        "{ recorded = [] }",
+        "{ recorded = [4, 2] }",
+        "{ recorded = [2, 2] }",
+        "{ recorded = [2, 4], most = 3 }",
+        "{ most = 3 }",
+        "{ recorded = [2], least = 1 }",
+    ] {
+        assert!(read_toml(&text(wrong)).is_err(), "{wrong}");
+    }
+}

@@ -64,6 +64,8 @@ pub(super) struct Call {
     pub(super) compute_ns: u64,
     /// Whether all rounds moved as much.
     pub(super) is_constant: bool,
+    /// Calls of other roles are other places in the program.
+    pub(super) role: u32,
 }
 
 /// A call, or rounds of some.
@@ -74,6 +76,29 @@ pub(super) enum Node {
 }
 
 impl Node {
+    fn is_message(&self) -> bool {
+        matches!(self, Self::Call(call) if matches!(call.key.kind, Kind::Send { .. } | Kind::Receive { .. } | Kind::Exchange))
+    }
+
+    /// Whether it is a message to nobody, or a wait.
+    fn is_idle(&self) -> bool {
+        match self {
+            Self::Call(Call { key, .. }) if self.is_message() => {
+                key.to == Peer::Nobody && key.from == Peer::Nobody
+            }
+            Self::Call(call) => matches!(call.key.kind, Kind::Wait | Kind::WaitAny),
+            Self::Loop(..) => false,
+        }
+    }
+
+    /// Calls in it.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Call(_) => 1,
+            Self::Loop(_, body) => body.iter().map(Self::len).sum(),
+        }
+    }
+
     /// Adds the rounds of a node of the same shape.
     fn add(&mut self, other: &Self) {
         match (self, other) {
@@ -141,11 +166,18 @@ impl Shapes {
     }
 }
 
+/// What is repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Repeats {
+    /// Whether calls of other sizes and tags are other calls.
+    pub(super) is_exact: bool,
+    /// Whether messages that follow each other may be rounds of one, which two neighbours are on two ranks, and on more ranks not.
+    pub(super) of_single_messages: bool,
+}
+
 /// Makes loops of what is repeated, those with the shortest bodies first.
-///
-/// # Arguments
-/// * `is_exact` - whether calls of other sizes and tags are other calls
-pub(super) fn folded(calls: Vec<Call>, is_exact: bool) -> Vec<Node> {
+pub(super) fn folded(calls: Vec<Call>, repeats: Repeats) -> Vec<Node> {
+    let is_exact = repeats.is_exact;
     let mut shapes = Shapes::default();
     let mut nodes: Vec<(u32, Node)> = calls
         .into_iter()
@@ -158,7 +190,7 @@ pub(super) fn folded(calls: Vec<Call>, is_exact: bool) -> Vec<Node> {
         let before = nodes.len();
         for period in 1..=MAX_PERIOD.min(nodes.len() / 2) {
             if 2 * period <= nodes.len() {
-                nodes = fold(nodes, period, &mut shapes);
+                nodes = fold(nodes, period, repeats, &mut shapes);
             }
         }
         if nodes.len() == before {
@@ -168,7 +200,20 @@ pub(super) fn folded(calls: Vec<Call>, is_exact: bool) -> Vec<Node> {
 }
 
 /// Makes loops of all that is repeated with one period.
-fn fold(nodes: Vec<(u32, Node)>, period: usize, shapes: &mut Shapes) -> Vec<(u32, Node)> {
+fn fold(
+    nodes: Vec<(u32, Node)>,
+    period: usize,
+    repeats: Repeats,
+    shapes: &mut Shapes,
+) -> Vec<(u32, Node)> {
+    // Messages to nobody are those to different neighbours on more ranks.
+    let is_left_out = |at: usize| {
+        let body = &nodes[at..at + period];
+        !repeats.of_single_messages
+            && (period == 1 && body[0].1.is_message()
+                || body.iter().any(|node| node.1.is_message())
+                    && body.iter().all(|node| node.1.is_idle()))
+    };
     let numbers: Vec<u32> = nodes.iter().map(|(number, _)| *number).collect();
     // How many nodes from here on are the same as those a period later.
     let mut same = vec![0; numbers.len() + 1];
@@ -182,12 +227,15 @@ fn fold(nodes: Vec<(u32, Node)>, period: usize, shapes: &mut Shapes) -> Vec<(u32
     if same.iter().all(|same| *same < period) {
         return nodes;
     }
+    let left_out: Vec<bool> = (0..nodes.len())
+        .map(|at| same[at] >= period && is_left_out(at))
+        .collect();
     let mut folded = Vec::with_capacity(nodes.len());
     let mut left = nodes.into_iter();
     let mut at = 0;
     while at < numbers.len() {
         let rounds = 1 + same[at] / period;
-        if rounds == 1 {
+        if rounds == 1 || left_out[at] {
             folded.extend(left.next());
             at += 1;
             continue;
@@ -208,61 +256,83 @@ fn fold(nodes: Vec<(u32, Node)>, period: usize, shapes: &mut Shapes) -> Vec<(u32
 /// A place in the program that all ranks share: what each of them does there.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
-    /// By rank; `None` where it does nothing there.
+    /// By point; `None` where it does nothing there.
     Call(Kind, Vec<Option<Call>>),
-    /// Rounds, and which ranks take part.
-    Loop(u64, Vec<bool>, Vec<Place>),
+    /// Rounds by point; `None` where it takes no part.
+    Loop(Vec<Option<u64>>, Vec<Place>),
+    /// Computation by point, nanoseconds, and its rounds; `None` where there is none.
+    Compute(Vec<Option<(u64, u64)>>),
+}
+
+/// Which loops of two ranks may be one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Loops {
+    /// Those of as many rounds.
+    OfSameRounds,
+    /// Those of as many rounds, and those of the same calls.
+    OfSameCalls,
 }
 
 impl Place {
-    fn is_alike(&self, node: &Node) -> bool {
+    fn is_alike(&self, node: &Node, loops: Loops) -> bool {
         match (self, node) {
-            (Self::Call(kind, _), Node::Call(call)) => *kind == call.key.kind,
-            (Self::Loop(rounds, ..), Node::Loop(other, _)) => rounds == other,
+            (Self::Call(kind, calls), Node::Call(call)) => {
+                let role = calls.iter().flatten().next().map(|call| call.role);
+                *kind == call.key.kind && role.is_none_or(|role| role == call.role)
+            }
+            (Self::Loop(rounds, body), Node::Loop(other, nodes)) => {
+                rounds.iter().flatten().any(|rounds| rounds == other)
+                    || loops == Loops::OfSameCalls
+                        && body.len() == nodes.len()
+                        && body
+                            .iter()
+                            .zip(nodes)
+                            .all(|(place, node)| place.is_alike(node, loops))
+            }
             _ => false,
         }
     }
 
-    /// Of one rank alone.
-    fn of(node: Node, rank: usize, ranks: usize) -> Self {
+    /// Of one point alone.
+    fn of(node: Node, point: usize, points: usize) -> Self {
         match node {
             Node::Call(call) => {
-                let mut calls = vec![None; ranks];
+                let mut calls = vec![None; points];
                 let kind = call.key.kind;
-                calls[rank] = Some(call);
+                calls[point] = Some(call);
                 Self::Call(kind, calls)
             }
             Node::Loop(rounds, body) => {
-                let mut is_in = vec![false; ranks];
-                is_in[rank] = true;
-                let body = body.into_iter().map(|node| Self::of(node, rank, ranks));
-                Self::Loop(rounds, is_in, body.collect())
+                let mut of_points = vec![None; points];
+                of_points[point] = Some(rounds);
+                let body = body.into_iter().map(|node| Self::of(node, point, points));
+                Self::Loop(of_points, body.collect())
             }
         }
     }
 
-    fn join(&mut self, node: Node, rank: usize) {
+    fn join(&mut self, node: Node, point: usize, loops: Loops) {
         match (self, node) {
-            (Self::Call(_, calls), Node::Call(call)) => calls[rank] = Some(call),
-            (Self::Loop(_, is_in, places), Node::Loop(_, body)) => {
-                is_in[rank] = true;
-                let ranks = is_in.len();
-                *places = aligned(std::mem::take(places), body, rank, ranks);
+            (Self::Call(_, calls), Node::Call(call)) => calls[point] = Some(call),
+            (Self::Loop(of_points, places), Node::Loop(rounds, body)) => {
+                of_points[point] = Some(rounds);
+                let points = of_points.len();
+                *places = aligned(std::mem::take(places), body, (point, points), loops);
             }
             _ => {}
         }
     }
 }
 
-/// One list of places whose order is that of each rank: a shortest common supersequence, rank by rank.
+/// One list of places whose order is that of each point, a rank of a run: a shortest common supersequence, point by point.
 ///
 /// # Arguments
-/// * `nodes` - of a rank that `places` do not have yet
+/// * `nodes` - of a point that `places` do not have yet, and number of points in all
 pub(super) fn aligned(
     places: Vec<Place>,
     nodes: Vec<Node>,
-    rank: usize,
-    ranks: usize,
+    (point, points): (usize, usize),
+    loops: Loops,
 ) -> Vec<Place> {
     let (n, m) = (places.len(), nodes.len());
     let is_too_large = (n + 1) * (m + 1) > MAX_TABLE;
@@ -271,7 +341,7 @@ pub(super) fn aligned(
     if !is_too_large {
         for i in (0..n).rev() {
             for j in (0..m).rev() {
-                longest[i * (m + 1) + j] = if places[i].is_alike(&nodes[j]) {
+                longest[i * (m + 1) + j] = if places[i].is_alike(&nodes[j], loops) {
                     1 + longest[(i + 1) * (m + 1) + j + 1]
                 } else {
                     longest[(i + 1) * (m + 1) + j].max(longest[i * (m + 1) + j + 1])
@@ -286,11 +356,11 @@ pub(super) fn aligned(
     let mut places = places.into_iter().peekable();
     loop {
         match (places.peek(), nodes.peek()) {
-            (Some(place), Some(node)) if place.is_alike(node) => {
+            (Some(place), Some(node)) if place.is_alike(node, loops) => {
                 let (Some(mut place), Some(node)) = (places.next(), nodes.next()) else {
                     break;
                 };
-                place.join(node, rank);
+                place.join(node, point, loops);
                 merged.push(place);
                 (i, j) = (i + 1, j + 1);
             }
@@ -299,7 +369,7 @@ pub(super) fn aligned(
                 i += 1;
             }
             (_, Some(_)) => {
-                merged.extend(nodes.next().map(|node| Place::of(node, rank, ranks)));
+                merged.extend(nodes.next().map(|node| Place::of(node, point, points)));
                 j += 1;
             }
             (Some(_), None) => merged.extend(places.next()),

@@ -6,7 +6,8 @@
 //! rank.rs        the calls of a rank as operations that wait for each other
 //! messages.rs    the send of each receive
 //! goal.rs        all of it as the text of a GOAL schedule
-//! program.rs     instead of those: the run as a program model, by folding.rs and rank_expressions.rs
+//! program.rs     instead of those: the run, or several on different numbers of ranks, as a program model, by reader.rs, folding.rs, flow.rs,
+//!                grid.rs, rank_expressions.rs, costs.rs and writer.rs
 //! ```
 //!
 //! Point-to-point messages go where they went, in the order in which MPI matched them. A collective is the messages that
@@ -23,17 +24,22 @@
 
 mod call;
 mod collectives;
+mod costs;
+mod flow;
 mod folding;
 mod goal;
+mod grid;
 mod messages;
 mod program;
 mod rank;
 mod rank_expressions;
+mod reader;
+mod writer;
 
 use std::collections::BTreeMap;
 
 pub use call::{RecordedCall, is_communication};
-pub use program::{RecordedProgram, program};
+pub use program::{RecordedProgram, program, program_of_runs};
 pub use rank::POLL_GAP_NS;
 
 use collectives::Groups;
@@ -135,6 +141,14 @@ pub enum ReplayError {
     IrregularGroup {
         /// The collective.
         element: String,
+    },
+    /// Runs that say nothing of other numbers of ranks.
+    #[error(
+        "cannot write runs as a program: two of them have {ranks} ranks, expected runs of different numbers of ranks"
+    )]
+    SameRanks {
+        /// How many.
+        ranks: usize,
     },
     /// A run that does not repeat itself.
     #[error(

@@ -1,7 +1,7 @@
 //! Recorded runs as program models: they end as the schedules of the same runs do, and are short.
 
 use mastermind_models::ModelSet;
-use mastermind_programs::{Rule, System, check, lower, read_toml};
+use mastermind_programs::{KnownRanks, Rule, System, check, lower, read_toml};
 use mastermind_replay::{RecordedCall, RecordedProgram, RecordedRank, ReplayError, program};
 use mastermind_simulation::engine::{ProcessResult, simulate};
 use proptest::prelude::*;
@@ -9,27 +9,27 @@ use proptest::prelude::*;
 use crate::schedules::{call, finishes, machine, message, ranks, replayed, with};
 
 /// The calls of a rank, one after the other; computation goes before each.
-struct Writer {
-    rank: u32,
-    n: u32,
-    now_us: u64,
+pub struct Writer {
+    pub rank: u32,
+    pub n: u32,
+    pub now_us: u64,
     request: u64,
     calls: Vec<RecordedCall>,
 }
 
 impl Writer {
-    fn compute(&mut self, us: u64) {
+    pub fn compute(&mut self, us: u64) {
         self.now_us += us;
     }
 
-    fn push(&mut self, call: impl FnOnce((u64, u64)) -> RecordedCall) {
+    pub fn push(&mut self, call: impl FnOnce((u64, u64)) -> RecordedCall) {
         let call = call((self.now_us, self.now_us + 3));
         self.now_us += 3;
         self.calls.push(call);
     }
 
     /// Messages from and to each of some ranks, and a wait for all.
-    fn halo(&mut self, neighbours: &[Option<u32>], bytes: u64) {
+    pub fn halo(&mut self, neighbours: &[Option<u32>], bytes: u64) {
         let first = self.request;
         for (tag, function) in [(1, "MPI_Isend"), (0, "MPI_Irecv")] {
             for (side, other) in neighbours.iter().enumerate() {
@@ -51,7 +51,7 @@ impl Writer {
         self.push(|times| with(call("MPI_Waitall", times), first, n));
     }
 
-    fn shift(&mut self, n: u32, distance: u32, bytes: u64) {
+    pub fn shift(&mut self, n: u32, distance: u32, bytes: u64) {
         let (to, from) = ((self.rank + distance) % n, (self.rank + n - distance) % n);
         self.push(|times| RecordedCall {
             bytes,
@@ -78,7 +78,7 @@ impl Writer {
         }
     }
 
-    fn collective(&mut self, function: &str, communicator: i64, bytes: u64, root: Option<u32>) {
+    pub fn collective(&mut self, function: &str, communicator: i64, bytes: u64, root: Option<u32>) {
         self.push(|times| RecordedCall {
             bytes,
             peer: root,
@@ -89,7 +89,7 @@ impl Writer {
 }
 
 /// A run of so many ranks.
-fn run_of(n: u32, write: impl Fn(&mut Writer)) -> Vec<RecordedRank> {
+pub fn run_of(n: u32, write: impl Fn(&mut Writer)) -> Vec<RecordedRank> {
     let mut ended_us = Vec::new();
     let calls = (0..n).map(|rank| {
         let mut writer = Writer {
@@ -123,12 +123,16 @@ fn ends(recorded: &[RecordedRank]) -> Vec<u64> {
 
 /// What the ranks do of the program that a run becomes.
 fn simulated(recorded: &[RecordedRank]) -> Vec<ProcessResult> {
-    let text = written(recorded).toml;
-    let model = read_toml(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    simulated_on(&written(recorded).toml, recorded.len() as u32)
+}
+
+/// What the ranks of a program do.
+pub fn simulated_on(text: &str, n: u32) -> Vec<ProcessResult> {
+    let model = read_toml(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     assert_eq!(check(&model, &ModelSet::default()), [], "{text}");
     let system = System {
-        processes: recorded.len() as u32,
-        nodes: recorded.len() as u32,
+        processes: n,
+        nodes: n,
         processors: 1,
     };
     let program = lower(&model, &ModelSet::default(), system).expect("a machine form");
@@ -239,7 +243,7 @@ fn a_communicator_without_an_order_is_refused() {
 fn a_model_of_a_run_has_the_ranks_of_that_run() {
     let recorded = run_of(4, |writer| writer.collective("MPI_Barrier", 0, 0, None));
     let model = read_toml(&written(&recorded).toml).expect("a model");
-    assert_eq!(model.ranks, Some(4));
+    assert_eq!(model.ranks, Some(KnownRanks::of_run(4)));
     let on = |processes| System {
         processes,
         nodes: processes,

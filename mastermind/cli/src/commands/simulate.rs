@@ -19,7 +19,7 @@ use mastermind_models::ModelSet;
 use crate::commands::predict::read_models;
 use crate::destination::Force;
 use mastermind_programs::expression::parse;
-use mastermind_programs::{Model, Program, System, lower_with};
+use mastermind_programs::{KnownRanks, Model, Program, System, lower_with};
 use mastermind_simulation::engine::{
     Limits, Outcome, ProcessResult, Progress, program_path, simulate_traced, simulate_with,
 };
@@ -409,7 +409,10 @@ impl Simulate {
     }
 
     fn processes(&self, model: &Model, machine: &Machine) -> anyhow::Result<u32> {
-        match (self.ranks.or(model.ranks), machine.nodes) {
+        match (
+            self.ranks.or(model.ranks.as_ref().map(KnownRanks::largest)),
+            machine.nodes,
+        ) {
             (Some(ranks), _) => Ok(ranks),
             (None, Some(nodes)) => nodes
                 .checked_mul(machine.processors)

@@ -14,6 +14,7 @@ use crate::commands::predict::read_models;
 use crate::destination::Force;
 use crate::output;
 use crate::recorded_run::{self, RecordedRun};
+use crate::recorded_runs::RecordedRuns;
 use crate::session::model;
 use crate::session::sources::SIMULATION;
 
@@ -24,6 +25,9 @@ pub struct Transform {
     /// The model: TOML with a [model] table, the same as JSON, or activity diagrams in PlantUML (.puml)
     /// or XMI (.uml, .xmi); or the record directory of a run with --mpi-events
     model: PathBuf,
+    /// Record directories of further runs of the same program on other numbers of ranks, for one model of all of them
+    #[arg(value_name = "RUN")]
+    more: Vec<PathBuf>,
     /// Where to write the crate: Cargo.toml and src/main.rs; of a recorded run the schedule, a .goal, or the model, a .toml
     #[arg(short, long, value_name = "DIR|F.goal|F.toml")]
     output: PathBuf,
@@ -70,6 +74,34 @@ impl Transform {
     /// The model cannot be read or is not sound; there is another program in the folder; a file cannot
     /// be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        if self.more.is_empty() {
+            return self.execute_one();
+        }
+        if let Some(path) = self.paths().iter().find(|path| !recorded_run::is_one(path)) {
+            bail!(
+                "cannot transform \"{}\": no record directory, expected one, as of each of several runs",
+                path.display()
+            );
+        }
+        if self.output.extension().is_none_or(|end| end != "toml") {
+            bail!(
+                "cannot transform runs: output \"{}\", expected a file that ends in .toml for one model of several runs",
+                self.output.display()
+            );
+        }
+        self.program_of_runs()
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        let first = [self.model.clone()].into_iter();
+        first.chain(self.more.iter().cloned()).collect()
+    }
+
+    /// Writes the crate of a model, or the schedule or model of a run.
+    ///
+    /// # Errors
+    /// Those of [`Transform::execute`].
+    fn execute_one(self) -> anyhow::Result<ExitCode> {
         if recorded_run::is_one(&self.model) {
             return match self.output.extension().is_some_and(|end| end == "toml") {
                 true => self.program(),
@@ -151,6 +183,30 @@ impl Transform {
             program.elements,
             run.ranks.len(),
             run.longest_ns() as f64 / 1e6
+        ));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Writes the program model of several recorded runs.
+    ///
+    /// # Errors
+    /// The records cannot be read, or are of no single program; the output is there already.
+    fn program_of_runs(&self) -> anyhow::Result<ExitCode> {
+        self.force.check([Some(&*self.output)], false)?;
+        let runs = RecordedRuns::read(&self.paths())?;
+        let name = self
+            .output
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let program = runs.program(&name)?;
+        self.force.write("model", &self.output, program.toml)?;
+        output::line(format!(
+            "{} is written: {} elements for {} ranks, from {} runs",
+            self.output.display(),
+            program.elements,
+            program.ranks,
+            1 + self.more.len()
         ));
         Ok(ExitCode::SUCCESS)
     }

@@ -315,9 +315,18 @@ impl<'a> Writer<'a> {
     }
 
     fn main(&mut self) {
-        let check = self.model.ranks.map_or_else(String::new, |ranks| {
+        let check = self.model.ranks.as_ref().map_or_else(String::new, |ranks| {
+            let condition = match (&ranks.recorded[..], ranks.most) {
+                ([run], None) => format!("processes != {run}"),
+                (recorded, None) => format!("!{recorded:?}.contains(&processes)"),
+                (recorded, Some(most)) => {
+                    let is_power = if ranks.powers_of_two { " || !processes.is_power_of_two()" } else { "" };
+                    format!("!({}..={most}).contains(&processes){is_power}", recorded[0])
+                }
+            };
+            let run = if ranks.recorded.len() == 1 { "in the recorded run" } else { "the recorded runs allow" };
             format!(
-                "    if processes != {ranks} {{\n        return Err(format!(\"{{processes}} processes, expected {ranks} as in the recorded run\").into());\n    }}\n"
+                "    if {condition} {{\n        return Err(format!(\"{{processes}} processes, expected {ranks} as {run}\").into());\n    }}\n"
             )
         });
         self.text.push_str(&MAIN.replace(CHECK_OF_RANKS, &check));

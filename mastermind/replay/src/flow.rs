@@ -1,0 +1,164 @@
+//! The calls of all ranks of all runs as one flow, and where in it they compute.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use super::folding::{Call, Loops, Node, Place, Repeats, aligned, folded, number_columns};
+
+/// Share of the computation of a rank up to which the computation before a call of several runs has no element of its own.
+const SHORT_COST: f64 = 0.005;
+
+/// The flow of all ranks of all runs. The ranks that call most come first of several runs: in their order lie those of the others.
+///
+/// # Errors
+/// It has more elements than `most`: how many are known by then.
+pub(super) fn flow(
+    runs: &[Vec<Vec<Call>>],
+    repeats: Repeats,
+    most: usize,
+    loops: Loops,
+) -> Result<Vec<Place>, usize> {
+    let mut flows = Vec::new();
+    for ranks in runs {
+        let mut ranks = ranks.to_vec();
+        number_columns(&mut ranks, repeats.is_exact);
+        for calls in ranks {
+            let nodes = folded(calls, repeats);
+            // What one rank alone has, all have together.
+            if nodes.len() > most {
+                return Err(nodes.len());
+            }
+            flows.push((flows.len(), nodes));
+        }
+    }
+    let points = flows.len();
+    if loops == Loops::OfSameCalls {
+        flows.sort_by_key(|(_, nodes)| Reverse(nodes.iter().map(Node::len).sum::<usize>()));
+    }
+    let mut places = Vec::new();
+    for (point, nodes) in flows {
+        places = aligned(places, nodes, (point, points), loops);
+        let elements = count(&places);
+        if elements > most {
+            return Err(elements);
+        }
+    }
+    Ok(places)
+}
+
+/// Computation of a point between two of its calls.
+struct Computation {
+    point: usize,
+    ns: u64,
+    n: u64,
+    /// The places before which it may be: behind its previous call, up to its next one.
+    slots: RangeInclusive<usize>,
+}
+
+/// Takes the computation out of calls. Ranks that leave out a call compute before the place where the others do so for as long.
+///
+/// # Arguments
+/// * `runs` - the run of each point
+pub(super) fn with_computation(places: Vec<Place>, runs: &[usize]) -> Vec<Place> {
+    let mut found = Vec::new();
+    let mut behind = vec![0; runs.len()];
+    let mut all = Vec::with_capacity(places.len());
+    for (at, place) in places.into_iter().enumerate() {
+        all.push(match place {
+            Place::Call(kind, mut calls) => {
+                for (point, call) in calls.iter_mut().enumerate() {
+                    let Some(call) = call else { continue };
+                    found.push(Computation {
+                        point,
+                        ns: std::mem::take(&mut call.compute_ns),
+                        n: call.n,
+                        slots: behind[point]..=at,
+                    });
+                    behind[point] = at + 1;
+                }
+                Place::Call(kind, calls)
+            }
+            Place::Loop(rounds, body) => {
+                for (behind, rounds) in behind.iter_mut().zip(&rounds) {
+                    *behind = rounds.map_or(*behind, |_| at + 1);
+                }
+                Place::Loop(rounds, with_computation(body, runs))
+            }
+            compute => compute,
+        });
+    }
+    let mean = |one: &Computation| one.ns as f64 / one.n as f64;
+    // Where others have no choice: how many, and how long they compute, by run and over all runs.
+    let mut fixed = HashMap::<(usize, Option<usize>), (u64, f64)>::new();
+    for one in found
+        .iter()
+        .filter(|one| one.slots.start() == one.slots.end())
+    {
+        for run in [None, Some(runs[one.point])] {
+            let (n, sum) = fixed.entry((*one.slots.start(), run)).or_default();
+            (*n, *sum) = (*n + 1, *sum + mean(one));
+        }
+    }
+    let mut computed = vec![vec![None; runs.len()]; all.len()];
+    for one in found {
+        let off = |slot: &usize, run: Option<usize>| {
+            let (n, sum) = fixed.get(&(*slot, run))?;
+            Some(((sum / *n as f64 - mean(&one)).abs(), *slot))
+        };
+        let nearest = |run| {
+            let all = one.slots.clone().filter_map(|slot| off(&slot, run));
+            all.min_by(|a, b| a.0.total_cmp(&b.0))
+        };
+        let slot = nearest(Some(runs[one.point])).or_else(|| nearest(None));
+        let slot = slot.map_or(*one.slots.end(), |(_, slot)| slot);
+        computed[slot][one.point] = Some((one.ns, one.n));
+    }
+    let computed = computed.into_iter().map(Place::Compute);
+    computed
+        .zip(all)
+        .flat_map(|(compute, place)| [compute, place])
+        .collect()
+}
+
+/// Adds computation that is short to the next one of the same round, so that a flow has lines for what takes time.
+pub(super) fn join_short_computation(places: &mut [Place], total_ns: &[u64]) {
+    for at in 0..places.len() {
+        let (before, after) = places.split_at_mut(at + 1);
+        let computed = match before.last_mut() {
+            Some(Place::Loop(_, body)) => {
+                join_short_computation(body, total_ns);
+                continue;
+            }
+            Some(Place::Compute(computed)) => computed,
+            _ => continue,
+        };
+        let is_short = |(computed, total_ns): (&Option<(u64, u64)>, &u64)| {
+            computed.is_none_or(|(ns, _)| ns as f64 <= SHORT_COST * *total_ns as f64)
+        };
+        if !computed.iter().zip(total_ns).all(is_short) {
+            continue;
+        }
+        for (point, computed) in computed.iter_mut().enumerate() {
+            let Some((ns, n)) = *computed else { continue };
+            let next = after.iter_mut().find_map(|place| match place {
+                Place::Compute(next) => next[point].as_mut().filter(|next| next.1 == n),
+                _ => None,
+            });
+            if let Some(next) = next {
+                next.0 += ns;
+                *computed = None;
+            }
+        }
+    }
+}
+
+/// Calls in a flow.
+pub(super) fn count(places: &[Place]) -> usize {
+    let each = places.iter().map(|place| match place {
+        Place::Call(..) => 1,
+        Place::Loop(_, body) => count(body),
+        Place::Compute(_) => 0,
+    });
+    each.sum()
+}
