@@ -259,7 +259,12 @@ fn models_of_several_runs_say_which_ranks_they_are_known_for() {
             "[model]\nname = \"m\"\nmain = \"Main\"\nranks = {ranks}\n[activities.Main]\nflow = []\n"
         )
     };
-    let known = |ranks: &str| read_toml(&text(ranks)).expect("a model").ranks.expect("ranks");
+    let known = |ranks: &str| {
+        read_toml(&text(ranks))
+            .expect("a model")
+            .ranks
+            .expect("ranks")
+    };
     let has = |ranks: &str| {
         let known = known(ranks);
         (1..=17).filter(|n| known.has(*n)).collect::<Vec<u32>>()
