@@ -216,6 +216,15 @@ pub fn queueing(workspace: &Workspace) -> Result<(), StepError> {
     run_step("contention by formula", &mut script)
 }
 
+/// How often `history check` calls equal runs slower, and how soon it finds a component that is, next to Apache Otava.
+pub fn history(workspace: &Workspace) -> Result<(), StepError> {
+    let mut script = Command::new("sh");
+    script
+        .arg(workspace.root.join("benches/history/run.sh"))
+        .env("CARGO_TARGET_DIR", &workspace.target);
+    run_step("series of equal runs", &mut script)
+}
+
 /// What `fit` and `compare` make of records that were taken beside a busy process.
 pub fn busy(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("python3");

@@ -1,7 +1,7 @@
 //! What changed at equal parameters, from the sums of many runs of one program on one machine.
 //!
-//! For each component ([`panel`]) the logarithms of its cells give an effect of each run; the machine's state, which all components share, is
-//! taken out ([`state`]); what is left has levels ([`levels`]) whose noise is that between runs ([`noise`]). A change that a setting of the
+//! For each component ([`panel`]) the logarithms of its cells give an effect of each run; runs
+//! in which the machine was busy count less ([`state`]); the effects have levels ([`levels`]) whose noise is that between runs ([`noise`]). A change that a setting of the
 //! runs shares, or of a component without parameters the work of the runs, has another cause than the component's code may be, and is
 //! reported as such.
 
@@ -19,7 +19,7 @@ use self::levels::{Levels, levels};
 use self::noise::median;
 use self::panel::{Effects, MIN_SCALE, Panel};
 pub use self::report::{Change, Check, ComponentReport, ProgramReport, Shape, Verdict};
-use self::state::{ByRun, State};
+use self::state::{ByRun, Noise, State};
 use self::workload::Workload;
 use crate::run_sums::RunSums;
 
@@ -34,14 +34,17 @@ const MARGIN_PERCENT: f64 = 2.0;
 /// 20 that a step of five scales has after five runs.
 const CHANGES_A_RUN: f64 = 0.01;
 
-/// Fewest runs of a component of which anything is said: of fewer the noise between runs is not known.
-const MIN_RUNS: usize = 8;
+/// Fewest runs of a component of which anything is said.
+const MIN_RUNS: usize = levels::MIN_BEFORE;
 
 /// How many runs the components' common noise counts as, in the noise of each.
 const POOLED_RUNS: f64 = 4.0;
 
 /// Latest runs that the machine's state is reported of.
 const LATEST: usize = 5;
+
+/// Share of what the machine's state adds to a run that a block of runs has in common.
+const OF_BLOCK: f64 = 0.5;
 
 /// Standard errors of an interval's half width: 95 %.
 const HALF: f64 = 1.96;
@@ -63,9 +66,7 @@ pub fn check(runs: &[(&str, &RunSums)], options: &Options) -> ProgramReport {
     let text = |of: fn(&crate::Circumstances) -> &String| {
         circumstances.map(of).cloned().unwrap_or_default()
     };
-    let mut components: Vec<_> = (0..program.names.len())
-        .map(|place| program.report(place))
-        .collect();
+    let mut components = program.reports();
     let key = |component: &ComponentReport| {
         let by = component
             .percent
@@ -96,11 +97,9 @@ struct Component {
     series: Vec<Series>,
 }
 
-/// Effects without the machine's state, and their noise.
+/// Effects and their noise.
 struct Series {
     effects: Effects,
-    /// One a run of the effects.
-    values: Vec<f64>,
     /// What the machine's state adds to the deviation of a run.
     unlike: Vec<f64>,
     /// Standard deviation of a run in a usual state; `None` of too few runs.
@@ -139,7 +138,15 @@ impl<'r> Program<'r> {
             panels.push((panel, effects));
             by_run.push(of_run);
         }
-        let state = State::new(&by_run);
+        // Waiting for others is no speed of the machine, but says something where hardly anything else does.
+        let is_waiting = |of: &ByRun| of.iter().all(Option::is_none);
+        if by_run.iter().filter(|of| !is_waiting(of)).count() <= state::MIN_OTHERS {
+            for (of_run, (_, effects)) in by_run.iter_mut().zip(&panels) {
+                let pairs = effects[0].runs.iter().zip(&effects[0].values);
+                pairs.for_each(|(run, value)| of_run[*run] = Some(*value));
+            }
+        }
+        let state = State::new(&by_run, &workload::figures(&runs));
         let component = |(place, (panel, effects)): (usize, (Panel, Vec<Effects>))| Component {
             panel,
             series: effects
@@ -168,16 +175,37 @@ impl<'r> Program<'r> {
     /// By how much all components were slower in the latest runs.
     fn machine_percent(&self) -> Option<f64> {
         let latest = self.runs.len().saturating_sub(LATEST)..self.runs.len();
-        let states = latest.map(|run| self.state.seen_without(None, run).0);
-        let is_known = self.state.is_known() && self.runs.len() >= MIN_RUNS;
+        let states: Vec<f64> = latest.filter_map(|run| self.state.machine(run)).collect();
+        let is_known = !states.is_empty() && self.runs.len() >= MIN_RUNS;
         is_known.then(|| percent(median(states)))
+    }
+
+    /// A report for each component, worked out on all processors.
+    fn reports(&self) -> Vec<ComponentReport> {
+        let n = std::thread::available_parallelism().map_or(1, usize::from);
+        let places: Vec<usize> = (0..self.names.len()).collect();
+        let chunks = places.chunks(places.len().div_ceil(n).max(1));
+        std::thread::scope(|scope| {
+            let work = |places: &[usize]| {
+                let reports = places.iter().map(|place| self.report(*place));
+                reports.collect::<Vec<_>>()
+            };
+            let threads: Vec<_> = chunks
+                .map(|places| scope.spawn(move || work(places)))
+                .collect();
+            let done = threads.into_iter().map(|thread| {
+                let done = thread.join();
+                done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            done.flatten().collect()
+        })
     }
 
     fn report(&self, place: usize) -> ComponentReport {
         let component = &self.components[place];
         let name = &self.names[place];
         let mut report = self.of_series(name, &component.panel, &component.series[0]);
-        if matches!(report.verdict, Verdict::Same) {
+        if matches!(report.verdict, Verdict::Same | Verdict::Unknown) {
             let groups = component.series[1..].iter();
             let groups =
                 groups.map(|series| (series, self.of_series(name, &component.panel, series)));
@@ -232,10 +260,8 @@ impl<'r> Program<'r> {
             return report;
         };
         let hazard = self.hazard();
-        let found = levels(&series.values, &series.scales(scale), hazard);
-        // Evidence of five runs off by d scales against the prior of a change: 5 d²/2 = ln(1/h) + ln(1/(1 - 0.95)).
-        let needed = (2.0 * ((1.0 / hazard).ln() + 3.0) / 5.0).sqrt();
-        report.resolution_percent = Some(percent(needed * scale));
+        let found = levels(&series.effects.values, &series.scales(scale), hazard);
+        report.resolution_percent = Some(percent(resolution(hazard, scale) * scale));
         report.pending = found.pending.map(|place| self.ids[runs[place]].to_owned());
         let reference = self.reference(&found, runs);
         self.judge(&mut report, panel, series, (&found, reference));
@@ -267,7 +293,10 @@ impl<'r> Program<'r> {
             return;
         };
         let interval = |from: &levels::Segment, to: &levels::Segment| {
-            let (difference, error) = (to.mean - from.mean, from.error.hypot(to.error));
+            // Runs in one state of the machine come in blocks and share how far they are off: more of them make that no smaller.
+            let unlike = median(series.unlike[to.start..to.end].iter().copied());
+            let error = from.error.hypot(to.error).hypot(OF_BLOCK * unlike);
+            let difference = to.mean - from.mean;
             [0.0, -HALF, HALF].map(|errors| percent(difference + errors * error))
         };
         let shape = self.shape(series, segments);
@@ -294,30 +323,41 @@ impl<'r> Program<'r> {
         let latest = &after[after.len().saturating_sub(LATEST)..];
         report.time_percent = ratio(self.workload.times(&name, before, latest));
         report.calls_percent = ratio(self.workload.calls(&name, before, latest));
-        let [estimate, lower, upper] = match segments.len() {
-            1 => [
-                0.0,
-                percent(-HALF * first.error),
-                percent(HALF * first.error),
-            ],
-            _ => interval(first, last),
+        // What changed with a setting has another cause: the reference is the first level since then.
+        let with = |pair: &[levels::Segment]| {
+            let [before, after] = [of(&pair[0]), of(&pair[1])];
+            let mut with = self.workload.changed_settings(before, after);
+            if !panel.has_parameters && self.workload.has_other_work(&name, before, after) {
+                with.push("work".into());
+            }
+            with
+        };
+        let with: Vec<_> = segments.windows(2).map(with).collect();
+        let since = with.iter().rposition(|with| !with.is_empty());
+        let since = since.map_or(0, |place| place + 1);
+        let is_last = since > 0 && since + 1 == segments.len();
+        let base = if is_last { first } else { &segments[since] };
+        let is_changed = segments.len() > since + 1 || is_last;
+        let [estimate, lower, upper] = match is_changed {
+            false => [0.0, percent(-HALF * base.error), percent(HALF * base.error)],
+            true => interval(base, last),
         };
         report.percent = Some(estimate);
         report.lower_percent = Some(lower);
         report.upper_percent = Some(upper);
-        report.verdict = match segments.len() > 1 {
+        let is_off = lower > MARGIN_PERCENT || upper < -MARGIN_PERCENT;
+        report.verdict = match is_changed {
+            true if is_last && is_off => Verdict::WithSettings,
             true if lower > MARGIN_PERCENT => Verdict::Slower,
             true if upper < -MARGIN_PERCENT => Verdict::Faster,
+            true if lower < -MARGIN_PERCENT || upper > MARGIN_PERCENT => {
+                report.reason = Some("it changed by less than its noise shows".into());
+                Verdict::Unknown
+            }
             _ => Verdict::Same,
         };
-        if report.verdict != Verdict::Same {
-            report.with = self.workload.changed_settings(before, after);
-            if !panel.has_parameters && self.workload.has_other_work(&name, before, after) {
-                report.with.push("work".into());
-            }
-            if !report.with.is_empty() {
-                report.verdict = Verdict::WithSettings;
-            }
+        if report.verdict == Verdict::WithSettings {
+            report.with = with.into_iter().next_back().unwrap_or_default();
         }
     }
 
@@ -331,34 +371,16 @@ impl<'r> Program<'r> {
         let scales = series.scale.map(|scale| series.scales(scale));
         let is_drift = scales
             .filter(|_| one_way && !rises.is_empty())
-            .is_some_and(|scales| trend::is_drift(&series.values, &scales, segments));
+            .is_some_and(|scales| trend::is_drift(&series.effects.values, &scales, segments));
         if is_drift { Shape::Drift } else { Shape::Step }
     }
 }
 
 impl Series {
     fn new(effects: Effects, state: &State, component: usize) -> Self {
-        let seen = effects
-            .runs
-            .iter()
-            .map(|run| state.seen_without(Some(component), *run));
-        let (states, unlike): (Vec<f64>, Vec<f64>) = seen.unzip();
-        let values: Vec<f64> = effects
-            .values
-            .iter()
-            .zip(&states)
-            .map(|(x, s)| x - s)
-            .collect();
-        // Runs in the usual state have the component's own noise.
-        let usual = values
-            .iter()
-            .zip(&unlike)
-            .filter(|(_, unlike)| **unlike < MARGIN_PERCENT / 100.0);
-        let usual: Vec<f64> = usual.map(|(value, _)| *value).collect();
-        let scale = noise::between_runs(&usual).or_else(|| noise::between_runs(&values));
+        let Noise { unlike, scale } = state.noise(component, &effects.runs, &effects.values);
         Self {
             effects,
-            values,
             unlike,
             scale,
         }
@@ -378,13 +400,25 @@ fn pool(components: &mut [Component]) {
     let all = || components.iter().flat_map(|of| &of.series);
     let usual = median(all().filter_map(|series| series.scale)).max(MIN_SCALE);
     for series in components.iter_mut().flat_map(|of| &mut of.series) {
-        let n = series.values.len() as f64;
+        let n = series.effects.values.len() as f64;
         series.scale = series.scale.map(|scale| {
             let variance = (n * scale * scale + POOLED_RUNS * usual * usual) / (n + POOLED_RUNS);
             // Never less than what its own runs say.
             variance.sqrt().max(scale).max(MIN_SCALE)
         });
     }
+}
+
+/// The smallest change that five runs of a quiet machine show with 95 %, in scales of the noise.
+///
+/// Student's noise of 5 degrees of freedom gives 3 ln(1 + x²/6) of evidence for a run that is off by x on average; needed are those against the
+/// prior of a change, for its certainty, and against all the levels that a jump might have led to. Of 20 means of five runs one is less by 1.64/√5.
+fn resolution(hazard: f64, scale: f64) -> f64 {
+    const RUNS: f64 = 5.0;
+    let levels =
+        (2.0 * levels::JUMP / (scale * (2.0 * std::f64::consts::PI / RUNS).sqrt())).max(1.0);
+    let needed = (1.0 / hazard).ln() + (1.0 / (1.0 - levels::SURE)).ln() + levels.ln();
+    (6.0 * (needed / (3.0 * RUNS)).exp_m1()).sqrt() + 1.64 / RUNS.sqrt()
 }
 
 fn percent(log: f64) -> f64 {

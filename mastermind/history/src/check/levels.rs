@@ -20,11 +20,14 @@ use super::noise::median;
 /// Fewest runs of a new level.
 pub(super) const MIN_LASTING: usize = 4;
 
+/// Fewest runs before the first change: of fewer nobody knows the noise.
+pub(super) const MIN_BEFORE: usize = 8;
+
 /// Probability that there is a change from which it is one.
-const SURE: f64 = 0.95;
+pub(super) const SURE: f64 = 0.95;
 
 /// Mean size of a jump, a logarithm. Arbitrary: between 0.05 and 0.2 it moves the evidence by 1, of 20 that a step of 5 % has.
-const JUMP: f64 = 0.1;
+pub(super) const JUMP: f64 = 0.1;
 
 /// Share of runs that are outliers, and the width of logarithms over which they lie: a factor of 7.
 const OUTLIERS: f64 = 0.02;
@@ -90,13 +93,12 @@ pub(super) fn levels(series: &[f64], scales: &[f64], hazard: f64) -> Levels {
             end = start;
             continue;
         }
-        let is_change = probability - late >= SURE && end >= 2 * MIN_LASTING;
+        let is_change = probability - late >= SURE && end >= MIN_BEFORE + MIN_LASTING;
         let start = match is_change {
             true => greatest(&begins[..=lasting]).0.max(1),
             false => 0,
         };
-        // Of fewer runs at the beginning no level is known.
-        let start = if start < MIN_LASTING { 0 } else { start };
+        let start = if start < MIN_BEFORE { 0 } else { start };
         let (mean, error) = if start == greatest(&begins).0 {
             level
         } else {

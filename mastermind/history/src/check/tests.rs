@@ -16,6 +16,8 @@ const NAMES: [(&str, f64); 5] = [
     ("log.write", 5.0),
 ];
 
+const LOADINGS: [f64; 5] = [0.2, 1.0, 1.5, 0.8, 2.5];
+
 impl Simulated {
     fn new(seed: u64) -> Self {
         Self {
@@ -32,9 +34,10 @@ impl Simulated {
     /// * `sizes` - of the calls, and how many of each
     fn add(&mut self, machine: f64, factor: impl Fn(&str, f64) -> f64, sizes: &[(f64, u64)]) {
         let mut cells = Vec::new();
-        let suffers = |random: &mut Generator| machine * (1.0 + 0.1 * machine * random.normal());
-        for (name, ns) in NAMES {
-            let own = suffers(&mut self.random) + 0.008 * self.random.normal();
+        for (place, (name, ns)) in NAMES.into_iter().enumerate() {
+            // Not all suffer alike, nor in each run.
+            let suffers = LOADINGS[place] * (1.0 + 0.2 * self.random.normal());
+            let own = machine * suffers + 0.008 * self.random.normal();
             for (size, calls) in sizes {
                 let noise = own + 0.004 * self.random.normal();
                 let ns = ns * size * factor(name, *size) * noise.exp();
@@ -233,4 +236,26 @@ fn a_reference_is_the_level_before() {
             .all(|of| of.verdict == Verdict::Same)
     );
     assert_eq!(report.since.as_deref(), Some("30"));
+}
+
+#[test]
+fn a_slower_component_is_found_after_a_setting_changed() {
+    let mut runs = Simulated::new(7);
+    runs.equal(20);
+    let with =
+        |factor: f64| move |name: &str, _: f64| if name == "flux.compute" { factor } else { 1.0 };
+    (0..20).for_each(|_| runs.add(0.0, with(0.8), SIZES));
+    (0..6).for_each(|_| runs.add(0.0, with(0.88), SIZES));
+    for (place, run) in runs.runs.iter_mut().enumerate() {
+        let ranks = if place < 20 { "2" } else { "4" };
+        run.circumstances
+            .settings
+            .insert("ranks".into(), ranks.into());
+    }
+    assert_eq!(runs.changed(), [("flux.compute".into(), Verdict::Slower)]);
+    let percent = runs.check().components[0].percent;
+    assert!(
+        percent.is_some_and(|percent| (7.0..13.0).contains(&percent)),
+        "{percent:?}"
+    );
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::noise::median;
+use super::state::ByRun;
 use crate::run_sums::RunSums;
 
 /// Share of the calls by which the work of runs differs that had another workload. Half of the change that is looked for: a component without parameters
@@ -11,6 +12,12 @@ const MAX_OTHER_WORK: f64 = 0.025;
 
 /// Latest runs of which the share of the time is taken.
 const LATEST: usize = 5;
+
+/// Fewest calls of a cell whose quartiles say something.
+const MIN_CALLS: u64 = 8;
+
+/// Runs at the edge of a level that may belong to the other one.
+const EDGE: usize = 2;
 
 /// Calls and nanoseconds.
 type Sum = (f64, f64);
@@ -90,17 +97,19 @@ impl Workload {
         (over(before), over(after))
     }
 
-    /// Settings that were one value in all runs before and another in each run after.
+    /// Settings that were one value in all runs before and another in the last one after.
     pub(super) fn changed_settings(&self, before: &[usize], after: &[usize]) -> Vec<String> {
-        let of = |runs: &[usize], name: &str| -> BTreeSet<Option<&String>> {
-            let settings = runs.iter().map(|run| self.settings[*run].get(name));
-            settings.collect()
+        // A change may be found a few runs from where it was.
+        let before = &before[..before.len() - EDGE.min(before.len().saturating_sub(1))];
+        let Some(last) = after.last() else {
+            return Vec::new();
         };
-        let runs = before.iter().chain(after);
-        let names: BTreeSet<&String> = runs.flat_map(|run| self.settings[*run].keys()).collect();
+        let names = before.iter().chain([last]);
+        let names: BTreeSet<&String> = names.flat_map(|run| self.settings[*run].keys()).collect();
         let names = names.into_iter().filter(|name| {
-            let before = of(before, name);
-            before.len() == 1 && before.is_disjoint(&of(after, name))
+            let values = before.iter().map(|run| self.settings[*run].get(*name));
+            let values: BTreeSet<Option<&String>> = values.collect();
+            values.len() == 1 && !values.contains(&self.settings[*last].get(*name))
         });
         names.cloned().collect()
     }
@@ -131,6 +140,27 @@ impl Workload {
             .map(|cell| (of(&one, cell) - of(&other, cell)).abs());
         moved.sum::<f64>() > MAX_OTHER_WORK * n
     }
+}
+
+/// Figures of the runs that say something of the machine and that no component makes: the share of the processor that a run had to wait for, and how
+/// much equal calls differed within the run; logarithms.
+pub(super) fn figures(runs: &[&RunSums]) -> [ByRun; 2] {
+    let share = |run: &&RunSums| {
+        let share = run.circumstances.processor_share;
+        share.filter(|share| *share > 0.0).map(|share| -share.ln())
+    };
+    [
+        runs.iter().map(share).collect(),
+        runs.iter().map(|run| spread(run)).collect(),
+    ]
+}
+
+/// Median over the cells of the distance of their quartiles.
+fn spread(run: &RunSums) -> Option<f64> {
+    let cells = run.cells.iter().filter(|cell| cell.calls >= MIN_CALLS);
+    let spreads = cells.map(|cell| (cell.quantiles_ns[3] / cell.quantiles_ns[1]).ln());
+    let spreads: Vec<f64> = spreads.filter(|spread| spread.is_finite()).collect();
+    (!spreads.is_empty()).then(|| median(spreads))
 }
 
 /// What a run was asked to do, and on what it did it, as far as that is the same for all its calls.

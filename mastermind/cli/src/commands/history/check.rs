@@ -177,7 +177,7 @@ fn cells(component: &ComponentReport) -> Vec<String> {
 fn notes(program: &ProgramReport) -> Vec<String> {
     let mut notes = vec![
         "at equal parameters: a call against the level before, with an interval of 95 %; time and calls: of a run, with the workload; \
-         seen from: the smallest change that 5 runs show"
+         seen from: the smallest change that 5 quiet runs show"
             .to_owned(),
     ];
     let machine = program
@@ -186,12 +186,12 @@ fn notes(program: &ProgramReport) -> Vec<String> {
     if let Some(percent) = machine {
         notes.push(format!(
             "note: all components are {percent:+.0} % off their usual time in the latest runs: the machine is in another state, or all of \
-             them were built otherwise; each is compared with the others"
+             them were built otherwise; runs in such a state count less"
         ));
     }
     if program.machine_percent.is_none() {
         notes.push(
-            "note: the state of the machine is not known, which takes 3 components and 8 runs: a slower machine is no slower component"
+            "note: the state of the machine is not known, which takes 3 components and 8 runs: a slower machine may be called a slower component"
                 .to_owned(),
         );
     }

@@ -1,0 +1,378 @@
+//! How often `history check` calls equal runs slower, and how soon it finds a component that is: over series of real runs that
+//! `benches/history/record.py` made, with changes put into the sums of the runs.
+//!
+//! ```text
+//! series FOLDER [FOLDER/others.json]
+//! ```
+//!
+//! FOLDER has a store a program. The same series, as totals by component as other tools see them, go into the second argument.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use mastermind_history::{Options, ProgramReport, RunSums, Store, Verdict, check};
+use must_reach::{Figures, judge};
+use serde_json::{Value, json};
+
+/// Fewest runs before the first check that counts, and before a change.
+const FIRST: usize = 10;
+const BEFORE: usize = 50;
+
+/// Places of changes, so many runs apart.
+const APART: usize = 7;
+
+/// Runs after a change within which it is to be found.
+const WITHIN: usize = 5;
+
+/// Share of the processor that a run must have got to be of a quiet machine.
+const QUIET: f64 = 0.9;
+
+/// Share of the program from which a component counts.
+const SHARE: f64 = 0.005;
+
+/// A program's runs.
+struct Series {
+    program: String,
+    ids: Vec<String>,
+    runs: Vec<RunSums>,
+}
+
+impl Series {
+    fn check(&self, runs: &[RunSums]) -> ProgramReport {
+        let runs: Vec<_> = self.ids.iter().map(String::as_str).zip(runs).collect();
+        check(&runs, &Options::default())
+    }
+
+    /// Runs up to `end`, those from `at` on changed.
+    fn changed(&self, at: usize, end: usize, change: impl Fn(usize, &mut RunSums)) -> Vec<RunSums> {
+        let mut runs = self.runs[..end.min(self.runs.len())].to_vec();
+        for (place, run) in runs.iter_mut().enumerate().skip(at) {
+            change(place, run);
+        }
+        runs
+    }
+
+    fn places(&self) -> impl Iterator<Item = usize> {
+        (BEFORE..self.runs.len().saturating_sub(WITHIN)).step_by(APART)
+    }
+
+    /// Alarms of all prefixes, each once: component and first run of the change.
+    fn alarms(&self) -> BTreeMap<String, Vec<usize>> {
+        let mut alarms = BTreeMap::<String, Vec<usize>>::new();
+        for end in FIRST..=self.runs.len() {
+            for (name, at) in self.called(&self.check(&self.runs[..end])) {
+                let known = alarms.entry(name).or_default();
+                if known.iter().all(|known| known.abs_diff(at) > WITHIN) {
+                    known.push(at);
+                }
+            }
+        }
+        alarms
+    }
+
+    /// Components that are called slower or faster, and since which run.
+    fn called(&self, report: &ProgramReport) -> Vec<(String, usize)> {
+        let changed = report
+            .components
+            .iter()
+            .filter(|of| matches!(of.verdict, Verdict::Slower | Verdict::Faster));
+        let at = |run: &String| self.ids.iter().position(|id| id == run);
+        let since = changed.map(|of| {
+            let last = of.changes.last().and_then(|change| at(&change.run));
+            (of.name.clone(), last.unwrap_or(0))
+        });
+        since.collect()
+    }
+}
+
+/// Multiplies the times of a method's calls.
+fn slow_down(run: &mut RunSums, method: Option<&str>, factor: f64, from_ns: f64) {
+    for cell in &mut run.cells {
+        let is_of = method.is_none_or(|method| cell.method == method);
+        if is_of && (from_ns <= 0.0 || cell.quantiles_ns[2] >= from_ns) {
+            cell.total_ns *= factor;
+            cell.mean_log += factor.ln();
+            cell.quantiles_ns = cell.quantiles_ns.map(|ns| ns * factor);
+        }
+    }
+}
+
+/// Half of the cells of a method are this long or longer.
+fn upper_half_ns(run: &RunSums, method: &str) -> Option<f64> {
+    let cells = run.cells.iter().filter(|cell| cell.method == method);
+    let mut medians: Vec<f64> = cells.map(|cell| cell.quantiles_ns[2]).collect();
+    medians.retain(|ns| ns.is_finite());
+    medians.sort_by(f64::total_cmp);
+    (medians.len() >= 4).then(|| medians[medians.len() / 2])
+}
+
+fn stores(folder: &Path) -> Vec<Series> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    folders.sort();
+    let mut all = Vec::new();
+    for folder in folders.iter().filter(|path| path.is_dir()) {
+        let Ok((runs, _)) = Store::new(folder).read(|_| true) else {
+            continue;
+        };
+        if runs.len() > BEFORE {
+            let name = folder.file_name().unwrap_or_default();
+            let (ids, runs) = runs.into_iter().map(|run| (run.id, run.sums)).unzip();
+            all.push(Series {
+                program: name.to_string_lossy().into_owned(),
+                ids,
+                runs,
+            });
+        }
+    }
+    all
+}
+
+/// What was found of what was sought.
+#[derive(Default)]
+struct Found {
+    n: usize,
+    of: usize,
+}
+
+impl Found {
+    fn add(&mut self, is_found: bool) {
+        self.n += usize::from(is_found);
+        self.of += 1;
+    }
+
+    fn percent(&self) -> f64 {
+        100.0 * self.n as f64 / self.of.max(1) as f64
+    }
+}
+
+fn measure(all: &[Series], figures: &mut Figures) {
+    let (mut n_alarms, mut n_runs) = (0, 0);
+    let (mut every, mut visible, mut large) =
+        (Found::default(), Found::default(), Found::default());
+    let mut quiet = BTreeMap::<&str, usize>::new();
+    for series in all {
+        let alarms = series.alarms();
+        let n: usize = alarms.values().map(Vec::len).sum();
+        println!(
+            "{}: {} runs, {n} alarms over equal runs {alarms:?}",
+            series.program,
+            series.runs.len()
+        );
+        n_alarms += n;
+        n_runs += series.runs.len() - FIRST;
+        let mut of_program = (Found::default(), Found::default(), Found::default());
+        for at in series.places() {
+            let before = series.check(&series.runs[..at]);
+            let names: Vec<_> = before
+                .components
+                .iter()
+                .filter(|of| of.share >= SHARE)
+                .collect();
+            for component in names {
+                let name = &*component.name;
+                let is_found = |from_ns: f64| {
+                    let runs = series.changed(at, at + WITHIN, |_, run| {
+                        slow_down(run, Some(name), 1.05, from_ns)
+                    });
+                    let report = series.check(&runs);
+                    let mut components = report.components.iter();
+                    components.any(|of| of.name == name && of.verdict == Verdict::Slower)
+                };
+                let is_here = is_found(0.0);
+                of_program.0.add(is_here);
+                every.add(is_here);
+                let after = &series.runs[at..at + WITHIN];
+                let share = after
+                    .iter()
+                    .filter_map(|run| run.circumstances.processor_share);
+                let is_quiet = share.fold(1.0, f64::min) >= QUIET;
+                let resolution = component.resolution_percent.unwrap_or(100.0);
+                if is_quiet && resolution <= 5.0 {
+                    if std::env::var_os("SHOW_MISSED").is_some() && !is_here {
+                        println!("missed: {name} at {at}, seen from {resolution:.1} %");
+                    }
+                    of_program.1.add(is_here);
+                    visible.add(is_here);
+                    if let Some(from_ns) = upper_half_ns(&series.runs[at], name) {
+                        let is_here = is_found(from_ns);
+                        of_program.2.add(is_here);
+                        large.add(is_here);
+                    }
+                }
+            }
+            // What is no change of a component: alarms that the same runs do not have without it.
+            let base: Vec<String> = alarms.keys().cloned().collect();
+            let mut count = |what: &'static str, runs: Vec<RunSums>| {
+                let called = series.called(&series.check(&runs));
+                if std::env::var_os("SHOW_MISSED").is_some() {
+                    let new = called.iter().filter(|(name, _)| !base.contains(name));
+                    new.for_each(|(name, since)| {
+                        println!(
+                            "new: {what}: {} {name} since {since} at {at}",
+                            series.program
+                        )
+                    });
+                }
+                let new = called
+                    .iter()
+                    .filter(|(name, _)| !base.contains(name))
+                    .count();
+                *quiet.entry(what).or_default() += new;
+            };
+            let end = at + 12;
+            let twice = |_, run: &mut RunSums| {
+                run.cells.iter_mut().for_each(|cell| {
+                    cell.calls *= 2;
+                    cell.total_ns *= 2.0;
+                })
+            };
+            count("workload doubled", series.changed(at, end, twice));
+            let ranks = |_, run: &mut RunSums| {
+                run.circumstances
+                    .settings
+                    .insert("ranks".into(), "64".into());
+                for (place, cell) in run.cells.iter_mut().enumerate() {
+                    cell.quantiles_ns[2] *= 1.1 + 0.1 * (place % 4) as f64;
+                }
+            };
+            count(
+                "other ranks, each component slower by another factor",
+                series.changed(at, end, ranks),
+            );
+            let largest = before
+                .components
+                .iter()
+                .max_by(|a, b| a.share.total_cmp(&b.share));
+            let largest = largest.map(|of| of.name.clone());
+            let outlier = |place, run: &mut RunSums| {
+                if place == at {
+                    slow_down(run, largest.as_deref(), 1.5, 0.0)
+                }
+            };
+            count(
+                "one run with one component 1.5 times as long",
+                series.changed(at, end, outlier),
+            );
+            let afternoon = |place, run: &mut RunSums| {
+                let share = &mut run.circumstances.processor_share;
+                if let Some(share) = share.as_mut().filter(|_| place < at + 10) {
+                    *share *= 0.6;
+                }
+                for cell in run.cells.iter_mut().filter(|_| place < at + 10) {
+                    let own = cell.method.bytes().map(f64::from).sum::<f64>() % 7.0;
+                    cell.quantiles_ns[2] *= 1.3 + 0.03 * own;
+                    cell.quantiles_ns[3] *= 1.6 + 0.03 * own;
+                }
+            };
+            for end in [at + 5, at + 10, at + 15] {
+                count("a busy afternoon", series.changed(at, end, afternoon));
+            }
+        }
+        println!(
+            "{}: 5 % slower within {WITHIN} runs: {} of {}; on a quiet machine where that is said to be seen {} of {}; only the longer calls {} of {}",
+            series.program,
+            of_program.0.n,
+            of_program.0.of,
+            of_program.1.n,
+            of_program.1.of,
+            of_program.2.n,
+            of_program.2.of
+        );
+    }
+    let per_hundred = 100.0 * n_alarms as f64 / n_runs.max(1) as f64;
+    figures.fact("alarms in 100 equal runs", per_hundred, ..=1.0, "");
+    figures.fact(
+        "5 % slower, on a quiet machine where such a change is said to be seen, within 5 runs",
+        visible.percent(),
+        95.0..,
+        "%",
+    );
+    figures.fact(
+        "5 % slower for long calls alone, on a quiet machine where seen, within 5 runs",
+        large.percent(),
+        95.0..,
+        "%",
+    );
+    println!(
+        "5 % slower, all components from 0.5 % of the program on: {:.1} % of {}",
+        every.percent(),
+        every.of
+    );
+    for (what, n) in quiet {
+        figures.fact(&format!("new alarms: {what}"), n as f64, ..=0.0, "");
+    }
+}
+
+/// 1,000 runs from the longest series, in a store, with the calls of 10⁸.
+fn time_of_a_thousand(all: &[Series], folder: &Path) -> Option<f64> {
+    let series = all.iter().max_by_key(|series| series.runs[0].cells.len())?;
+    let store = Store::new(&folder.join("thousand"));
+    for n in 0..1000_u64 {
+        let mut run = series.runs[n as usize % series.runs.len()].clone();
+        run.circumstances.started_unix_ns += n * 1_000_000_000_000;
+        store.add(&run).ok()?;
+    }
+    let start = Instant::now();
+    let (runs, _) = store.read(|_| true).ok()?;
+    println!("read in {:.2} s", start.elapsed().as_secs_f64());
+    let runs: Vec<_> = runs.iter().map(|run| (&*run.id, &run.sums)).collect();
+    let report = check(&runs, &Options::default());
+    println!(
+        "{} runs of {} cells: {} components",
+        runs.len(),
+        series.runs[0].cells.len(),
+        report.components.len()
+    );
+    Some(start.elapsed().as_secs_f64())
+}
+
+/// The series as other tools see them: totals by component, in runs of equal work.
+fn others(all: &[Series]) -> Value {
+    let mut series = Vec::new();
+    for of in all {
+        let report = of.check(&of.runs);
+        for component in report.components.iter().filter(|of| of.share >= SHARE) {
+            let total = |run: &RunSums| -> f64 {
+                let cells = run
+                    .cells
+                    .iter()
+                    .filter(|cell| cell.method == component.name);
+                cells.map(|cell| cell.total_ns).sum()
+            };
+            let values: Vec<f64> = of.runs.iter().map(total).collect();
+            let places: Vec<usize> = of.places().collect();
+            series.push(json!({ "program": of.program, "component": component.name, "values": values, "places": places }));
+        }
+    }
+    json!(series)
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| word != "--bench")
+        .collect();
+    let Some(folder) = words.first().map(PathBuf::from) else {
+        eprintln!("usage: series FOLDER [OTHERS.json]");
+        return ExitCode::from(2);
+    };
+    let all = stores(&folder);
+    if let Some(path) = words.get(1)
+        && let Err(error) = std::fs::write(path, others(&all).to_string())
+    {
+        eprintln!("cannot write \"{path}\": {error}");
+        return ExitCode::FAILURE;
+    }
+    let scratch = tempfile::tempdir();
+    judge(|figures| {
+        measure(&all, figures);
+        if let Ok(scratch) = &scratch
+            && let Some(seconds) = time_of_a_thousand(&all, scratch.path())
+        {
+            figures.time("check of 1,000 runs", seconds, ..=1.0, "s");
+        }
+    })
+}
