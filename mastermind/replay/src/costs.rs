@@ -42,7 +42,7 @@ pub(super) struct Cost {
     pub(super) text: String,
     /// What the other runs predict for the largest; `None` where too few have it.
     pub(super) held_out: Option<f64>,
-    /// By how much the formula is off the run that it is furthest off, relative.
+    /// By how much the formula is off the run that it is furthest off, relative to the largest cost.
     pub(super) off: f64,
 }
 
@@ -94,13 +94,13 @@ pub(super) fn fitted(by_ranks: &BTreeMap<u32, Vec<f64>>) -> Cost {
     let formula = FORMULAS[chosen.unwrap_or(2)];
     let model = fit(formula, &all);
     let text = model.as_ref().and_then(|model| text(model, formula));
+    let dearest = all.iter().map(|(_, costs)| mean(costs)).fold(1.0, f64::max);
     let off = |(ranks, costs): &(u32, &[f64])| {
         let seconds = model
             .as_ref()
             .and_then(|model| predict_value_s(model, &at(*ranks)).ok());
-        let measured = mean(costs);
         seconds.map_or(f64::INFINITY, |seconds| {
-            (seconds * 1e9 - measured).abs() / measured.max(1.0)
+            (seconds * 1e9 - mean(costs)).abs() / dearest
         })
     };
     Cost {

@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-use super::folding::{Call, Loops, Node, Place, Repeats, aligned, folded, number_columns};
+use mastermind_programs::CollectiveKind;
+
+use super::folding::{Call, Kind, Loops, Node, Place, Repeats, aligned, folded, number_columns};
 
 /// Share of the computation of a rank up to which the computation before a call of several runs has no element of its own.
 const SHORT_COST: f64 = 0.005;
@@ -45,6 +47,62 @@ pub(super) fn flow(
         }
     }
     Ok(places)
+}
+
+/// Has each rank of a run compute as long as the slowest one does between two collectives that all ranks wait in: another rank is the slowest
+/// one each time, so that the time of a run is that of the slowest, and no mean over rounds tells it.
+///
+/// # Arguments
+/// * `is_world` - whether a group is that of all ranks
+///
+/// # Returns
+/// What was added to the computation, relative.
+pub(super) fn level_phases(ranks: &mut [Vec<Call>], is_world: &dyn Fn(u32) -> bool) -> f64 {
+    let joins_all = |call: &Call| {
+        let kind = match call.key.kind {
+            Kind::Collective(kind) => kind,
+            _ => return false,
+        };
+        let waits = matches!(
+            kind,
+            CollectiveKind::AllReduce
+                | CollectiveKind::AllToAll
+                | CollectiveKind::AllGather
+                | CollectiveKind::ReduceScatter
+                | CollectiveKind::Barrier
+        );
+        waits && is_world(call.key.group)
+    };
+    let ends: Vec<Vec<usize>> = ranks
+        .iter()
+        .map(|calls| {
+            (0..calls.len())
+                .filter(|at| joins_all(&calls[*at]))
+                .collect()
+        })
+        .collect();
+    let n_phases = ends.first().map_or(0, Vec::len);
+    if ends.iter().any(|ends| ends.len() != n_phases) {
+        return 0.0;
+    }
+    let computed_ns =
+        |ranks: &[Vec<Call>]| -> u64 { ranks.iter().flatten().map(|call| call.compute_ns).sum() };
+    let before_ns = computed_ns(ranks);
+    for phase in 0..n_phases {
+        let own_ns = ranks.iter().zip(&ends).map(|(calls, ends)| {
+            let start = if phase == 0 { 0 } else { ends[phase - 1] + 1 };
+            calls[start..=ends[phase]]
+                .iter()
+                .map(|call| call.compute_ns)
+                .sum()
+        });
+        let own_ns: Vec<u64> = own_ns.collect();
+        let slowest_ns = own_ns.iter().copied().max().unwrap_or(0);
+        for (rank, own_ns) in own_ns.into_iter().enumerate() {
+            ranks[rank][ends[rank][phase]].compute_ns += slowest_ns - own_ns;
+        }
+    }
+    (computed_ns(ranks) - before_ns) as f64 / before_ns.max(1) as f64
 }
 
 /// Computation of a point between two of its calls.

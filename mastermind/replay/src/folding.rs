@@ -206,11 +206,11 @@ fn fold(
     repeats: Repeats,
     shapes: &mut Shapes,
 ) -> Vec<(u32, Node)> {
-    // Messages to nobody are those to different neighbours on more ranks.
+    // Messages to nobody, or to one rank, are those to different neighbours on more ranks.
     let is_left_out = |at: usize| {
         let body = &nodes[at..at + period];
         !repeats.of_single_messages
-            && (period == 1 && body[0].1.is_message()
+            && (body[0].1.is_message() && body.iter().all(|node| node.0 == body[0].0)
                 || body.iter().any(|node| node.1.is_message())
                     && body.iter().all(|node| node.1.is_idle()))
     };

@@ -54,14 +54,17 @@ impl fmt::Display for Grid {
     }
 }
 
+/// Of a side, of that of the number of ranks.
+type Exponent = fn(u32) -> u32;
+
 /// The sides of the grids of two and three axes that `MPI_Dims_create` makes of a power of two, longest first: name, and value of 2 to the `k`.
-pub(super) const SIDES: [(&str, &str, fn(u32) -> u32); 5] = [
+pub(super) const SIDES: [(&str, &str, Exponent); 5] = [
     ("side2_1", "2 ^ floor((log2(processes) + 1) / 2)", |k| {
         k.div_ceil(2)
     }),
     ("side2_2", "2 ^ floor(log2(processes) / 2)", |k| k / 2),
     ("side3_1", "2 ^ floor((log2(processes) + 2) / 3)", |k| {
-        (k + 2) / 3
+        k.div_ceil(3)
     }),
     ("side3_2", "2 ^ floor((log2(processes) + 1) / 3)", |k| {
         (k + 1) / 3

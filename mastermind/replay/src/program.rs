@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::collectives::Groups;
-use super::flow::{count, flow, join_short_computation, with_computation};
+use super::flow::{count, flow, join_short_computation, level_phases, with_computation};
 use super::folding::{Call, Kind, Loops, Peer, Place, Repeats};
 use super::grid::Grid;
 use super::rank_expressions::Patterns;
@@ -36,6 +36,9 @@ const MAX_LINE: usize = 10_000;
 /// Most elements of a flow that tells calls of different sizes apart, and of any.
 const MAX_EXACT: usize = 500;
 pub(super) const MAX_ELEMENTS: usize = 20_000;
+
+/// Share of computation that waiting for the slowest rank may add without a note.
+const MIN_LATE: f64 = 0.01;
 
 /// Recorded runs as a program model.
 #[derive(Debug, Clone)]
@@ -94,7 +97,7 @@ pub fn program_of_runs(
         n_begun: 0,
         n_joined: 0,
     };
-    let mut all = Vec::new();
+    let (mut all, mut late) = (Vec::new(), Vec::new());
     for ranks in &runs {
         super::all_have_calls(ranks)?;
         if let Some(rank) = ranks.iter().position(|rank| rank.threads.len() > 1) {
@@ -106,12 +109,26 @@ pub fn program_of_runs(
         let calls = (0..)
             .zip(*ranks)
             .map(|(rank, recorded)| reader.calls(rank, recorded));
-        all.push(calls.collect::<Vec<_>>());
+        let mut calls: Vec<Vec<Call>> = calls.collect();
+        if runs.len() > 1 {
+            let world: Vec<u32> = (0..ranks.len() as u32).collect();
+            let share = level_phases(&mut calls, &|group| reader.members[group as usize] == world);
+            if share > MIN_LATE {
+                late.push(format!("{:.0} % on {} ranks", 100.0 * share, ranks.len()));
+            }
+        }
+        all.push(calls);
         let of_which = |note| match recorded.len() {
             1 => note,
             _ => format!("run on {} ranks: {note}", ranks.len()),
         };
         notes.extend(of_run.into_iter().map(of_which));
+    }
+    if !late.is_empty() {
+        notes.push(format!(
+            "between collectives of all ranks each rank computes as long as the slowest did, which adds to their computation: {}",
+            late.join(", ")
+        ));
     }
     reader.note(&mut notes);
     let written = match recorded.len() {

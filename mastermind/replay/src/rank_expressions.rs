@@ -99,6 +99,9 @@ struct Candidate<'a, T> {
 /// A condition that ranks fulfil: its pattern, `None` where all do, and whether a rank of a run does.
 type Condition<'a> = (Option<Pattern>, Box<dyn Fn(usize, i64) -> bool + 'a>);
 
+/// A function of a quantity.
+type Form = fn(f64) -> f64;
+
 /// The ranks of one run or several, and the expressions over them.
 #[derive(Debug)]
 pub(super) struct Patterns {
@@ -633,7 +636,7 @@ impl Patterns {
     /// Straight lines over a quantity or its inverse, through the first two runs that differ; a third one that differs too confirms them.
     fn lines(&self, known: Vec<(usize, f64)>) -> impl Iterator<Item = Candidate<'_, f64>> {
         self.quantities.iter().flat_map(move |quantity| {
-            let forms: [(&str, fn(f64) -> f64); 3] =
+            let forms: [(&str, Form); 3] =
                 [("*", |x| x), ("/", |x| 1.0 / x), ("* log2", f64::log2)];
             let known = known.clone();
             forms.into_iter().filter_map(move |(word, form)| {

@@ -364,7 +364,7 @@ impl<'a> Writer<'a> {
         total_ns /= self.patterns.ranks_of(largest) as f64;
         let mut cost = costs::fitted(&by_ranks);
         let name = self.next_name("action");
-        if cost.off > costs::MAX_ERROR && total_ns > MIN_SHARE * self.total_ns {
+        if cost.off * total_ns > costs::MAX_ERROR * self.total_ns {
             let each = by_ranks.iter().map(|(ranks, costs)| {
                 let mean = costs.iter().sum::<f64>() / costs.len() as f64;
                 format!("processes == {ranks} ? {} : ", costs::digits(mean))

@@ -329,3 +329,23 @@ proptest! {
         }
     }
 }
+
+/// In each round another rank is late, and all wait for it: the mean of each rank would end much earlier.
+#[test]
+fn ranks_are_as_late_as_the_slowest_of_each_round() {
+    let write = |writer: &mut Writer| {
+        for round in 0..64 {
+            let is_late = round % writer.n == writer.rank;
+            writer.compute(if is_late { 3000 } else { 1000 });
+            writer.collective("MPI_Allreduce", 0, 8, None);
+        }
+    };
+    let model = model_of(&[2, 4, 8], &write);
+    does_the_same(&model, &[2, 4, 8, 16, 32], &write);
+    let note = model.notes.iter().find(|note| note.contains("the slowest"));
+    assert!(
+        note.is_some_and(|note| note.contains("50 % on 2 ranks")),
+        "{:?}",
+        model.notes
+    );
+}
