@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Records series of equal runs of small programs into stores, a store a program: record.py BINARIES FOLDER RUNS [PROGRAM…]
 
+Last, 15 runs of one program and 5 with a slower build of its library go into the store `slower`.
+
 The programs take turns, so that all see the same machine. Beside half of the runs, in blocks of 10 to 20, another process keeps a processor
 busy. A program that cannot be built here is named and left out. FOLDER/PROGRAM is the store; FOLDER/busy.txt has a line for each round: 1 if it was busy.
 """
@@ -93,6 +95,18 @@ def run_once(mastermind, work, name, words):
     return records
 
 
+def slower_library(mastermind, work, words):
+    """A store `slower`: 15 runs, then 5 with the solver compiled without optimisation."""
+    shutil.rmtree(work / "slower", ignore_errors=True)
+    folder = work / "sparse-made"
+    for options in [["-O2"]] * 15 + [["-O0"]] * 5:
+        subprocess.run(["cc", "-std=gnu11", *options, "-fPIC", "-shared", "-I", folder / "c", "-I", ROOT / "examples",
+                        "-o", folder / "lib/libgradients.so", ROOT / "examples/sparse/gradients.c", folder / "c/sparse_ports.c", "-lm"], check=True)
+        records = run_once(mastermind, work, "sparse", words)
+        subprocess.run([mastermind, "history", "add", records, "--to", work / "slower", "--machine", "bench"],
+                       check=True, stdout=subprocess.DEVNULL)
+
+
 def main():
     binaries, work, runs = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(), int(sys.argv[3])
     mastermind = binaries / "mastermind"
@@ -115,11 +129,13 @@ def main():
             for name, words in programs.items():
                 records = run_once(mastermind, work, name, words)
                 subprocess.run([mastermind, "history", "add", records, "--to", work / name, "--machine", "bench"],
-                               check=True, stdout=subprocess.DEVNULL)
+                               check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         finally:
             if busy:
                 busy.kill()
                 busy.wait()
+    if "sparse" in programs:
+        slower_library(mastermind, work, programs["sparse"])
     (work / "busy.txt").write_text("".join(f"{int(state)}\n" for state in states))
 
 

@@ -15,5 +15,5 @@ cd "$root"
 python3 "$here/record.py" "$target/release" "$work/series" "${1:-200}"
 missed=0
 cargo bench --quiet -p mastermind-history --bench series -- "$work/series" "$work/series.json" || missed=1
-"$python" "$here/otava.py" "$work/series.json"
+"$python" "$here/rival.py" "$work/series.json"
 exit $missed

@@ -71,24 +71,27 @@ impl ParquetTable {
             .map(|(name, shape)| (name.clone(), *shape, true))
             .collect();
         let file = File::create(path).map_err(ExportError::io(path))?;
-        Self::create_with((path, Box::new(BufWriter::new(file))), &columns, &[])
+        let out = Box::new(BufWriter::new(file));
+        Self::create_with((path, out), &columns, &[], true)
     }
 
     /// # Arguments
     /// * `path`, `out` - where it goes, and its name for errors
     /// * `columns` - names, each once, shapes, and whether there may be absent values
     /// * `metadata` - keys and values of the file
+    /// * `is_compressed` - whether pages are, over their encoding
     pub(crate) fn create_with(
         (path, out): (&Path, Out),
         columns: &[(String, Shape, bool)],
         metadata: &[(&str, &str)],
+        is_compressed: bool,
     ) -> Result<Self, ExportError> {
         let metadata = metadata.iter().map(|(key, value)| KeyValue {
             key: (*key).into(),
             value: Some((*value).into()),
         });
-        let writer =
-            writer(out, columns, metadata.collect()).map_err(ExportError::parquet(path))?;
+        let writer = writer(out, columns, (metadata.collect(), is_compressed))
+            .map_err(ExportError::parquet(path))?;
         let column = |shape: Shape, is_nullable: bool| Column {
             values: match shape {
                 Shape::Delta | Shape::Few => Values::Integers(Vec::new()),
@@ -174,7 +177,7 @@ impl ParquetTable {
 fn writer(
     file: Out,
     columns: &[(String, Shape, bool)],
-    metadata: Vec<KeyValue>,
+    (metadata, is_compressed): (Vec<KeyValue>, bool),
 ) -> Result<SerializedFileWriter<Out>, ParquetError> {
     let mut fields = Vec::new();
     for (name, shape, is_nullable) in columns {
@@ -197,15 +200,23 @@ fn writer(
     SerializedFileWriter::new(
         file,
         Arc::new(schema.build()?),
-        properties(columns, metadata),
+        properties(columns, metadata, is_compressed),
     )
 }
 
-fn properties(columns: &[(String, Shape, bool)], metadata: Vec<KeyValue>) -> WriterPropertiesPtr {
+fn properties(
+    columns: &[(String, Shape, bool)],
+    metadata: Vec<KeyValue>,
+    is_compressed: bool,
+) -> WriterPropertiesPtr {
+    let compression = match is_compressed {
+        true => Compression::GZIP(Default::default()),
+        false => Compression::UNCOMPRESSED,
+    };
     let metadata = Some(metadata).filter(|metadata| !metadata.is_empty());
     let mut properties = WriterProperties::builder()
         .set_key_value_metadata(metadata)
-        .set_compression(Compression::GZIP(Default::default()))
+        .set_compression(compression)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true);
     for (name, shape, _) in columns {

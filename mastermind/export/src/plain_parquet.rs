@@ -49,7 +49,8 @@ pub(crate) fn write(table: &PlainTable, path: &Path, file: File) -> Result<(), E
         });
     }
     let out = Box::new(BufWriter::new(file));
-    let mut written = ParquetTable::create_with((path, out), &columns, &metadata)?;
+    // Small files take a block each anyway, and a thousand of them are read at once.
+    let mut written = ParquetTable::create_with((path, out), &columns, &metadata, false)?;
     for row in 0..n_rows {
         written.push(table.columns.iter().map(|(_, column)| cell(column, row)))?;
     }

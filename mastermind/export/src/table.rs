@@ -86,7 +86,7 @@ pub fn write_table(
             let shapes: Vec<_> = shapes
                 .map(|column| (column.name.clone(), column.shape, column.is_nullable))
                 .collect();
-            Box::new(ParquetTable::create_with(out, &shapes, &metadata)?)
+            Box::new(ParquetTable::create_with(out, &shapes, &metadata, true)?)
         }
         #[cfg(feature = "parquet")]
         TableFormat::Arrow => Box::new(ArrowTable::create(out, &columns, &metadata)?),

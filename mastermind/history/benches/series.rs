@@ -306,6 +306,21 @@ fn measure(all: &[Series], figures: &mut Figures) {
     }
 }
 
+/// Whether the solver that was compiled without optimisation is called slower, and nothing else: 1 or 0.
+fn slower_library(folder: &Path) -> Option<f64> {
+    let (runs, _) = Store::new(&folder.join("slower")).read(|_| true).ok()?;
+    let runs: Vec<_> = runs.iter().map(|run| (&*run.id, &run.sums)).collect();
+    let report = check(&runs, &Options::default());
+    let slower = report
+        .components
+        .iter()
+        .filter(|of| of.verdict == Verdict::Slower);
+    let slower: Vec<_> = slower.map(|of| (&*of.name, of.percent)).collect();
+    println!("a slower build of the solver: {slower:?}");
+    let is_it = matches!(slower[..], [("solver.solve", _)]);
+    Some(if is_it { 1.0 } else { 0.0 })
+}
+
 /// 1,000 runs from the longest series, in a store, with the calls of 10⁸.
 fn time_of_a_thousand(all: &[Series], folder: &Path) -> Option<f64> {
     let series = all.iter().max_by_key(|series| series.runs[0].cells.len())?;
@@ -369,6 +384,10 @@ fn main() -> ExitCode {
     let scratch = tempfile::tempdir();
     judge(|figures| {
         measure(&all, figures);
+        match slower_library(&folder) {
+            Some(found) => figures.fact("a slower build of a library is found", found, 1.0.., ""),
+            None => figures.unknown("a slower build of a library is found", "not recorded"),
+        }
         if let Ok(scratch) = &scratch
             && let Some(seconds) = time_of_a_thousand(&all, scratch.path())
         {

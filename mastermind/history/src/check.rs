@@ -15,13 +15,16 @@ mod state;
 mod trend;
 mod workload;
 
+use std::collections::BTreeMap;
+
 use self::levels::{Levels, levels};
 use self::noise::median;
 use self::panel::{Effects, MIN_SCALE, Panel};
 pub use self::report::{Change, Check, ComponentReport, ProgramReport, Shape, Verdict};
-use self::state::{ByRun, Noise, State};
+use self::state::{ByRun, Noise, Others, State};
 use self::workload::Workload;
-use crate::run_sums::RunSums;
+use crate::parallel;
+use crate::run_sums::{Cell, RunSums};
 
 /// Change that does not matter, percent: another layout of the same code and data makes as much.
 ///
@@ -112,7 +115,7 @@ struct Program<'r> {
     names: Vec<String>,
     components: Vec<Component>,
     state: State,
-    workload: Workload,
+    workload: Workload<'r>,
     since: Option<usize>,
 }
 
@@ -120,41 +123,50 @@ impl<'r> Program<'r> {
     fn new(all: &[(&'r str, &'r RunSums)], options: &Options) -> Self {
         let runs: Vec<&RunSums> = all.iter().map(|(_, run)| *run).collect();
         let workload = Workload::new(&runs);
-        let mut names = Vec::new();
-        let (mut panels, mut by_run) = (Vec::new(), Vec::<ByRun>::new());
-        for name in workload.methods() {
-            let panel = Panel::new(name, &runs);
+        let mut cells = BTreeMap::<&str, Vec<Vec<&Cell>>>::new();
+        for (place, run) in runs.iter().enumerate() {
+            for cell in &run.cells {
+                let of_method = cells.entry(&cell.method);
+                of_method.or_insert_with(|| vec![Vec::new(); runs.len()])[place].push(cell);
+            }
+        }
+        let by_method: Vec<_> = cells.iter().collect();
+        let panels = parallel::map(&by_method, |(name, by_run)| {
+            let panel = Panel::new(by_run);
             let effects = panel.effects();
-            if effects.is_empty() {
-                continue;
-            }
+            ((**name).to_owned(), panel, effects)
+        });
+        let panels: Vec<_> = panels
+            .into_iter()
+            .filter(|(.., effects)| !effects.is_empty())
+            .collect();
+        let by_run = |effects: &Effects| {
             let mut of_run = vec![None; runs.len()];
-            // Waiting for others is no speed of the machine.
-            if !name.ends_with("()") {
-                let pairs = effects[0].runs.iter().zip(&effects[0].values);
-                pairs.for_each(|(run, value)| of_run[*run] = Some(*value));
-            }
-            names.push(name.to_owned());
-            panels.push((panel, effects));
-            by_run.push(of_run);
-        }
-        // Waiting for others is no speed of the machine, but says something where hardly anything else does.
-        let is_waiting = |of: &ByRun| of.iter().all(Option::is_none);
-        if by_run.iter().filter(|of| !is_waiting(of)).count() <= state::MIN_OTHERS {
-            for (of_run, (_, effects)) in by_run.iter_mut().zip(&panels) {
-                let pairs = effects[0].runs.iter().zip(&effects[0].values);
-                pairs.for_each(|(run, value)| of_run[*run] = Some(*value));
-            }
-        }
-        let state = State::new(&by_run, &workload::figures(&runs));
-        let component = |(place, (panel, effects)): (usize, (Panel, Vec<Effects>))| Component {
-            panel,
-            series: effects
-                .into_iter()
-                .map(|effects| Series::new(effects, &state, place))
-                .collect(),
+            let pairs = effects.runs.iter().zip(&effects.values);
+            pairs.for_each(|(run, value)| of_run[*run] = Some(*value));
+            of_run
         };
-        let mut components: Vec<_> = panels.into_iter().enumerate().map(component).collect();
+        let names: Vec<String> = panels.iter().map(|(name, ..)| name.clone()).collect();
+        let is_component = |name: &String| !name.ends_with("()");
+        // Waiting for others is no speed of the machine, but says something where hardly anything else does.
+        let has_few = names.iter().filter(|name| is_component(name)).count() <= state::MIN_OTHERS;
+        let effects = panels
+            .iter()
+            .map(|(name, _, effects)| match is_component(name) || has_few {
+                true => by_run(&effects[0]),
+                false => vec![None; runs.len()],
+            });
+        let effects: Vec<ByRun> = effects.collect();
+        let state = State::new(&effects, &workload::figures(&runs));
+        let places: Vec<usize> = (0..panels.len()).collect();
+        let series = parallel::map(&places, |place| {
+            let others = state.others(*place);
+            let series = panels[*place].2.iter();
+            let series = series.map(|effects| Series::new(effects.clone(), &others));
+            series.collect::<Vec<_>>()
+        });
+        let component = |((_, panel, _), series)| Component { panel, series };
+        let mut components: Vec<_> = panels.into_iter().zip(series).map(component).collect();
         pool(&mut components);
         Self {
             ids: all.iter().map(|(id, _)| *id).collect(),
@@ -180,25 +192,9 @@ impl<'r> Program<'r> {
         is_known.then(|| percent(median(states)))
     }
 
-    /// A report for each component, worked out on all processors.
     fn reports(&self) -> Vec<ComponentReport> {
-        let n = std::thread::available_parallelism().map_or(1, usize::from);
         let places: Vec<usize> = (0..self.names.len()).collect();
-        let chunks = places.chunks(places.len().div_ceil(n).max(1));
-        std::thread::scope(|scope| {
-            let work = |places: &[usize]| {
-                let reports = places.iter().map(|place| self.report(*place));
-                reports.collect::<Vec<_>>()
-            };
-            let threads: Vec<_> = chunks
-                .map(|places| scope.spawn(move || work(places)))
-                .collect();
-            let done = threads.into_iter().map(|thread| {
-                let done = thread.join();
-                done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
-            done.flatten().collect()
-        })
+        parallel::map(&places, |place| self.report(*place))
     }
 
     fn report(&self, place: usize) -> ComponentReport {
@@ -377,8 +373,8 @@ impl<'r> Program<'r> {
 }
 
 impl Series {
-    fn new(effects: Effects, state: &State, component: usize) -> Self {
-        let Noise { unlike, scale } = state.noise(component, &effects.runs, &effects.values);
+    fn new(effects: Effects, others: &Others) -> Self {
+        let Noise { unlike, scale } = others.noise(&effects.runs, &effects.values);
         Self {
             effects,
             unlike,

@@ -12,6 +12,7 @@
 mod cells;
 mod check;
 mod error;
+mod parallel;
 mod quantiles;
 mod run_sums;
 mod store;

@@ -151,7 +151,7 @@ impl Store {
             }
         }
         let (mut runs, mut unread) = (Vec::new(), Vec::new());
-        for read in read_runs(&paths) {
+        for read in crate::parallel::map(&paths, |path| read_run(path)) {
             match read {
                 Ok(run) if is_wanted(&run.sums.circumstances.program) => runs.push(run),
                 Ok(_) => {}
@@ -236,23 +236,6 @@ fn folders(of: &Path, key: &str) -> Result<Vec<PathBuf>, HistoryError> {
         }
     }
     Ok(folders)
-}
-
-/// Reads the files of runs, on all processors: unpacking them is most of the work of a check.
-fn read_runs(paths: &[PathBuf]) -> Vec<Result<StoredRun, HistoryError>> {
-    let n = std::thread::available_parallelism().map_or(1, usize::from);
-    let chunks = paths.chunks(paths.len().div_ceil(n).max(1));
-    std::thread::scope(|scope| {
-        let work = |paths: &[PathBuf]| paths.iter().map(|path| read_run(path)).collect::<Vec<_>>();
-        let threads: Vec<_> = chunks
-            .map(|paths| scope.spawn(move || work(paths)))
-            .collect();
-        let done = threads.into_iter().map(|thread| {
-            let done = thread.join();
-            done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        done.flatten().collect()
-    })
 }
 
 /// Reads the file of a run.

@@ -29,6 +29,10 @@ pub(super) const SURE: f64 = 0.95;
 /// Mean size of a jump, a logarithm. Arbitrary: between 0.05 and 0.2 it moves the evidence by 1, of 20 that a step of 5 % has.
 pub(super) const JUMP: f64 = 0.1;
 
+/// Mean size of large jumps, which one in ten is: a component may become ten times slower as well.
+const LARGE_JUMP: f64 = 1.0;
+const LARGE: f64 = 0.1;
+
 /// Share of runs that are outliers, and the width of logarithms over which they lie: a factor of 7.
 const OUTLIERS: f64 = 0.02;
 const OUTLIER_WIDTH: f64 = 2.0;
@@ -159,9 +163,11 @@ impl Passes {
             [first, second, ..] => second - first,
             _ => 1.0,
         };
-        let decay = (-step / JUMP).exp();
+        let decays = [JUMP, LARGE_JUMP].map(|size| (-step / size).exp());
         let of_run = |(z, scale): (&f64, &f64)| {
-            let levels = grid.iter().map(|level| density(z - level, *scale));
+            // A level between two of the grid must not seem off.
+            let scale = scale.max(step);
+            let levels = grid.iter().map(|level| density(z - level, scale));
             levels.collect::<Vec<f64>>()
         };
         let likelihood: Vec<_> = series.iter().zip(scales).map(of_run).collect();
@@ -173,7 +179,7 @@ impl Passes {
             if run == 0 {
                 begun.push((uniform.clone(), 0.0));
             } else {
-                let jumped = jump(&weights, decay);
+                let jumped = jump(&weights, decays);
                 for (weight, jumped) in predicted.iter_mut().zip(&jumped) {
                     *weight = (1.0 - hazard) * *weight + hazard * jumped;
                 }
@@ -277,19 +283,21 @@ pub(super) fn density(distance: f64, scale: f64) -> f64 {
     (1.0 - OUTLIERS) * student + OUTLIERS / OUTLIER_WIDTH
 }
 
-/// Weights after a jump from each level: convolution with Laplace's distribution, in two passes.
-fn jump(weights: &[f64], decay: f64) -> Vec<f64> {
+/// Weights after a jump from each level: convolution with two of Laplace's distributions, in two passes each.
+fn jump(weights: &[f64], decays: [f64; 2]) -> Vec<f64> {
     let mut jumped = vec![0.0; weights.len()];
-    let norm = (1.0 - decay) / (1.0 + decay);
-    let mut carried = 0.0;
-    for (to, weight) in jumped.iter_mut().zip(weights) {
-        carried = carried * decay + weight;
-        *to += norm * carried;
-    }
-    carried = 0.0;
-    for (to, weight) in jumped.iter_mut().zip(weights).rev() {
-        *to += norm * decay * carried;
-        carried = carried * decay + weight;
+    for (decay, share) in decays.into_iter().zip([1.0 - LARGE, LARGE]) {
+        let norm = share * (1.0 - decay) / (1.0 + decay);
+        let mut carried = 0.0;
+        for (to, weight) in jumped.iter_mut().zip(weights) {
+            carried = carried * decay + weight;
+            *to += norm * carried;
+        }
+        carried = 0.0;
+        for (to, weight) in jumped.iter_mut().zip(weights).rev() {
+            *to += norm * decay * carried;
+            carried = carried * decay + weight;
+        }
     }
     jumped
 }
@@ -352,6 +360,15 @@ mod tests {
     }
 
     #[test]
+    fn a_far_level_makes_no_steps_of_the_others() {
+        for seed in 0..20 {
+            let mut series = noise(seed, 80, 0.0003);
+            series[40..46].iter_mut().for_each(|z| *z += 3.0);
+            assert_eq!(found(&series, 0.0003).segments.len(), 3, "{seed}");
+        }
+    }
+
+    #[test]
     fn several_steps_are_found() {
         let mut series = noise(5, 300, 0.01);
         series[100..].iter_mut().for_each(|z| *z += 0.05);
@@ -372,7 +389,7 @@ mod tests {
     fn a_jump_moves_weight_and_loses_only_at_the_ends() {
         let mut weights = vec![0.0; 201];
         weights[100] = 1.0;
-        let jumped = jump(&weights, 0.9);
+        let jumped = jump(&weights, [0.8, 0.9]);
         let sum: f64 = jumped.iter().sum();
         assert!((sum - 1.0).abs() < 1e-3, "{sum}");
         assert!((jumped[95] - jumped[105]).abs() < 1e-12);

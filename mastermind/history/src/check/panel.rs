@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 
 use super::noise;
-use crate::run_sums::{Cell, RunSums};
+use crate::run_sums::Cell;
 
 /// Means of cut parameters count as equal within this, a logarithm: a cubic cost differs by 3 % then.
 const EQUAL_MEANS: f64 = 0.01;
@@ -69,20 +69,23 @@ pub(super) struct Effects {
 
 impl Panel {
     /// The table of a method.
-    pub(super) fn new(method: &str, all: &[&RunSums]) -> Self {
-        let mut known = HashMap::<(String, i64, Vec<i64>), usize>::new();
+    ///
+    /// # Arguments
+    /// * `by_run` - its cells in each run
+    pub(super) fn new(by_run: &[Vec<&Cell>]) -> Self {
+        let mut known = HashMap::<(&str, i64, Vec<i64>), usize>::new();
         let mut has_parameters = false;
         let mut of_cells = Vec::<Vec<f64>>::new();
         let mut times = Vec::<f64>::new();
         let mut runs = Vec::new();
-        for run in all {
+        for cells in by_run {
             let mut of_run = HashMap::<usize, (f64, f64)>::new();
-            for cell in run.cells.iter().filter(|cell| cell.method == method) {
+            for cell in cells {
                 has_parameters |= cell.parameters != "{}";
                 let Some(log) = typical_log(cell) else {
                     continue;
                 };
-                let key = (cell.parameters.clone(), cell.bits, rounded_means(cell));
+                let key = (&*cell.parameters, cell.bits, rounded_means(cell));
                 let n = known.len();
                 let place = *known.entry(key).or_insert(n);
                 // Two classes of one instance may have calls at the same parameters.
@@ -271,6 +274,7 @@ fn rounded_means(cell: &Cell) -> Vec<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run_sums::RunSums;
 
     fn run(cells: &[(i64, f64)]) -> RunSums {
         let cell = |(n, ns): &(i64, f64)| Cell {
@@ -289,8 +293,8 @@ mod tests {
     }
 
     fn effects(runs: &[RunSums]) -> Vec<Effects> {
-        let runs: Vec<&RunSums> = runs.iter().collect();
-        Panel::new("m", &runs).effects()
+        let runs: Vec<Vec<&Cell>> = runs.iter().map(|run| run.cells.iter().collect()).collect();
+        Panel::new(&runs).effects()
     }
 
     #[test]

@@ -89,17 +89,37 @@ impl State {
         (seen.len() > MIN_OTHERS).then(|| median(seen))
     }
 
-    /// The noise of a series of a component.
-    ///
-    /// # Arguments
-    /// * `runs` - those of the series
-    pub(super) fn noise(&self, component: usize, runs: &[usize], values: &[f64]) -> Noise {
+    /// The machine's state as all components but one see it.
+    pub(super) fn others(&self, component: usize) -> Others {
         let all = 0..self.is_busy.len();
         let seen: ByRun = all
             .map(|run| self.seen_without(Some(component), run))
             .collect();
         let beyond = beyond(&seen);
-        let is_busy = |run: usize| self.is_busy[run] || beyond[run] > 0.0;
+        let is_busy = self.is_busy.iter().zip(beyond);
+        Others {
+            is_busy: is_busy
+                .map(|(is_busy, beyond)| *is_busy || beyond > 0.0)
+                .collect(),
+            seen,
+        }
+    }
+}
+
+/// The machine's state without a component.
+pub(super) struct Others {
+    is_busy: Vec<bool>,
+    /// How much slower than usual the median component was.
+    seen: ByRun,
+}
+
+impl Others {
+    /// The noise of a series of the component.
+    ///
+    /// # Arguments
+    /// * `runs` - those of the series
+    pub(super) fn noise(&self, runs: &[usize], values: &[f64]) -> Noise {
+        let (is_busy, seen) = (|run: usize| self.is_busy[run], &self.seen);
         let pairs = || runs.iter().copied().zip(values.iter().copied());
         let quiet: Vec<f64> = pairs()
             .filter(|(run, _)| !is_busy(*run))
@@ -174,7 +194,7 @@ mod tests {
     fn noise_of(state: &State, component: usize, values: &ByRun) -> Noise {
         let runs: Vec<usize> = (0..80).collect();
         let values: Vec<f64> = values.iter().flatten().copied().collect();
-        state.noise(component, &runs, &values)
+        state.others(component).noise(&runs, &values)
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the runs did: calls, time and settings, by run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::noise::median;
 use super::state::ByRun;
@@ -23,45 +23,49 @@ const EDGE: usize = 2;
 type Sum = (f64, f64);
 
 /// What the runs did.
-pub(super) struct Workload {
-    methods: BTreeMap<String, Vec<Sum>>,
-    /// Calls by cell, by run; a cell is a method and parameters.
-    cells: Vec<BTreeMap<(String, String), f64>>,
+pub(super) struct Workload<'r> {
+    methods: HashMap<&'r str, Vec<Sum>>,
+    /// Methods of the cells; a cell is a method and parameters.
+    cells: Vec<&'r str>,
+    /// Cells and calls, by run.
+    runs: Vec<Vec<(usize, f64)>>,
     settings: Vec<BTreeMap<String, String>>,
 }
 
-impl Workload {
-    pub(super) fn new(runs: &[&RunSums]) -> Self {
-        let mut methods = BTreeMap::<String, Vec<Sum>>::new();
-        let mut cells = Vec::new();
-        for (place, run) in runs.iter().enumerate() {
-            let mut of_run = BTreeMap::<(String, String), f64>::new();
+impl<'r> Workload<'r> {
+    pub(super) fn new(all: &[&'r RunSums]) -> Self {
+        let mut methods = HashMap::<&str, Vec<Sum>>::new();
+        let mut known = HashMap::<(&str, &str), usize>::new();
+        let (mut cells, mut runs) = (Vec::new(), Vec::new());
+        for (place, run) in all.iter().enumerate() {
+            let mut of_run = Vec::new();
             for cell in &run.cells {
                 let sums = methods
-                    .entry(cell.method.clone())
-                    .or_insert_with(|| vec![(0.0, 0.0); runs.len()]);
+                    .entry(&cell.method)
+                    .or_insert_with(|| vec![(0.0, 0.0); all.len()]);
                 sums[place].0 += cell.calls as f64;
                 sums[place].1 += cell.total_ns;
-                let key = (cell.method.clone(), cell.parameters.clone());
-                *of_run.entry(key).or_default() += cell.calls as f64;
+                let of_cell = *known
+                    .entry((&cell.method, &cell.parameters))
+                    .or_insert_with(|| {
+                        cells.push(&*cell.method);
+                        cells.len() - 1
+                    });
+                of_run.push((of_cell, cell.calls as f64));
             }
-            cells.push(of_run);
+            runs.push(of_run);
         }
         Self {
             methods,
             cells,
-            settings: runs.iter().map(|run| settings(run)).collect(),
+            runs,
+            settings: all.iter().map(|run| settings(run)).collect(),
         }
-    }
-
-    /// Names of all methods.
-    pub(super) fn methods(&self) -> impl Iterator<Item = &str> {
-        self.methods.keys().map(String::as_str)
     }
 
     /// Share of a method in the time of the latest runs.
     pub(super) fn share(&self, method: &str) -> f64 {
-        let n_runs = self.cells.len();
+        let n_runs = self.runs.len();
         let latest = n_runs.saturating_sub(LATEST)..n_runs;
         let all = |run: usize| self.methods.values().map(|of| of[run].1).sum::<f64>();
         let own = |run: usize| self.methods.get(method).map_or(0.0, |of| of[run].1);
@@ -116,28 +120,27 @@ impl Workload {
 
     /// Whether the calls of other methods were of another number or of other parameters, for a call of this one.
     pub(super) fn has_other_work(&self, method: &str, before: &[usize], after: &[usize]) -> bool {
+        // Calls of each cell, and of all, for a call of the method.
         let mean = |runs: &[usize]| {
-            let mut sums = BTreeMap::<&(String, String), f64>::new();
+            let mut sums = vec![0.0; self.cells.len()];
             let (mut own, mut all) = (0.0, 0.0);
-            for (cell, calls) in runs.iter().flat_map(|run| &self.cells[*run]) {
-                match cell.0 == method {
+            for (cell, calls) in runs.iter().flat_map(|run| &self.runs[*run]) {
+                match self.cells[*cell] == method {
                     true => own += calls,
                     false => {
-                        *sums.entry(cell).or_default() += calls;
+                        sums[*cell] += calls;
                         all += calls;
                     }
                 }
             }
-            let per_call = sums.into_iter().map(|(cell, calls)| (cell, calls / own));
-            (per_call.collect::<BTreeMap<_, _>>(), all / own)
+            sums.iter_mut().for_each(|calls| *calls /= own);
+            (sums, all / own)
         };
         let ((one, n), (other, _)) = (mean(before), mean(after));
-        let cells: BTreeSet<_> = one.keys().chain(other.keys()).collect();
-        let of =
-            |sums: &BTreeMap<&(String, String), f64>, cell| sums.get(cell).copied().unwrap_or(0.0);
-        let moved = cells
-            .into_iter()
-            .map(|cell| (of(&one, cell) - of(&other, cell)).abs());
+        let moved = one
+            .iter()
+            .zip(&other)
+            .map(|(one, other)| (one - other).abs());
         moved.sum::<f64>() > MAX_OTHER_WORK * n
     }
 }

@@ -94,6 +94,9 @@ pub fn table_of(runs: &[StoredRun]) -> PlainTable {
 /// What is wrong and what would be right.
 type Problem = (String, String);
 
+/// A column, and the field of a cell that it fills.
+type Field<T> = (&'static str, fn(&mut Cell) -> &mut T);
+
 /// The run of a table.
 pub(super) fn run(table: &PlainTable) -> Result<RunSums, Problem> {
     let version = table.text(VERSION_KEY).ok_or_else(|| {
@@ -115,7 +118,7 @@ pub(super) fn run(table: &PlainTable) -> Result<RunSums, Problem> {
     let reader = Reader(table);
     let n = reader.texts("method")?.len();
     let mut cells = vec![Cell::default(); n];
-    let texts: [(&str, fn(&mut Cell) -> &mut String); 4] = [
+    let texts: [Field<String>; 4] = [
         ("method", |cell| &mut cell.method),
         ("class", |cell| &mut cell.class),
         ("parameters", |cell| &mut cell.parameters),
@@ -126,7 +129,7 @@ pub(super) fn run(table: &PlainTable) -> Result<RunSums, Problem> {
             field(cell).clone_from(value);
         }
     }
-    let reals: [(&str, fn(&mut Cell) -> &mut f64); 8] = [
+    let reals: [Field<f64>; 8] = [
         ("total_ns", |cell| &mut cell.total_ns),
         ("mean_log", |cell| &mut cell.mean_log),
         ("deviation_log", |cell| &mut cell.deviation_log),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Apache Otava over the series that the benchmark `series` wrote: otava.py SERIES.json
+"""Apache Otava over the series that the benchmark `series` wrote: rival.py SERIES.json
 
 Totals of each component, as it takes them, with its default options. The same questions: how many alarms over equal runs, as the series grows by
 5 runs at a time, an alarm within 5 runs of an earlier one of its component counted once; and whether a component that is 5 % slower is found
