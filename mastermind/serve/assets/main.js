@@ -42,19 +42,30 @@ function drawEntries() {
   const nav = document.getElementById("entries");
   nav.replaceChildren(...lists.flat(3).filter(Boolean));
   if (!page.readOnly) {
-    nav.append(h("h2", {}, "New"), h("button", { type: "button", onclick: newAssembly }, "New assembly"));
+    nav.append(h("h2", {}, "New"), h("button", { type: "button", onclick: newFile }, "New file"));
   }
   if (!page.entries.length) nav.append(h("p", {}, "No assembly, run or model is in this folder."));
   if (page.cut) nav.append(h("p", { class: "faint" }, "Not all entries are listed."));
 }
 
-async function newAssembly() {
-  const name = prompt("Name of the new assembly");
-  if (!name) return;
-  const file = name.endsWith(".toml") ? name : `${name}.toml`;
-  const title = file.split("/").pop().replace(/\.toml$/, "");
+/** What a new file begins with, by its ending. */
+const BEGINNINGS = {
+  toml: (name) => `[assembly]\nname = ${JSON.stringify(name)}\n\n[instances]\n\n[connections]\n`,
+  puml: (name) => `@startuml ${name}\nstart\n:A <<action+>> {cost = ms(1)};\nstop\n@enduml\n`,
+};
+
+async function newFile() {
+  const given = prompt("Name of the new file: .toml for an assembly, .puml for a diagram");
+  if (!given) return;
+  const file = /\.[a-z]+$/.test(given) ? given : `${given}.toml`;
+  const [, stem, ending] = /([^/]*)\.([a-z]+)$/.exec(file);
+  const begin = BEGINNINGS[ending];
+  if (!begin) {
+    page.say(`error: cannot make "${file}": expected .toml for an assembly or .puml for a diagram`, true);
+    return;
+  }
   try {
-    await api.save(file, null, `[assembly]\nname = ${JSON.stringify(title)}\n\n[instances]\n\n[connections]\n`);
+    await api.save(file, null, begin(stem));
     await load();
     page.open(file);
   } catch (error) {

@@ -9,14 +9,14 @@ export async function models(page, path, place) {
   const all = answer.answer?.models ?? [];
   const one = h("div");
   const mode = (row) => Object.entries(row.where ?? {}).map(([name, value]) => `${name} = ${value}`).join(", ");
-  place.append(...[notes(answer), table("Models", [
+  place.append(...[notes(answer), one, table("Models", [
     { title: "method", of: (row) => row.method, cell: (row) => h("button", { type: "button", onclick: () => show(row) }, row.method) },
     { title: "of", of: (row) => row.metric },
     { title: "mode", of: (row) => mode(row) },
     { title: "formula in s", of: (row) => row.expression, cell: (row) => h("code", {}, row.expression) },
     { title: "error, %", number: true, of: (row) => row.cv_smape ?? row.smape, cell: (row) => figures(row.cv_smape ?? row.smape ?? NaN) },
     { title: "calls", number: true, of: (row) => row.n_records },
-  ], all), command(answer.command), one].filter(Boolean));
+  ], all), command(answer.command)].filter(Boolean));
 
   async function show(row) {
     const at = {};
@@ -58,12 +58,12 @@ export async function models(page, path, place) {
     } })));
     one.replaceChildren(...[h("h3", {}, row.method, mode(row) && `, ${mode(row)}`), h("p", {}, h("code", {}, row.expression), " s"),
       row.notes?.length > 0 && h("p", { class: "faint" }, `Noted: ${row.notes.map((note) => note.note).join(", ")}`),
-      row.alternatives?.length > 1 && h("p", { class: "faint" }, `Predictions average over ${row.alternatives.length} credible formulas, weights ${row.alternatives.map((other) => figures(other.weight)).join(", ")}.`),
+      row.alternatives?.length > 1 && h("p", { class: "faint" }, `Predictions average over ${row.alternatives.length} credible formulas; this one has ${figures(Number((100 * row.alternatives[0].weight).toPrecision(3)))} % of the weight.`),
       h("div", { class: "bar" }, row.params.length > 1 && h("label", {}, "Along", choice("Along", row.params, along, (value) => {
         along = value;
         drawCurve();
       })), row.params.length > 1 && fields), curve, h("h3", {}, "What to measure next"), suggested].filter(Boolean));
-    one.scrollIntoView({ block: "nearest" });
+    window.scrollTo({ top: 0 });
     await Promise.all([drawCurve(), drawNext()]);
   }
 }

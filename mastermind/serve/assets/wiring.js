@@ -106,7 +106,7 @@ export function draw(wiring, look) {
     const { instance } = box;
     const own = instance.measured?.compute_s;
     const problem = look.problems.has(instance.name);
-    const label = [`instance ${instance.name} of class ${instance.class}`, own !== undefined && `own time ${time(own)}`, problem && "has a problem"].filter(Boolean).join(", ");
+    const label = [instance.name, instance.class, times(instance), problem && "has a problem"].filter(Boolean).join(" ");
     const group = s("g", {
       class: ["instance", look.chosen === instance.name && "chosen", problem && "problem"].filter(Boolean).join(" "),
       tabindex: "0", role: "button", "aria-label": label, "aria-pressed": String(look.chosen === instance.name), "data-instance": instance.name,
