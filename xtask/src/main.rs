@@ -97,7 +97,7 @@ fn run(
     };
     match command {
         "examples" => system::prepare_examples(),
-        "system" => system::prepare(install).map(|_| ()),
+        "system" => system::prepare_tests(install).map(|_| ()),
         "build" => prepared().and_then(|(workspace, system)| build::build(&workspace, &system)),
         "install" => prepared().and_then(|(workspace, system)| {
             let prefix = std::path::absolute(argument.unwrap_or_default());
@@ -126,7 +126,7 @@ fn run(
             build::build(&workspace, &system)?;
             prediction::prediction(&demo::Demo::new(&workspace)?, &system, argument)
         }),
-        "test" => prepared().and_then(|(workspace, system)| test::test(&workspace, &system)),
+        "test" => test::test(&Workspace::find()?, &system::prepare_tests(install)?),
         "bench" => Workspace::find().and_then(|workspace| bench::bench(&workspace, full)),
         "extrap" => Workspace::find().and_then(|workspace| bench::extrap(&workspace)),
         "mecp" => Workspace::find().and_then(|workspace| bench::mecp(&workspace)),

@@ -82,7 +82,7 @@ const OF_EXAMPLES: [&str; 5] = [
 ];
 
 /// What some tests need, as they name it: a file by which it is known, and the package of Debian and Ubuntu that has it.
-const OF_TESTS: [(&str, &str, &str); 3] = [
+const OF_TESTS: [(&str, &str, &str); 5] = [
     (
         "jemalloc",
         "/usr/include/jemalloc/jemalloc.h",
@@ -98,6 +98,8 @@ const OF_TESTS: [(&str, &str, &str); 3] = [
         "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4",
         "libtcmalloc-minimal4",
     ),
+    ("chromium", "/usr/bin/chromium", "chromium"),
+    ("chromedriver", "/usr/bin/chromedriver", "chromium-driver"),
 ];
 
 /// Headers by which a machine with the packages of `examples/fft` is known.
@@ -152,6 +154,14 @@ impl System {
         names.filter(|name| !self.of_tests.contains(name))
     }
 
+    /// The packages of what some tests need and this machine lacks.
+    fn packages_of_tests(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let lacking = OF_TESTS
+            .iter()
+            .filter(|(name, ..)| !self.of_tests.contains(name));
+        lacking.map(|(.., package)| *package)
+    }
+
     /// The implementations of MPI for which there is no compiler wrapper or no launcher.
     fn missing_mpis(&self) -> impl Iterator<Item = MpiKind> + '_ {
         MpiKind::ALL
@@ -182,10 +192,6 @@ impl System {
                 .flat_map(MpiKind::packages)
                 .map(str::to_owned),
         );
-        let of_tests = OF_TESTS
-            .iter()
-            .filter(|(name, ..)| !self.of_tests.contains(name));
-        packages.extend(of_tests.map(|(.., package)| (*package).to_owned()));
         if !self.libclang {
             packages.extend_from_slice(libclang);
         }
@@ -235,6 +241,31 @@ pub fn prepare_beside(install: bool, other: impl FnOnce() + Send) -> Result<Syst
     }
     report(&system);
     Ok(system)
+}
+
+/// As [`prepare`], with what only tests need: other allocators, a browser.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_tests(install_missing: bool) -> Result<System, StepError> {
+    let system = prepare(install_missing)?;
+    let packages: Vec<_> = system.packages_of_tests().collect();
+    if packages.is_empty() {
+        return Ok(system);
+    }
+    println!("missing packages of tests: {}", packages.join(" "));
+    match administrator() {
+        Some(prefix) if install_missing => {
+            if let Err(error) = install(&packages, &prefix) {
+                println!("note: {error}");
+            }
+            Ok(System::look())
+        }
+        _ => {
+            println!("note: the tests that need them are passed over");
+            Ok(system)
+        }
+    }
 }
 
 /// Installs the libraries that the examples are over, or says how.
@@ -520,7 +551,9 @@ mod tests {
         let libclang = ["libclang1-14".to_owned()];
         assert_eq!(
             system.missing(&libclang),
-            ["mpich", "libmpich-dev", "libmimalloc-dev", "libclang1-14"]
+            ["mpich", "libmpich-dev", "libclang1-14"]
         );
+        let lacking: Vec<_> = system.packages_of_tests().collect();
+        assert_eq!(lacking, ["libmimalloc-dev", "chromium", "chromium-driver"]);
     }
 }

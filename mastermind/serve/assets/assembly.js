@@ -1,7 +1,7 @@
 // An assembly: its wiring with what was measured and predicted, its editor, the choice among its alternatives, its runs.
 
 import * as api from "./api.js";
-import { choice, figures, h, table, time } from "./dom.js";
+import { choice, figures, h, refill, table, time } from "./dom.js";
 import { command, failure, notes } from "./parts.js";
 import { draw } from "./wiring.js";
 
@@ -57,6 +57,7 @@ export async function assembly(page, path, place) {
   /** Asks again for everything that depends on the text. */
   async function refresh() {
     const mine = ++turn;
+    place.setAttribute("aria-busy", "true");
     try {
       const [parsed, check, wiring] = await Promise.all([api.edit(now(), []), ask({ ask: "check" }),
         ask({ ask: "wiring", records: editor.records, models: editor.models })]);
@@ -72,11 +73,14 @@ export async function assembly(page, path, place) {
         wiring.code !== 0 || editor.records ? notes(wiring) : null,
       ].filter(Boolean));
       line.replaceChildren(command(wiring.command));
-      drawAll();
-      drawTotal();
+      drawBar();
+      drawPicture();
+      await Promise.all([drawInspector(), drawTotal()]);
       page.say(dirty() ? "Not saved." : "");
     } catch (error) {
       if (error.name !== "AbortError") page.say(error.message, true);
+    } finally {
+      if (mine === turn) place.removeAttribute("aria-busy");
     }
   }
 
@@ -119,12 +123,6 @@ export async function assembly(page, path, place) {
     await refresh();
   }
 
-  function drawAll() {
-    drawBar();
-    drawPicture();
-    drawInspector();
-  }
-
   function drawBar(changed = false) {
     const pick = (name) => (value) => {
       editor[name] = value;
@@ -136,10 +134,9 @@ export async function assembly(page, path, place) {
       h("button", { type: "button", disabled: editor.at + 1 >= editor.texts.length, onclick: () => step(1) }, "Redo"),
       changed && h("button", { type: "button", onclick: reload }, "Load the changed file; Undo brings mine back"),
     ];
-    bar.replaceChildren(...[edits,
+    refill(bar, [edits,
       h("label", {}, "Records", choice("Records", [["", "none"], ...page.of("records")], editor.records, pick("records"))),
-      h("label", {}, "Models", choice("Models", [["", "none"], ...page.of("models")], editor.models, pick("models"))),
-    ].flat().filter(Boolean));
+      h("label", {}, "Models", choice("Models", [["", "none"], ...page.of("models")], editor.models, pick("models")))]);
   }
 
   function drawPicture() {
@@ -187,13 +184,12 @@ export async function assembly(page, path, place) {
   let inspected = 0;
   async function drawInspector() {
     const mine = ++inspected;
-    const focused = document.activeElement?.getAttribute?.("aria-label");
-    const within = inspector.contains(document.activeElement);
+    inspector.setAttribute("aria-busy", "true");
     const instance = editor.wiring?.instances.find((one) => one.name === editor.chosen);
     const parts = instance ? await ofInstance(instance) : ofAssembly();
     if (mine !== inspected) return;
-    inspector.replaceChildren(...parts.flat(Infinity).filter(Boolean));
-    if (within && focused) [...inspector.querySelectorAll("[aria-label]")].find((one) => one.getAttribute("aria-label") === focused)?.focus();
+    refill(inspector, parts);
+    inspector.removeAttribute("aria-busy");
   }
 
   async function ofInstance(instance) {
@@ -230,7 +226,7 @@ export async function assembly(page, path, place) {
         }), ` ${one}`))))),
       !page.readOnly && h("div", { class: "bar" }, h("button", { type: "button", onclick: () => {
         editor.chosen = null;
-        change([{ edit: "remove-instance", instance: name }]);
+        change([{ edit: "remove-instance", instance: name }]).then(() => picture.querySelector(".instance")?.focus());
       } }, `Remove ${name}`), h("button", { type: "button", onclick: () => {
         const to = prompt("New name", name);
         if (!to || to === name) return;
@@ -241,6 +237,7 @@ export async function assembly(page, path, place) {
         editor.chosen = null;
         drawPicture();
         drawInspector();
+        focus(name);
       } }, "Close")),
     ];
   }
@@ -290,7 +287,16 @@ export async function assembly(page, path, place) {
     let instance = stem;
     for (let at = 2; taken.includes(instance); at += 1) instance = `${stem}${at}`;
     editor.chosen = instance;
-    await change([{ edit: "add-instance", instance, class: name }]);
+    // An assembly that names no libraries gets the folder of this one.
+    const folder = classes.get(name)?.library?.replace(/\/[^/]*$/, "");
+    const unnamed = folder && !editor.assembly?.assembly?.path?.length;
+    await change([...(unnamed ? [{ edit: "add-path", path: folder }] : []), { edit: "add-instance", instance, class: name }]);
+    focus(instance);
+  }
+
+  /** The keyboard goes on at an instance, where what had the focus is gone. */
+  function focus(instance) {
+    picture.querySelector(`[data-instance="${CSS.escape(instance)}"]`)?.focus();
   }
 
   function runs() {
@@ -347,7 +353,7 @@ export async function assembly(page, path, place) {
       editor.chosenFrom = chosen;
       total.replaceChildren(...[chosen && totals(chosen)].filter(Boolean));
       ranking.replaceChildren(...[h("h3", {}, "Choice"), notes(answer), chosen && ranked(chosen), command(answer.command)].filter(Boolean));
-      drawInspector();
+      await drawInspector();
     } catch (error) {
       if (mine === asked && error.name !== "AbortError") total.replaceChildren(failure(error));
     }

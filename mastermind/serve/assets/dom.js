@@ -22,6 +22,16 @@ export const h = (tag, properties, ...children) => fill(document.createElement(t
 /** An element of SVG. */
 export const s = (tag, properties, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
 
+/** Puts other children into an element; the one that has the focus hands it to the one that is named like it. */
+export function refill(element, children) {
+  const name = (one) => one.getAttribute("aria-label") ?? one.textContent;
+  const focused = element.contains(document.activeElement) ? document.activeElement : null;
+  element.replaceChildren(...children.flat(Infinity).filter(Boolean));
+  if (!focused) return;
+  const like = [...element.querySelectorAll(focused.tagName)].find((one) => name(one) === name(focused));
+  like?.focus();
+}
+
 /** A choice; `options` are values or pairs of value and text. */
 export function choice(label, options, value, change, more = {}) {
   const select = h("select", { "aria-label": label, onchange: (event) => change(event.target.value), ...more },

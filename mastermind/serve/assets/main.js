@@ -106,12 +106,15 @@ async function show() {
   const view = KINDS.find(([kind]) => kind === entry.kind)[2];
   const place = h("div");
   main.replaceChildren(h("h2", {}, path), place);
+  main.setAttribute("aria-busy", "true");
   try {
     const opened = await view(page, path, place);
     if (shown.path === path) Object.assign(shown, opened);
     else opened?.end?.();
   } catch (error) {
     place.append(failure(error));
+  } finally {
+    if (shown.path === path) main.removeAttribute("aria-busy");
   }
 }
 

@@ -16,6 +16,11 @@ pub enum Edit {
         /// Its class.
         class: String,
     },
+    /// A library, or a folder of libraries, in which classes are looked for.
+    AddPath {
+        /// As it is to stand in the file.
+        path: String,
+    },
     /// An instance with its connections, parameters and alternatives.
     RemoveInstance {
         /// Its name.
@@ -166,6 +171,17 @@ fn apply(document: &mut DocumentMut, edit: &Edit) -> Result<(), Error> {
         Edit::AddInstance { instance, class } => {
             new_name(document, instance)?;
             table(document, "instances")?.insert(instance, value(class));
+        }
+        Edit::AddPath { path } => {
+            let paths = table(document, "assembly")?
+                .entry("path")
+                .or_insert_with(|| value(Array::new()));
+            let paths = paths.as_array_mut();
+            let paths =
+                paths.ok_or_else(|| Error::Edit("\"path\" is no list, expected one".into()))?;
+            if !paths.iter().any(|known| known.as_str() == Some(path)) {
+                paths.push(path);
+            }
         }
         Edit::RemoveInstance { instance } => {
             known(document, instance)?;
@@ -401,6 +417,10 @@ port = "driver.go"
             (
                 r#"[{"edit":"set-class","instance":"flux","class":"hydro.Efm"}]"#,
                 vec!["-flux = \"hydro.Godunov\"", "+flux = \"hydro.Efm\""],
+            ),
+            (
+                r#"[{"edit":"add-path","path":"lib"},{"edit":"add-path","path":"b"}]"#,
+                vec!["-path = [\"lib\"]", "+path = [\"lib\", \"b\"]"],
             ),
             (
                 r#"[{"edit":"set-parameter","instance":"mesh","key":"nx","value":"128"}]"#,
