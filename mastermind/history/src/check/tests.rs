@@ -1,3 +1,5 @@
+//! Checks of simulated programs: what is called slower, and what is not.
+
 use super::generator::Generator;
 use super::*;
 use crate::Cell;
