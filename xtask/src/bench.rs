@@ -225,6 +225,15 @@ pub fn history(workspace: &Workspace) -> Result<(), StepError> {
     run_step("series of equal runs", &mut script)
 }
 
+/// Models of recorded runs on few ranks, next to runs on more.
+pub fn end_to_end(workspace: &Workspace) -> Result<(), StepError> {
+    let mut script = Command::new("python3");
+    script
+        .arg(workspace.root.join("benches/end-to-end/run.py"))
+        .arg(workspace.release());
+    run_step("models of recorded runs", &mut script)
+}
+
 /// What `fit` and `compare` make of records that were taken beside a busy process.
 pub fn busy(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("python3");

@@ -22,7 +22,7 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|queueing|history|busy|mpip|python|libraries|build|install|dist|system|examples [--no-install] [--full]
+const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|queueing|end-to-end|history|busy|mpip|python|libraries|build|install|dist|system|examples [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
   figures       each figure of the case study's paper, from the adaptive case with either flux
@@ -37,6 +37,7 @@ const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|benc
                 other policies, as extrap; and what a run takes where a component becomes slow
   assemblies    every assembly of the case study predicted before it is run, in processor seconds; about ten minutes
   queueing      formulas of contention beside LINE's and beside simulations, and what simulated times depend on; as extrap
+  end-to-end    models of runs recorded on few ranks, next to runs on more; as extrap
   history       false and missed alarms of history check over series of runs, beside Apache Otava's; as extrap
   busy          what fit and compare make of the adaptive case's records where another process keeps a processor busy
   mpip          wrap beside mpiP: mpip LIBMPIP, the libmpiP.so of the MPI that mpicc and mpirun are of
@@ -135,6 +136,10 @@ fn run(
         "queueing" => prepared().and_then(|(workspace, system)| {
             build::build(&workspace, &system)?;
             bench::queueing(&workspace)
+        }),
+        "end-to-end" => prepared().and_then(|(workspace, system)| {
+            build::build(&workspace, &system)?;
+            bench::end_to_end(&workspace)
         }),
         "history" => prepared().and_then(|(workspace, system)| {
             build::build(&workspace, &system)?;

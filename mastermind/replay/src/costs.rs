@@ -44,6 +44,8 @@ pub(super) struct Cost {
     pub(super) held_out: Option<f64>,
     /// By how much the formula is off the run that it is furthest off, relative to the largest cost.
     pub(super) off: f64,
+    /// What the formula gives for each run, by its number of ranks.
+    pub(super) fitted: BTreeMap<u32, f64>,
 }
 
 /// A cost of some ranks in each run.
@@ -61,6 +63,7 @@ pub(super) fn fitted(by_ranks: &BTreeMap<u32, Vec<f64>>) -> Cost {
             text: "0".into(),
             held_out: None,
             off: 0.0,
+            fitted: BTreeMap::new(),
         };
     };
     let measured = mean(costs);
@@ -95,16 +98,20 @@ pub(super) fn fitted(by_ranks: &BTreeMap<u32, Vec<f64>>) -> Cost {
     let model = fit(formula, &all);
     let text = model.as_ref().and_then(|model| text(model, formula));
     let dearest = all.iter().map(|(_, costs)| mean(costs)).fold(1.0, f64::max);
-    let off = |(ranks, costs): &(u32, &[f64])| {
+    let fitted = all.iter().map(|(ranks, costs)| {
         let seconds = model
             .as_ref()
             .and_then(|model| predict_value_s(model, &at(*ranks)).ok());
-        seconds.map_or(f64::INFINITY, |seconds| {
-            (seconds * 1e9 - mean(costs)).abs() / dearest
-        })
-    };
+        (
+            *ranks,
+            seconds.map_or_else(|| mean(costs), |seconds| seconds * 1e9),
+        )
+    });
+    let fitted: BTreeMap<u32, f64> = fitted.collect();
+    let off = |(ranks, costs): &(u32, &[f64])| (fitted[ranks] - mean(costs)).abs() / dearest;
     Cost {
         off: all.iter().map(off).fold(0.0, f64::max),
+        fitted,
         text: text.unwrap_or_else(|| measured.round().to_string()),
         held_out: chosen.and_then(|at| predicted[at]),
     }

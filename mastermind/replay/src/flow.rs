@@ -49,8 +49,8 @@ pub(super) fn flow(
     Ok(places)
 }
 
-/// Has each rank of a run compute as long as the slowest one does between two collectives that all ranks wait in: another rank is the slowest
-/// one each time, so that the time of a run is that of the slowest, and no mean over rounds tells it.
+/// Adds to the computation before each collective that all ranks wait in how long the busiest rank waits there for others: another rank is the
+/// slowest each time, and no mean over rounds tells that.
 ///
 /// # Arguments
 /// * `is_world` - whether a group is that of all ranks
@@ -88,18 +88,24 @@ pub(super) fn level_phases(ranks: &mut [Vec<Call>], is_world: &dyn Fn(u32) -> bo
     let computed_ns =
         |ranks: &[Vec<Call>]| -> u64 { ranks.iter().flatten().map(|call| call.compute_ns).sum() };
     let before_ns = computed_ns(ranks);
-    for phase in 0..n_phases {
-        let own_ns = ranks.iter().zip(&ends).map(|(calls, ends)| {
-            let start = if phase == 0 { 0 } else { ends[phase - 1] + 1 };
-            calls[start..=ends[phase]]
-                .iter()
-                .map(|call| call.compute_ns)
-                .sum()
-        });
-        let own_ns: Vec<u64> = own_ns.collect();
-        let slowest_ns = own_ns.iter().copied().max().unwrap_or(0);
-        for (rank, own_ns) in own_ns.into_iter().enumerate() {
-            ranks[rank][ends[rank][phase]].compute_ns += slowest_ns - own_ns;
+    let mut slowest_ns = vec![0_u64; n_phases];
+    let mut busiest_ns = 0;
+    for (calls, ends) in ranks.iter().zip(&ends) {
+        let (mut start, mut own_ns) = (0, 0);
+        for (slowest_ns, end) in slowest_ns.iter_mut().zip(ends) {
+            let phase_ns: u64 = calls[start..=*end].iter().map(|call| call.compute_ns).sum();
+            *slowest_ns = phase_ns.max(*slowest_ns);
+            own_ns += phase_ns;
+            start = end + 1;
+        }
+        busiest_ns = own_ns.max(busiest_ns);
+    }
+    // What the busiest rank waits for others, by phase as these take.
+    let all_ns: u64 = slowest_ns.iter().sum();
+    let late = (all_ns - busiest_ns) as f64 / all_ns.max(1) as f64;
+    for (calls, ends) in ranks.iter_mut().zip(&ends) {
+        for (slowest_ns, end) in slowest_ns.iter().zip(ends) {
+            calls[*end].compute_ns += (late * *slowest_ns as f64).round() as u64;
         }
     }
     (computed_ns(ranks) - before_ns) as f64 / before_ns.max(1) as f64

@@ -324,6 +324,100 @@ impl Place {
     }
 }
 
+impl Node {
+    /// The first rounds of a loop and the others, each with its share of what the rounds sum up to.
+    fn split(&self, rounds: u64, of: u64) -> Self {
+        let share = |value: u64| (u128::from(value) * u128::from(rounds) / u128::from(of)) as u64;
+        match self {
+            Self::Call(call) => Self::Call(Call {
+                n: share(call.n),
+                bytes: share(call.bytes),
+                compute_ns: share(call.compute_ns),
+                ..call.clone()
+            }),
+            Self::Loop(n, body) => {
+                Self::Loop(*n, body.iter().map(|node| node.split(rounds, of)).collect())
+            }
+        }
+    }
+
+    /// The kind and role of each call in it.
+    fn steps(nodes: &[Self], into: &mut Vec<(Kind, u32)>) {
+        for node in nodes {
+            match node {
+                Self::Call(call) => into.push((call.key.kind, call.role)),
+                Self::Loop(_, body) => Self::steps(body, into),
+            }
+        }
+    }
+}
+
+impl Place {
+    fn steps(places: &[Self], into: &mut Vec<(Kind, u32)>) {
+        for place in places {
+            match place {
+                Self::Call(kind, calls) => {
+                    let role = calls.iter().flatten().next().map_or(0, |call| call.role);
+                    into.push((*kind, role));
+                }
+                Self::Loop(_, body) => Self::steps(body, into),
+                Self::Compute(_) => {}
+            }
+        }
+    }
+}
+
+/// Loops of a rank that do what several loops of others do one after the other, as where these differ by partners that it does not have:
+/// each becomes as many loops.
+fn split_as(places: &[Place], nodes: Vec<Node>) -> Vec<Node> {
+    let loops = places.iter().filter_map(|place| match place {
+        Place::Loop(rounds, body) => {
+            let mut steps = Vec::new();
+            Place::steps(body, &mut steps);
+            Some((rounds.iter().flatten().copied().max()?, steps))
+        }
+        _ => None,
+    });
+    let loops: Vec<(u64, Vec<(Kind, u32)>)> = loops.collect();
+    let mut all = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let Node::Loop(rounds, body) = &node else {
+            all.push(node);
+            continue;
+        };
+        let mut steps = Vec::new();
+        Node::steps(body, &mut steps);
+        let covers = |of: &Vec<(Kind, u32)>| {
+            let mut of = of.iter();
+            steps.iter().all(|step| of.any(|one| one == step))
+        };
+        let covering: Vec<u64> = loops
+            .iter()
+            .filter(|(_, steps)| covers(steps))
+            .map(|(rounds, _)| *rounds)
+            .collect();
+        let parts = match covering.contains(rounds) {
+            true => None,
+            false => (0..covering.len()).find_map(|first| {
+                let mut sum = 0;
+                let last = covering[first..].iter().position(|part| {
+                    sum += part;
+                    sum >= *rounds
+                })?;
+                (sum == *rounds && last > 0).then(|| covering[first..=first + last].to_vec())
+            }),
+        };
+        match parts {
+            None => all.push(node),
+            Some(parts) => all.extend(parts.into_iter().map(|part| {
+                let body = body.iter().map(|one| one.split(part, *rounds));
+                Node::Loop(part, body.collect())
+            })),
+        }
+    }
+    all
+}
+
 /// One list of places whose order is that of each point, a rank of a run: a shortest common supersequence, point by point.
 ///
 /// # Arguments
@@ -334,6 +428,10 @@ pub(super) fn aligned(
     (point, points): (usize, usize),
     loops: Loops,
 ) -> Vec<Place> {
+    let nodes = match loops {
+        Loops::OfSameRounds => nodes,
+        Loops::OfSameCalls => split_as(&places, nodes),
+    };
     let (n, m) = (places.len(), nodes.len());
     let is_too_large = (n + 1) * (m + 1) > MAX_TABLE;
     // Longest common subsequence from each pair on; beyond the bound only what is alike at once is taken together.

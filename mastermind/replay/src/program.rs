@@ -126,7 +126,7 @@ pub fn program_of_runs(
     }
     if !late.is_empty() {
         notes.push(format!(
-            "between collectives of all ranks each rank computes as long as the slowest did, which adds to their computation: {}",
+            "at collectives of all ranks even the busiest rank waits, since another one is the slowest each time, which adds to the computation of all: {}",
             late.join(", ")
         ));
     }
@@ -321,6 +321,7 @@ fn write_runs(
 ) -> Result<(usize, Written), ReplayError> {
     let mut writer = Writer::new(patterns, &reader.members, places);
     writer.flow(places, 1)?;
+    let writer = writer.or_tabled(places)?;
     if writer.longest > MAX_LINE {
         return Err(writer.no_pattern("flow"));
     }

@@ -63,6 +63,12 @@ pub(super) struct Writer<'a> {
     not_held_out: Vec<(String, f64)>,
     /// Computation of a rank of the largest run on average, nanoseconds.
     total_ns: f64,
+    /// The points that come to the flow that is being written.
+    comes: Vec<bool>,
+    /// By run: computation, and what the formulas make of it, nanoseconds.
+    work_ns: Vec<(f64, f64)>,
+    /// Whether costs are those of each run, and no formulas.
+    is_tabled: bool,
     /// Elements so far, of which each has a number in its name.
     n: usize,
     /// Length of the longest line.
@@ -105,6 +111,9 @@ impl<'a> Writer<'a> {
             held_out_ns: (0.0, 0.0),
             not_held_out: Vec::new(),
             total_ns: computed_ns(patterns, places),
+            work_ns: vec![(0.0, 0.0); patterns.n_runs()],
+            is_tabled: false,
+            comes: vec![true; patterns.n_points()],
             n: 0,
             longest: 0,
             text: String::new(),
@@ -139,7 +148,12 @@ impl<'a> Writer<'a> {
                     };
                     let open = format!("{{ loop = \"{name}\", count = {count}, body = [");
                     self.line(depth, &open);
+                    let comes = rounds
+                        .iter()
+                        .map(|rounds| *rounds != Some(0.0) && rounds.is_some());
+                    let before = std::mem::replace(&mut self.comes, comes.collect());
                     self.flow(body, depth + 1)?;
+                    self.comes = before;
                     self.line(depth, "] },");
                 }
             }
@@ -159,6 +173,20 @@ impl<'a> Writer<'a> {
             }
         }
         pattern.text
+    }
+
+    /// A writer of the same flow whose costs are those of each run, where the formulas add up to other work than a run had; else itself.
+    pub(super) fn or_tabled(self, places: &[Place]) -> Result<Self, ReplayError> {
+        let is_off = |(measured, fitted): &(f64, f64)| {
+            (fitted - measured).abs() > costs::MAX_ERROR * measured.max(1.0)
+        };
+        if !self.work_ns.iter().any(is_off) {
+            return Ok(self);
+        }
+        let mut writer = Self::new(self.patterns, self.members, places);
+        writer.is_tabled = true;
+        writer.flow(places, 1)?;
+        Ok(writer)
     }
 
     /// Name of the next element.
@@ -333,6 +361,7 @@ impl<'a> Writer<'a> {
         let mut by_ranks = BTreeMap::<u32, Vec<f64>>::new();
         let largest = self.patterns.n_runs() - 1;
         let mut total_ns = 0.0;
+        let mut of_runs = vec![(0.0, 0.0); largest + 1];
         let is_in: Vec<bool> = computed.iter().map(Option::is_some).collect();
         let guard = self.patterns.condition(&is_in);
         // Where it has no pattern which ranks of a run compute all do so, on average for as long.
@@ -348,23 +377,30 @@ impl<'a> Writer<'a> {
             .as_ref()
             .is_none_or(|guard| guard.reach != Reach::Recorded)
             || !(0..=largest).any(is_split);
-        let otherwise = (!has_pattern).then_some((0, 1));
+        let rounds = computed.iter().flatten().map(|(_, n)| *n).max();
+        let otherwise = (!has_pattern).then_some((0, rounds.unwrap_or(1)));
         for (point, computed) in computed.iter().enumerate() {
             let run = self.patterns.run_of(point);
+            let otherwise = otherwise.filter(|_| self.comes[point]);
             if let Some((ns, n)) = computed.or(otherwise) {
                 let ranks = self.patterns.ranks_of(run) as u32;
-                by_ranks
-                    .entry(ranks)
-                    .or_default()
-                    .push(ns as f64 / n as f64);
-                total_ns += if run == largest { ns as f64 } else { 0.0 };
+                let (ns, n) = (ns as f64, n as f64);
+                by_ranks.entry(ranks).or_default().push(ns / n);
+                total_ns += if run == largest { ns } else { 0.0 };
+                of_runs[run].0 += ns;
+                of_runs[run].1 += n;
             }
         }
         // Per rank of the run.
         total_ns /= self.patterns.ranks_of(largest) as f64;
         let mut cost = costs::fitted(&by_ranks);
         let name = self.next_name("action");
-        if cost.off * total_ns > costs::MAX_ERROR * self.total_ns {
+        for (run, (measured_ns, rounds)) in of_runs.iter().enumerate() {
+            let mean_ns = cost.fitted.get(&(self.patterns.ranks_of(run) as u32));
+            self.work_ns[run].0 += measured_ns;
+            self.work_ns[run].1 += mean_ns.unwrap_or(&0.0) * rounds;
+        }
+        if self.is_tabled || cost.off * total_ns > costs::MAX_ERROR * self.total_ns {
             let each = by_ranks.iter().map(|(ranks, costs)| {
                 let mean = costs.iter().sum::<f64>() / costs.len() as f64;
                 format!("processes == {ranks} ? {} : ", costs::digits(mean))

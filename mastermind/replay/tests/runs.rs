@@ -342,10 +342,30 @@ fn ranks_are_as_late_as_the_slowest_of_each_round() {
     };
     let model = model_of(&[2, 4, 8], &write);
     does_the_same(&model, &[2, 4, 8, 16, 32], &write);
-    let note = model.notes.iter().find(|note| note.contains("the slowest"));
+    let note = model
+        .notes
+        .iter()
+        .find(|note| note.contains("is the slowest"));
     assert!(
         note.is_some_and(|note| note.contains("50 % on 2 ranks")),
         "{:?}",
         model.notes
     );
+}
+
+/// Ranks without a pattern have rounds of their own: what they compute there is theirs alone.
+#[test]
+fn rounds_of_some_ranks_are_computed_by_these() {
+    let write = |writer: &mut Writer| {
+        let (rank, n) = (writer.rank, writer.n);
+        let middle = [n / 2 - 1, n / 2];
+        for _ in 0..if middle.contains(&rank) { 20 } else { 0 } {
+            writer.compute(500);
+            swap(writer, middle[0] + middle[1] - rank, 80);
+        }
+        writer.collective("MPI_Barrier", 0, 0, None);
+    };
+    let model = model_of(&[2, 4, 8], &write);
+    assert_eq!(model.ranks.most, None, "{}", model.toml);
+    does_the_same(&model, &[2, 4, 8], &write);
 }
