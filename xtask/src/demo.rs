@@ -42,7 +42,12 @@ pub fn demo(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     let adaptive = figures::adaptive(&demo, "adaptive", None, mpi)?;
     let choice = choice::choice(&demo);
     figures::of_one_run(&demo, &adaptive, mpi.is_some())?.print();
-    println!("\nRecords and models: {}", demo.path(""));
+    let folder = demo.path("");
+    println!("\nRecords and models: {folder}");
+    println!(
+        "To see them in a browser: {} serve {folder}",
+        workspace.release().join("mastermind").display()
+    );
     if is_without {
         println!(
             "This first build of the binary writes no Parquet, no Arrow and no PDF, which take minutes to build: `cargo xtask build` adds them."
