@@ -528,3 +528,15 @@ fn a_diagram_is_edited_and_simulated() {
         page.close().await;
     });
 }
+
+#[test]
+fn what_cannot_be_served_is_said() {
+    let scratch = Scratch::new();
+    let error = scratch.mastermind(&["serve", "nowhere"]).error();
+    assert!(error.contains("nowhere"), "{error}");
+    let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let error = scratch.mastermind(&["serve", "--port", &port]).error();
+    assert!(error.contains(&format!("port {port}")), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+}

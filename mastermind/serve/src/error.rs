@@ -8,32 +8,32 @@ use std::path::PathBuf;
 pub enum Error {
     /// The port is taken, or not allowed.
     #[error(
-        "cannot listen on port {port} of 127.0.0.1: {source}, expected a free port; --port 0 takes any"
+        "cannot listen on port {port} of 127.0.0.1: {reason}, expected a free port; --port 0 takes any"
     )]
     Listen {
         /// The port that was asked for.
         port: u16,
         /// What the system said.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The system takes no connections any more.
-    #[error("cannot serve the page: {source}")]
+    #[error("cannot serve the page: {reason}")]
     Serve {
         /// What the system said.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The system gives no random bytes for the token.
     #[error("cannot make a token: {0}, expected random bytes from the system")]
     Random(getrandom::Error),
     /// A file or folder cannot be read or written.
-    #[error("cannot {act} \"{}\": {source}", path.display())]
+    #[error("cannot {act} \"{}\": {reason}", path.display())]
     File {
         /// What was tried.
         act: &'static str,
         /// On which file.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        reason: io::Error,
     },
     /// A path leads out of the folder that is served, or is none.
     #[error("cannot use path \"{}\": {found}, expected a path within the folder that is served", path.display())]

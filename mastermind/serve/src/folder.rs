@@ -74,10 +74,10 @@ impl Folder {
     /// # Errors
     /// It is none, or cannot be read.
     pub fn open(path: &Path) -> Result<Folder, Error> {
-        let file = |source| Error::File {
+        let file = |reason| Error::File {
             act: "open folder",
             path: path.to_owned(),
-            source,
+            reason,
         };
         let root = path.canonicalize().map_err(file)?;
         fs::read_dir(&root).map_err(file)?;
@@ -98,10 +98,10 @@ impl Folder {
     pub fn existing(&self, path: &str) -> Result<PathBuf, Error> {
         let relative = Self::relative(path)?;
         let whole = self.root.join(&relative);
-        let real = whole.canonicalize().map_err(|source| Error::File {
+        let real = whole.canonicalize().map_err(|reason| Error::File {
             act: "open",
             path: relative.clone(),
-            source,
+            reason,
         })?;
         self.within(&relative, &real)?;
         Ok(relative)
@@ -118,10 +118,10 @@ impl Folder {
             return self.existing(path);
         }
         let parent = whole.parent().unwrap_or(&self.root);
-        let real = parent.canonicalize().map_err(|source| Error::File {
+        let real = parent.canonicalize().map_err(|reason| Error::File {
             act: "open folder of",
             path: relative.clone(),
-            source,
+            reason,
         })?;
         self.within(&relative, &real)?;
         Ok(relative)
@@ -181,10 +181,10 @@ impl Folder {
     /// It is not within the folder, no text, or longer than 4 MiB.
     pub fn text(&self, path: &str) -> Result<String, Error> {
         let relative = self.existing(path)?;
-        let failed = |source| Error::File {
+        let failed = |reason| Error::File {
             act: "read",
             path: relative.clone(),
-            source,
+            reason,
         };
         let file = fs::File::open(self.root.join(&relative)).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
@@ -217,10 +217,10 @@ impl Folder {
         if is.as_deref() != was {
             return Err(Error::Changed { path: relative });
         }
-        let failed = |source| Error::File {
+        let failed = |reason| Error::File {
             act: "write",
             path: relative.clone(),
-            source,
+            reason,
         };
         let folder = whole.parent().unwrap_or(&self.root);
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;

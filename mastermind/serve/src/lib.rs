@@ -76,13 +76,13 @@ impl Server {
         let folder = Folder::open(&options.folder)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))
             .await
-            .map_err(|source| Error::Listen {
+            .map_err(|reason| Error::Listen {
                 port: options.port,
-                source,
+                reason,
             })?;
-        let address = listener.local_addr().map_err(|source| Error::Listen {
+        let address = listener.local_addr().map_err(|reason| Error::Listen {
             port: options.port,
-            source,
+            reason,
         })?;
         let token = guard::Token::random()?;
         let shared = routes::Shared::new(options, folder, token, address.port());
@@ -118,6 +118,6 @@ impl Server {
         axum::serve(self.listener, router)
             .with_graceful_shutdown(ended)
             .await
-            .map_err(|source| Error::Serve { source })
+            .map_err(|reason| Error::Serve { reason })
     }
 }

@@ -100,7 +100,7 @@ impl IntoResponse for Error {
         let status = match &self {
             Error::Outside { .. } | Error::ReadOnly(_) => StatusCode::FORBIDDEN,
             Error::Changed { .. } => StatusCode::CONFLICT,
-            Error::File { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            Error::File { reason, .. } if reason.kind() == std::io::ErrorKind::NotFound => {
                 StatusCode::NOT_FOUND
             }
             Error::File { .. } | Error::Edit(_) | Error::Question { .. } => StatusCode::BAD_REQUEST,
@@ -321,10 +321,10 @@ async fn answered_draft(shared: &Shared, mut draft: Draft) -> Result<Response, E
     shared.writable("check what is not saved")?;
     let file = shared.folder.new_file(&draft.file)?;
     let below = file.parent().unwrap_or(std::path::Path::new(""));
-    let failed = |source| Error::File {
+    let failed = |reason| Error::File {
         act: "write a draft of",
         path: file.clone(),
-        source,
+        reason,
     };
     // Verbs tell by the ending what a file is.
     let ending = file.extension().map(std::ffi::OsStr::to_string_lossy);
