@@ -257,6 +257,9 @@ impl<'r> Program<'r> {
         };
         let hazard = self.hazard();
         let found = levels(&series.effects.values, &series.scales(scale), hazard);
+        // Latest runs of a busy machine show less than quiet ones.
+        let latest = &series.unlike[series.unlike.len().saturating_sub(LATEST)..];
+        let scale = scale.hypot(median(latest.iter().copied()));
         report.resolution_percent = Some(percent(resolution(hazard, scale) * scale));
         report.pending = found.pending.map(|place| self.ids[runs[place]].to_owned());
         let reference = self.reference(&found, runs);

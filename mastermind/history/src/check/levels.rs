@@ -12,8 +12,7 @@
 //!
 //! # Source
 //! Yao, *Estimation of a noisy discrete-time step function: Bayes and empirical Bayes approaches*, Annals of Statistics 12 (1984), 1434–1447, with a
-//! grid in place of normal levels, so that noise may be of any distribution. Against PELT with a robust cost and E-divisive it was chosen by
-//! `benches/history`.
+//! grid in place of normal levels, so that noise may be of any distribution. It was not compared with PELT or E-divisive.
 
 use super::noise::median;
 

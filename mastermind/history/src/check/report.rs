@@ -74,7 +74,7 @@ pub struct ComponentReport {
     pub time_percent: Option<f64>,
     /// Change of its number of calls in a run, percent.
     pub calls_percent: Option<f64>,
-    /// The smallest change that five runs would show, percent.
+    /// The smallest change that five runs like the latest would show, percent.
     pub resolution_percent: Option<f64>,
     /// Changes since the reference, in order.
     pub changes: Vec<Change>,
@@ -125,5 +125,20 @@ impl Check {
             component.verdict == Verdict::Slower && component.percent.is_some_and(|p| p > percent)
         };
         all.filter(|(_, component)| is_slower(component)).collect()
+    }
+
+    /// Components of which nothing was seen although they might have become slower by more than some percent: so small a change would not
+    /// show.
+    pub fn blind_to(&self, percent: f64) -> Vec<(&ProgramReport, &ComponentReport)> {
+        let programs = self.programs.iter();
+        let all =
+            programs.flat_map(|of| of.components.iter().map(move |component| (of, component)));
+        let is_blind = |component: &ComponentReport| {
+            component.verdict == Verdict::Same
+                && component
+                    .resolution_percent
+                    .is_some_and(|seen_from| seen_from > percent)
+        };
+        all.filter(|(_, component)| is_blind(component)).collect()
     }
 }

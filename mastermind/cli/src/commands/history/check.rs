@@ -66,6 +66,14 @@ impl Check {
         let Some(limit) = self.fail_above else {
             return Ok(ExitCode::SUCCESS);
         };
+        for (program, component) in checked.blind_to(limit) {
+            output::complain!(
+                "warning: {} of {} could be slower by more than {limit} %: only a change of {:.1} % would be seen",
+                component.name,
+                program.program,
+                component.resolution_percent.unwrap_or(f64::INFINITY)
+            );
+        }
         let slower = checked.slower_than(limit);
         for (program, component) in &slower {
             output::complain!(
@@ -135,7 +143,7 @@ fn verdict(component: &ComponentReport) -> String {
     let word = match component.verdict {
         Verdict::Slower => "slower",
         Verdict::Faster => "faster",
-        Verdict::Same => "same",
+        Verdict::Same => "no change seen",
         Verdict::WithSettings => return format!("with {}", component.with.join(", ")),
         Verdict::Unknown => "cannot tell",
     };
@@ -177,7 +185,7 @@ fn cells(component: &ComponentReport) -> Vec<String> {
 fn notes(program: &ProgramReport) -> Vec<String> {
     let mut notes = vec![
         "at equal parameters: a call against the level before, with an interval of 95 %; time and calls: of a run, with the workload; \
-         seen from: the smallest change that 5 quiet runs show"
+         seen from: the smallest change that 5 runs like the latest show"
             .to_owned(),
     ];
     let machine = program
