@@ -408,6 +408,16 @@ fn the_choice_is_that_of_the_terminal_and_is_saved() {
             page.text("#current").await,
             page.time(&chosen["current_s"]).await
         );
+        let ranked = chosen["assemblies"]
+            .as_str()
+            .expect("a number of assemblies");
+        let rows = "return String(document.querySelectorAll('[aria-label=\"Assemblies by predicted time\"] tbody tr').length)";
+        assert_eq!(page.run(rows, vec![]).await, ranked);
+        let text = page.run("return document.body.innerText", vec![]).await;
+        assert!(
+            !text.as_str().unwrap_or_default().contains("[object"),
+            "{text}"
+        );
         if let Ok(take) = page.client.find(Locator::Id("take-best")).await {
             take.click().await.expect("taken");
             page.until("return document.getElementById('take-best') === null && document.querySelector('[aria-busy]') === null").await;

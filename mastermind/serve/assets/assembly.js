@@ -19,7 +19,7 @@ export async function assembly(page, path, place) {
     saved: await api.text(path), // as it is in the file
     texts: [], at: 0, // all that it was since it was opened, and which of them it is
     assembly: null, wiring: null, problems: [], warnings: [], chosen: null, open: null, described: new Map(),
-    records: "", models: "", chosenFrom: null,
+    records: "", models: "", require: "", chosenFrom: null,
     moved: JSON.parse(localStorage.getItem(`moved:${path}`) ?? "{}"),
   };
   editor.texts = [editor.saved];
@@ -67,11 +67,11 @@ export async function assembly(page, path, place) {
       editor.warnings = [...(check.answer?.warnings ?? [])];
       if (check.code !== 0 && !check.answer) editor.problems = check.notes;
       editor.wiring = wiring.answer ?? editor.wiring;
-      found.replaceChildren(...[
+      refill(found, [
         editor.problems.length > 0 && h("ul", { class: "problems", id: "problems" }, editor.problems.map((one) => h("li", {}, one))),
         editor.warnings.length > 0 && h("ul", { class: "notes" }, editor.warnings.map((one) => h("li", {}, one))),
         wiring.code !== 0 || editor.records ? notes(wiring) : null,
-      ].filter(Boolean));
+      ]);
       line.replaceChildren(command(wiring.command));
       drawBar();
       drawPicture();
@@ -136,7 +136,8 @@ export async function assembly(page, path, place) {
     ];
     refill(bar, [edits,
       h("label", {}, "Records", choice("Records", [["", "none"], ...page.of("records")], editor.records, pick("records"))),
-      h("label", {}, "Models", choice("Models", [["", "none"], ...page.of("models")], editor.models, pick("models")))]);
+      h("label", {}, "Models", choice("Models", [["", "none"], ...page.of("models")], editor.models, pick("models"))),
+      editor.records && editor.models && h("label", {}, "Requirement", h("input", { "aria-label": "Requirement", placeholder: "flux.order >= 2", value: editor.require, onchange: (event) => pick("require")(event.target.value.trim()) }))]);
   }
 
   function drawPicture() {
@@ -314,12 +315,18 @@ export async function assembly(page, path, place) {
       }
     };
     const planned = h("input", { "aria-label": "Folder for the planned runs", value: `${stem}-planned` });
+    const plan = h("p", { class: "faint" });
+    if (Object.keys(editor.assembly?.alternatives ?? {}).length) {
+      ask({ ask: "plan" }).then(({ answer }) => {
+        if (answer) plan.textContent = `${answer.runs.length} runs show every pair of connected alternatives.`;
+      }).catch(() => {});
+    } else plan.textContent = "No instance has alternatives.";
     return h("form", { onsubmit: (event) => {
       event.preventDefault();
       run();
     } }, h("h3", {}, "Run"), h("dl", {}, h("dt", {}, "records"), h("dd", {}, to), h("dt", {}, "ranks"), h("dd", {}, ranks), h("dt", {}, "settings"), h("dd", {}, set)),
     h("div", { class: "bar" }, h("button", { class: "main" }, "Run")),
-    h("h3", {}, "Measure the alternatives"), h("dl", {}, h("dt", {}, "folder"), h("dd", {}, planned)),
+    h("h3", {}, "Measure the alternatives"), plan, h("dl", {}, h("dt", {}, "folder"), h("dd", {}, planned)),
     h("div", { class: "bar" }, h("button", { type: "button", onclick: async () => {
       if (dirty()) await save();
       const code = await page.jobs.start({ start: "plan", file: path, records: planned.value, repeat: 1, set: set.value.split(/\s+/).filter(Boolean) });
@@ -347,12 +354,12 @@ export async function assembly(page, path, place) {
     }
     total.replaceChildren(h("p", { class: "total" }, "Choosing."));
     try {
-      const answer = await ask({ ask: "choose", records: editor.records, models: editor.models, best: RANKED });
+      const answer = await ask({ ask: "choose", records: editor.records, models: editor.models, best: RANKED, require: editor.require });
       if (mine !== asked) return;
       const chosen = answer.answer;
       editor.chosenFrom = chosen;
-      total.replaceChildren(...[chosen && totals(chosen)].filter(Boolean));
-      ranking.replaceChildren(...[h("h3", {}, "Choice"), notes(answer), chosen && ranked(chosen), command(answer.command)].filter(Boolean));
+      refill(total, [chosen && totals(chosen)]);
+      refill(ranking, [h("h3", {}, "Choice"), notes(answer), chosen && ranked(chosen), command(answer.command)]);
       await drawInspector();
     } catch (error) {
       if (mine === asked && error.name !== "AbortError") total.replaceChildren(failure(error));

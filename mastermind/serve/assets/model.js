@@ -1,7 +1,7 @@
 // A program model or a diagram: its picture, its simulation on a machine.
 
 import * as api from "./api.js";
-import { choice, figures, h, table, time } from "./dom.js";
+import { choice, figures, h, refill, table, time } from "./dom.js";
 import { command, failure, notes, picture } from "./parts.js";
 import { editor } from "./text.js";
 
@@ -22,8 +22,8 @@ export async function model(page, path, place) {
         ask: "simulate", machine: asked.machine, models: asked.models, ranks: asked.ranks === "" ? null : Number(asked.ranks),
         set: asked.set.split(/\s+/).filter(Boolean), sensitivity: asked.sensitivity,
       }, signal);
-      result.replaceChildren(...[notes(answer), answer.answer?.makespan_ns !== undefined && h("p", { class: "total" }, "Simulated time: ", h("strong", { id: "simulated" }, time(answer.answer.makespan_ns / 1e9))),
-        answer.answer && answered(answer.answer), command(answer.command)].filter(Boolean));
+      refill(result, [notes(answer), answer.answer?.makespan_ns !== undefined && h("p", { class: "total" }, "Simulated time: ", h("strong", { id: "simulated" }, time(answer.answer.makespan_ns / 1e9))),
+        answer.answer && answered(answer.answer), command(answer.command)]);
     } catch (error) {
       result.replaceChildren(error.name === "AbortError" ? h("p", {}, "Stopped.") : failure(error));
     }
@@ -47,10 +47,10 @@ export async function model(page, path, place) {
       const [check, graph] = await Promise.all([text.ask({ ask: "check" }), text.ask({ ask: "picture" })]);
       if (mine !== looked) return;
       const problems = check.answer?.problems ?? [];
-      checked.replaceChildren(...[problems.length > 0 && h("ul", { class: "problems", id: "problems" }, problems.map((one) => h("li", {}, finding(one)))),
-        notes(check), command(check.command)].filter(Boolean));
+      refill(checked, [problems.length > 0 && h("ul", { class: "problems", id: "problems" }, problems.map((one) => h("li", {}, finding(one)))),
+        notes(check), command(check.command)]);
       // A text that is being written has no picture now and then: the last one stays.
-      if (graph.text) drawn.replaceChildren(...[notes(graph), picture(graph.text, `Diagram of ${path}`), command(graph.command)].filter(Boolean));
+      if (graph.text) refill(drawn, [notes(graph), picture(graph.text, `Diagram of ${path}`), command(graph.command)]);
     } catch (error) {
       checked.replaceChildren(failure(error));
     }

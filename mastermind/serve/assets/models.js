@@ -1,7 +1,7 @@
 // Fitted models: formulas, curves with their intervals, what to measure next.
 
 import * as api from "./api.js";
-import { choice, figures, h, s, table, time } from "./dom.js";
+import { choice, figures, h, refill, s, table, time } from "./dom.js";
 import { command, failure, notes } from "./parts.js";
 
 export async function models(page, path, place) {
@@ -16,7 +16,7 @@ export async function models(page, path, place) {
     { title: "formula in s", of: (row) => row.expression, cell: (row) => h("code", {}, row.expression) },
     { title: "error, %", number: true, of: (row) => row.cv_smape ?? row.smape, cell: (row) => figures(row.cv_smape ?? row.smape ?? NaN) },
     { title: "calls", number: true, of: (row) => row.n_records },
-  ], all), command(answer.command)].filter(Boolean));
+  ], all), command(answer.command)].flat(Infinity).filter(Boolean));
 
   async function show(row) {
     const at = {};
@@ -34,9 +34,9 @@ export async function models(page, path, place) {
         const drawn = await api.ask({ ask: "predict", models: path, method: row.method, at: pairs(), along: along ?? "", metric: row.metric });
         const rows = drawn.answer?.rows;
         const point = drawn.answer;
-        curve.replaceChildren(...[notes(drawn), rows?.length > 0 && picture(rows, along, row.range[along]),
+        refill(curve, [notes(drawn), rows?.length > 0 && picture(rows, along, row.range[along]),
           point && !rows && h("p", { class: "total" }, h("strong", {}, time(point.value_s)), ` (95 % of calls between ${time(point.lower_s)} and ${time(point.upper_s)})`),
-          command(drawn.command)].filter(Boolean));
+          command(drawn.command)]);
       } catch (error) {
         curve.replaceChildren(failure(error));
       }
@@ -45,24 +45,24 @@ export async function models(page, path, place) {
     async function drawNext() {
       const next = await api.ask({ ask: "suggest", models: path, method: row.method });
       const rows = next.answer?.suggestions ?? [];
-      suggested.replaceChildren(...[notes(next), rows.length > 0 && table("What to measure next", [
+      refill(suggested, [notes(next), rows.length > 0 && table("What to measure next", [
         { title: "at", of: (point) => Object.entries(point.at).map(([name, value]) => `${name} = ${figures(Number(value))}`).join(", ") },
         { title: "costs", number: true, of: (point) => point.cost_s, cell: (point) => time(point.cost_s) },
         { title: "improves by, %", number: true, of: (point) => point.gain_percent, cell: (point) => figures(point.gain_percent) },
-      ], rows), command(next.command)].filter(Boolean));
+      ], rows), command(next.command)]);
     }
 
     const fields = row.params.map((name) => h("label", {}, name, h("input", { type: "number", step: "any", value: at[name], "aria-label": name, onchange: (event) => {
       at[name] = Number(event.target.value);
       drawCurve();
     } })));
-    one.replaceChildren(...[h("h3", {}, row.method, mode(row) && `, ${mode(row)}`), h("p", {}, h("code", {}, row.expression), " s"),
+    refill(one, [h("h3", {}, row.method, mode(row) && `, ${mode(row)}`), h("p", {}, h("code", {}, row.expression), " s"),
       row.notes?.length > 0 && h("p", { class: "faint" }, `Noted: ${row.notes.map((note) => note.note).join(", ")}`),
       row.alternatives?.length > 1 && h("p", { class: "faint" }, `Predictions average over ${row.alternatives.length} credible formulas; this one has ${figures(Number((100 * row.alternatives[0].weight).toPrecision(3)))} % of the weight.`),
       h("div", { class: "bar" }, row.params.length > 1 && h("label", {}, "Along", choice("Along", row.params, along, (value) => {
         along = value;
         drawCurve();
-      })), row.params.length > 1 && fields), curve, h("h3", {}, "What to measure next"), suggested].filter(Boolean));
+      })), row.params.length > 1 && fields), curve, h("h3", {}, "What to measure next"), suggested]);
     window.scrollTo({ top: 0 });
     await Promise.all([drawCurve(), drawNext()]);
   }

@@ -1,6 +1,6 @@
 // Files that are edited as text: machines, networks, scripts; with what `check` and `queue` say of them.
 
-import { h } from "./dom.js";
+import { h, refill } from "./dom.js";
 import { answered } from "./model.js";
 import { command, failure, notes } from "./parts.js";
 import { editor } from "./text.js";
@@ -14,8 +14,8 @@ export async function plain(page, path, place) {
     try {
       const answer = await text.ask(question);
       const problems = answer.answer?.problems ?? [];
-      below.replaceChildren(...[problems.length > 0 && h("ul", { class: "problems" }, problems.map((one) => h("li", {}, String(one)))), notes(answer),
-        kind === "network" && answer.answer && answered(answer.answer), command(answer.command)].filter(Boolean));
+      refill(below, [problems.length > 0 && h("ul", { class: "problems" }, problems.map((one) => h("li", {}, String(one)))), notes(answer),
+        kind === "network" && answer.answer && answered(answer.answer), command(answer.command)]);
     } catch (error) {
       below.replaceChildren(failure(error));
     }

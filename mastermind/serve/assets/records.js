@@ -1,7 +1,7 @@
 // A run: where its time went, its figures, what it was. While it is being recorded the rows follow it.
 
 import * as api from "./api.js";
-import { choice, figures, h, table, time } from "./dom.js";
+import { choice, figures, h, refill, table, time } from "./dom.js";
 import { command, failure, notes, picture } from "./parts.js";
 
 /** A view that is refreshed takes at most this part of the time, so that a run that is watched loses no more. */
@@ -19,9 +19,10 @@ const COLUMNS = [
 export async function records(page, path, place) {
   const profile = h("div");
   const figure = h("div");
+  const compared = h("div");
   const what = h("div");
   const next = h("div", { class: "bar" });
-  place.append(next, h("h3", {}, "Where the time went"), profile, h("h3", {}, "Figures"), figure, h("h3", {}, "What it was"), what);
+  place.append(next, h("h3", {}, "Where the time went"), profile, h("h3", {}, "Figures"), figure, h("h3", {}, "Against another run"), compared, h("h3", {}, "What it was"), what);
   const aborted = new AbortController();
   let methods = [];
   let perRank = false;
@@ -44,8 +45,8 @@ export async function records(page, path, place) {
       perRank = event.target.checked;
       drawProfile().catch(() => {});
     } }), "each rank");
-    profile.replaceChildren(...[notes(answer), h("div", { class: "bar" }, answer.answer && `${answer.answer.ranks} rank${answer.answer.ranks === 1 ? "" : "s"}`, ranks),
-      table("Methods by own time", columns, rows), command(answer.command)].filter(Boolean));
+    refill(profile, [notes(answer), h("div", { class: "bar" }, answer.answer && `${answer.answer.ranks} rank${answer.answer.ranks === 1 ? "" : "s"}`, ranks),
+      table("Methods by own time", columns, rows), command(answer.command)]);
     return performance.now() - begin;
   }
 
@@ -66,9 +67,31 @@ export async function records(page, path, place) {
     figure.replaceChildren(bar, below);
     try {
       const answer = await api.ask({ ask: "figure", records: path, kind: shown.kind, method: perMethod ? shown.method : "", models: shown.kind === "mean" ? shown.models : "" }, aborted.signal);
-      below.replaceChildren(...[notes(answer), answer.text && picture(answer.text, `${shown.kind} of ${shown.method || path}`), command(answer.command)].filter(Boolean));
+      refill(below, [notes(answer), answer.text && picture(answer.text, `${shown.kind} of ${shown.method || path}`), command(answer.command)]);
     } catch (error) {
       if (error.name !== "AbortError") below.replaceChildren(failure(error));
+    }
+  }
+
+  const others = () => page.of("records").filter((other) => other !== path);
+  const against = h("div", { "aria-live": "polite" });
+  compared.append(h("label", {}, "Earlier run ", choice("Earlier run", [["", "none"], ...others()], "", drawCompared)), against);
+  async function drawCompared(other) {
+    if (!other) {
+      against.replaceChildren();
+      return;
+    }
+    try {
+      const answer = await api.ask({ ask: "compare", first: other, second: path }, aborted.signal);
+      const percent = (number) => (number === null || number === undefined ? "–" : `${number > 0 ? "+" : ""}${number.toFixed(1)} %`);
+      const columns = [{ title: "method", of: (row) => row.name }, { title: "verdict", of: (row) => row.verdict },
+        { title: "change", number: true, of: (row) => row.effect?.percent ?? row.difference_percent, cell: (row) => percent(row.effect?.percent) },
+        { title: "between", of: (row) => row.effect?.lower_percent, cell: (row) => row.effect && `${percent(row.effect.lower_percent)} and ${percent(row.effect.upper_percent)}` },
+        { title: "own time before", number: true, of: (row) => row.first?.exclusive_ns, cell: (row) => (row.first ? time(row.first.exclusive_ns / 1e9) : "–") },
+        { title: "own time now", number: true, of: (row) => row.second?.exclusive_ns, cell: (row) => (row.second ? time(row.second.exclusive_ns / 1e9) : "–") }];
+      refill(against, [notes(answer), answer.answer && table("Methods of both runs", columns, answer.answer.methods), command(answer.command)]);
+    } catch (error) {
+      if (error.name !== "AbortError") against.replaceChildren(failure(error));
     }
   }
 
@@ -79,8 +102,8 @@ export async function records(page, path, place) {
       if (value === null || typeof value === "object") return [];
       return [[key.replaceAll("_", " "), String(value)]];
     });
-    what.replaceChildren(...[notes(answer), table("What the run was", [{ title: "what", of: (row) => row[0] }, { title: "value", of: (row) => row[1] }], rows),
-      command(answer.command)].filter(Boolean));
+    refill(what, [notes(answer), table("What the run was", [{ title: "what", of: (row) => row[0] }, { title: "value", of: (row) => row[1] }], rows),
+      command(answer.command)]);
   }
 
   if (!page.readOnly) {

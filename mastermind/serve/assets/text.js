@@ -1,7 +1,7 @@
 // A text file that is edited as text: what is not typed stays as it was.
 
 import * as api from "./api.js";
-import { h } from "./dom.js";
+import { h, refill } from "./dom.js";
 
 /** After so many milliseconds without a key the text is looked at. */
 const PAUSE = 400;
@@ -38,13 +38,13 @@ export async function editor(page, path, look) {
   }
 
   function drawBar() {
-    bar.replaceChildren(...[!page.readOnly && h("button", { type: "button", class: "main", disabled: !dirty(), onclick: save }, "Save"),
+    refill(bar, [!page.readOnly && h("button", { type: "button", class: "main", disabled: !dirty(), onclick: save }, "Save"),
       dirty() && h("button", { type: "button", onclick: () => {
         area.value = saved;
         drawBar();
         look();
       } }, "Back to the file"),
-      foreign && h("span", { class: "faint" }, "Lines of this file end with CR: it is not edited here.")].filter(Boolean));
+      foreign && h("span", { class: "faint" }, "Lines of this file end with CR: it is not edited here.")]);
   }
   drawBar();
   area.addEventListener("keydown", (event) => {

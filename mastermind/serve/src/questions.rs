@@ -112,8 +112,6 @@ pub enum Question {
         best: Option<u32>,
         /// A condition on attributes.
         require: Option<String>,
-        /// The attribute of a Pareto front.
-        pareto: Option<String>,
     },
     /// The runs that show every pair of alternatives.
     Plan {
@@ -396,14 +394,12 @@ impl Question {
                 records,
                 best,
                 require,
-                pareto,
             } => Line::of(folder, "choose")
                 .path(file)?
                 .path_option("--models", Some(models))?
                 .path_option("--records", Some(records))?
                 .number("--best", *best)?
-                .option("--require", require.as_ref())?
-                .option("--pareto", pareto.as_ref())?,
+                .option("--require", require.as_ref())?,
             Question::Plan { file } => Line::of(folder, "plan").path(file)?,
             Question::Simulate {
                 file,
