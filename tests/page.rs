@@ -1,6 +1,7 @@
 //! The page of `mastermind serve`, in Debian's Chromium: what the page shows is what the verbs print, and the keyboard does everything.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -25,7 +26,7 @@ impl Begun {
     /// Begins a program and waits for a line with `mark`.
     fn new(command: &mut Command, mark: &str) -> Begun {
         let command = command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("started");
+        let mut child = command.process_group(0).spawn().expect("started");
         let mut lines = BufReader::new(child.stdout.take().expect("output")).lines();
         let line = lines.find_map(|line| line.ok().filter(|line| line.contains(mark)));
         // What it prints later is read, so that it never waits for a reader.
@@ -36,7 +37,9 @@ impl Begun {
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        let _ = self.0.kill();
+        // A driver's browser ends with it, also where the test has failed.
+        let group = format!("-{}", self.0.id());
+        let _ = Command::new("kill").args(["-9", "--", &group]).status();
         let _ = self.0.wait();
     }
 }

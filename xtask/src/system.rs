@@ -256,8 +256,11 @@ pub fn prepare_tests(install_missing: bool) -> Result<System, StepError> {
     println!("missing packages of tests: {}", packages.join(" "));
     match administrator() {
         Some(prefix) if install_missing => {
-            if let Err(error) = install(&packages, &prefix) {
-                println!("note: {error}");
+            // One that a distribution lacks keeps no other away.
+            for package in packages {
+                if let Err(error) = install(&[package], &prefix) {
+                    println!("note: {error}");
+                }
             }
             Ok(System::look())
         }
