@@ -174,11 +174,14 @@ fn wrap_is_stopped_with_the_program_and_goes_on_with_it() {
         output(Command::new("kill").args([signal, &process.to_string()]));
     };
     // By the program alone, and by who continues it or `wrap`.
-    for continued in [program, wrap] {
+    for (round, continued) in [program, wrap].into_iter().enumerate() {
         send("-STOP", program);
         wait(true);
         send("-CONT", continued);
         wait(false);
+        // A stop takes away a signal to go on that the program has not got yet.
+        let n = |got: &[i32]| got.iter().filter(|signal| **signal == CONT).count();
+        guest.wait_until("it goes on", |got| n(got) > round);
     }
     let got = guest.end();
     assert_eq!(
