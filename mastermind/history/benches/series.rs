@@ -191,9 +191,6 @@ fn measure(all: &[Series], figures: &mut Figures) {
                 let is_quiet = share.fold(1.0, f64::min) >= QUIET;
                 let resolution = component.resolution_percent.unwrap_or(100.0);
                 if is_quiet && resolution <= 5.0 {
-                    if std::env::var_os("SHOW_MISSED").is_some() && !is_here {
-                        println!("missed: {name} at {at}, seen from {resolution:.1} %");
-                    }
                     of_program.1.add(is_here);
                     visible.add(is_here);
                     if let Some(from_ns) = upper_half_ns(&series.runs[at], name) {
@@ -207,15 +204,6 @@ fn measure(all: &[Series], figures: &mut Figures) {
             let base: Vec<String> = alarms.keys().cloned().collect();
             let mut count = |what: &'static str, runs: Vec<RunSums>| {
                 let called = series.called(&series.check(&runs));
-                if std::env::var_os("SHOW_MISSED").is_some() {
-                    let new = called.iter().filter(|(name, _)| !base.contains(name));
-                    new.for_each(|(name, since)| {
-                        println!(
-                            "new: {what}: {} {name} since {since} at {at}",
-                            series.program
-                        )
-                    });
-                }
                 let new = called
                     .iter()
                     .filter(|(name, _)| !base.contains(name))

@@ -260,10 +260,11 @@ impl<'r> Program<'r> {
         // Latest runs of a busy machine show less than quiet ones.
         let latest = &series.unlike[series.unlike.len().saturating_sub(LATEST)..];
         let scale = scale.hypot(median(latest.iter().copied()));
-        report.resolution_percent = Some(percent(resolution(hazard, scale) * scale));
+        let unseen = resolution(hazard, scale) * scale;
+        report.resolution_percent = Some(percent(unseen));
         report.pending = found.pending.map(|place| self.ids[runs[place]].to_owned());
         let reference = self.reference(&found, runs);
-        self.judge(&mut report, panel, series, (&found, reference));
+        self.judge(&mut report, panel, series, (&found, reference, unseen));
         report
     }
 
@@ -284,7 +285,7 @@ impl<'r> Program<'r> {
         report: &mut ComponentReport,
         panel: &Panel,
         series: &Series,
-        (found, reference): (&Levels, usize),
+        (found, reference, unseen): (&Levels, usize, f64),
     ) {
         let runs = &series.effects.runs;
         let segments = &found.segments[reference..];
@@ -338,7 +339,8 @@ impl<'r> Program<'r> {
         let base = if is_last { first } else { &segments[since] };
         let is_changed = segments.len() > since + 1 || is_last;
         let [estimate, lower, upper] = match is_changed {
-            false => [0.0, percent(-HALF * base.error), percent(HALF * base.error)],
+            // A change that would not be seen may have been.
+            false => [0.0, percent(-unseen), percent(unseen)],
             true => interval(base, last),
         };
         report.percent = Some(estimate);

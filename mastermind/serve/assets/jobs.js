@@ -24,7 +24,9 @@ export class Jobs {
   }
 
   /** Starts a job; gives its exit code when it is over. */
-  async start(job) {
+  async start(wanted) {
+    const job = this.allowed(wanted);
+    if (job === null) return null;
     try {
       const { id } = await api.start(job);
       return await new Promise((resolve) => {
@@ -38,8 +40,16 @@ export class Jobs {
     }
   }
 
-  running() {
-    return [...this.drawn.values()].some((job) => !job.ended);
+  /** The job, with leave to write over what is there if the user gives it; what is of another kind is never written over. */
+  allowed(job) {
+    const [to, kind] = job.start === "run" ? [job.records, "records"] : job.start === "fit" ? [job.output, "models"] : [null, null];
+    const there = to && this.page.entries.find((entry) => entry.path === to);
+    if (!there) return job;
+    if (there.kind !== kind) {
+      this.page.say(`error: cannot write "${to}": it is there and no ${kind}; name another one`, true);
+      return null;
+    }
+    return confirm(`"${to}" is there. Write over it?`) ? { ...job, force: true } : null;
   }
 
   add(id, line) {

@@ -39,6 +39,15 @@ impl Answer {
     }
 }
 
+/// The program with arguments, as every child of the server runs: in the served folder, without input, its output read.
+pub fn command_of(program: &Path, folder: &Path, arguments: &[OsString]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder);
+    command.env("NO_COLOR", "1").stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
 /// Asks the program. Who drops the future ends it.
 ///
 /// # Errors
@@ -49,13 +58,7 @@ pub async fn ask(program: &Path, folder: &Path, arguments: &[OsString]) -> Resul
         command: command.clone(),
         found,
     };
-    let mut child = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+    let mut child = command_of(program, folder, arguments)
         .kill_on_drop(true)
         .spawn()
         .map_err(|error| failed(error.to_string()))?;

@@ -3,16 +3,15 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
-use tokio::process::Command;
 use tokio::sync::{broadcast, watch};
 
 use crate::Error;
+use crate::answers::command_of;
 use crate::questions::shown;
 
 /// Lines of output that are kept of a job; the first ones go.
@@ -129,13 +128,7 @@ impl Jobs {
         arguments: &[OsString],
     ) -> Result<u64, Error> {
         let command = shown(arguments);
-        let mut child = Command::new(program)
-            .args(arguments)
-            .current_dir(folder)
-            .env("NO_COLOR", "1")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+        let mut child = command_of(program, folder, arguments)
             .process_group(0)
             .spawn()
             .map_err(|error| Error::Program {

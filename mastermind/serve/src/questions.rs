@@ -169,6 +169,9 @@ pub enum Job {
         records: Option<String>,
         /// Which connections are measured.
         monitor: Option<String>,
+        /// Whether records that are there may be lost for it.
+        #[serde(default)]
+        force: bool,
     },
     /// Fits models to records.
     Fit {
@@ -176,6 +179,9 @@ pub enum Job {
         records: Vec<String>,
         /// Where the models go.
         output: String,
+        /// Whether a file that is there may be lost for it.
+        #[serde(default)]
+        force: bool,
     },
     /// Runs what the plan of an assembly lists.
     Plan {
@@ -438,6 +444,7 @@ impl Job {
                 replace,
                 records,
                 monitor,
+                force,
             } => {
                 let line = Line::of(folder, "run")
                     .path(file)?
@@ -448,17 +455,21 @@ impl Job {
                 match records {
                     Some(records) => line
                         .new_path("--records", records)?
-                        .flag("--overwrite", true),
+                        .flag("--overwrite", *force),
                     None => line,
                 }
             }
-            Job::Fit { records, output } => {
+            Job::Fit {
+                records,
+                output,
+                force,
+            } => {
                 let mut line = Line::of(folder, "fit");
                 for records in records {
                     let runs = folder.runs(records)?;
                     line.arguments.extend(runs.into_iter().map(OsString::from));
                 }
-                line.new_path("--output", output)?.flag("--force", true)
+                line.new_path("--output", output)?.flag("--force", *force)
             }
             Job::Plan {
                 file,
@@ -473,8 +484,7 @@ impl Job {
                 .each("--set", set)?,
             Job::Report { records, output } => Line::of(folder, "report")
                 .path(records)?
-                .new_path("--output", output)?
-                .flag("--force", true),
+                .new_path("--output", output)?,
         };
         Ok(line.arguments)
     }
@@ -567,6 +577,7 @@ mod tests {
                 replace: vec![value.clone()],
                 records: Some(value.clone()),
                 monitor: Some(value),
+                force: false,
             };
             if let Ok(arguments) = job.arguments(&folder) {
                 let options: Vec<_> = arguments
@@ -576,7 +587,7 @@ mod tests {
                     .collect();
                 assert_eq!(
                     options,
-                    ["--set", "--replace", "--monitor", "--records", "--overwrite"]
+                    ["--set", "--replace", "--monitor", "--records"]
                 );
             }
         }

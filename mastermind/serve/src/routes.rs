@@ -16,7 +16,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
@@ -43,8 +43,11 @@ const AT_A_TIME: usize = 2;
 /// Bodies of requests beyond this are refused, in bytes.
 const MAX_BODY: usize = 8 * 1024 * 1024;
 
-/// How often the folder is looked at while a page is open.
+/// How often the folder is looked at while a page is open, at most.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// A pause in times of what a look took: looking takes at most one part in a hundred of a processor.
+const PAUSE: u32 = 100;
 
 /// The files of the page.
 #[derive(RustEmbed)]
@@ -444,16 +447,19 @@ fn events(
 async fn look(shared: Arc<Shared>) {
     let mut over = shared.over.subscribe();
     let mut before = None;
+    let mut pause = LOOK;
     loop {
         tokio::select! {
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(pause) => {}
             _ = over.wait_for(|over| *over) => return,
         }
         if shared.jobs.listeners() == 0 {
             before = None;
             continue;
         }
+        let begin = Instant::now();
         let now = listed(&shared).await;
+        pause = LOOK.max(PAUSE * begin.elapsed());
         if before.as_ref().is_some_and(|before| *before != now) {
             shared.jobs.tell(News::Files);
         }

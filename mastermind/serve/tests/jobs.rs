@@ -52,7 +52,7 @@ fn a_job_is_followed_by_every_page() -> Result<()> {
     assert_eq!((status, &started["id"]), (200, &1.into()));
     for page in &mut pages {
         let command = page.next("started")?.ok_or("ended")?;
-        let expected = "mastermind run a.toml --set=x.n=-1 --records r --overwrite";
+        let expected = "mastermind run a.toml --set=x.n=-1 --records r";
         assert_eq!(command["command"], expected);
         let ended = page.next("ended")?.ok_or("ended")?;
         assert_eq!(ended["code"], 3);
@@ -62,7 +62,7 @@ fn a_job_is_followed_by_every_page() -> Result<()> {
     assert_eq!(jobs[0]["running"], false);
     assert!(lines.contains(&"second".into()), "{jobs}");
     assert!(
-        lines.contains(&"run a.toml --set=x.n=-1 --records r --overwrite".into()),
+        lines.contains(&"run a.toml --set=x.n=-1 --records r".into()),
         "{jobs}"
     );
     Ok(())

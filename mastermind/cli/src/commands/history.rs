@@ -35,7 +35,7 @@ enum Action {
     Add(add::Add),
     /// List the runs
     List(show::List),
-    /// Show what is kept of a run
+    /// Show the stored sums of a run
     Show(show::Show),
     /// Remove runs
     Drop(show::Drop),

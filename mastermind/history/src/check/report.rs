@@ -63,7 +63,7 @@ pub struct ComponentReport {
     pub verdict: Verdict,
     /// Change of the time of a call at equal parameters, from the reference to the latest runs, percent.
     pub percent: Option<f64>,
-    /// Lower end of its interval.
+    /// Lower end of its interval; where no change was seen, of the changes that would not have been.
     pub lower_percent: Option<f64>,
     /// Upper end.
     pub upper_percent: Option<f64>,

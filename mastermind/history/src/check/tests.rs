@@ -144,6 +144,10 @@ fn more_work_is_no_slower_component() {
             .iter()
             .all(|of| of.verdict == Verdict::Same)
     );
+    // The interval leaves out no change that would not have been seen.
+    for of in &report.components {
+        assert_eq!(of.upper_percent, of.resolution_percent, "{}", of.name);
+    }
     let time = report.components[0].time_percent;
     assert!(time.is_some_and(|percent| percent > 100.0), "{time:?}");
 }

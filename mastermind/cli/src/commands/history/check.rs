@@ -184,7 +184,7 @@ fn cells(component: &ComponentReport) -> Vec<String> {
 /// What the table does not say.
 fn notes(program: &ProgramReport) -> Vec<String> {
     let mut notes = vec![
-        "at equal parameters: a call against the level before, with an interval of 95 %; time and calls: of a run, with the workload; \
+        "at equal parameters: a call against the level before, with an interval of 95 %, or of what would not be seen; time and calls: of a run, with the workload; \
          seen from: the smallest change that 5 runs like the latest show"
             .to_owned(),
     ];
