@@ -54,6 +54,7 @@ mod mpi_unseen;
 mod names;
 mod odd_files;
 mod output;
+mod packed_records;
 mod page;
 mod proxies;
 mod python;

@@ -44,6 +44,11 @@ fn the_pages_on_records_and_models() {
 }
 
 #[test]
+fn the_page_on_large_runs() {
+    follow(&["large-runs.md"]);
+}
+
+#[test]
 fn the_page_on_history() {
     follow(&["history.md"]);
 }

@@ -10,7 +10,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
     (
         "See what was recorded",
         &[
-            "profile", "info", "compare", "history", "plot", "report", "export",
+            "profile", "info", "compare", "history", "plot", "report", "export", "pack",
         ],
     ),
     ("In a browser", &["serve"]),

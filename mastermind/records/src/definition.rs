@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use cca_abi::recording::MPI_PARTS;
+use cca_abi::recording::word::{self, EntryKind};
 use serde::{Deserialize, Serialize};
 
 /// One definition.
@@ -618,6 +619,20 @@ pub const PROGRAM_CLASS: &str = "program";
 
 /// Unit of a parameter that is the address a call returns to, the last of its method's parameters.
 pub const CALL_SITE_UNIT: &str = "address";
+
+/// A definition as an entry of a log.
+pub(crate) fn definition_entry(definition: &Definition) -> serde_json::Result<Vec<u64>> {
+    let payload = serde_json::to_vec(definition)?;
+    let words = 2 + payload.len().div_ceil(size_of::<u64>());
+    let sum = payload.len() as u64 | u64::from(crc32fast::hash(&payload)) << 32;
+    let mut entry = vec![word::other(EntryKind::Definition, words as u32), sum];
+    entry.extend(payload.chunks(size_of::<u64>()).map(|bytes| {
+        let mut word = [0; size_of::<u64>()];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_ne_bytes(word)
+    }));
+    Ok(entry)
+}
 
 #[cfg(test)]
 mod tests {

@@ -47,6 +47,56 @@ pub enum RecordsError {
         /// Its length.
         bytes: u64,
     },
+    /// The file is no container.
+    #[error("cannot read packed records \"{}\": begins with \"{}\", expected \"MMPACKED\"", path.display(), found.escape_ascii())]
+    NotPacked {
+        /// The file.
+        path: PathBuf,
+        /// Its first bytes.
+        found: Vec<u8>,
+    },
+    /// The container was written by another version.
+    #[error("cannot read packed records \"{}\": layout version {found}, expected 1; use the mastermind that wrote it", path.display())]
+    PackedVersion {
+        /// The container.
+        path: PathBuf,
+        /// Its layout version.
+        found: u32,
+    },
+    /// A container is cut, or bytes of it are not those that were written, so that none of its logs can be read.
+    #[error("cannot read packed records \"{}\": its {part} is damaged, expected what \"mastermind pack\" has written", path.display())]
+    PackedDamage {
+        /// The container.
+        path: PathBuf,
+        /// What of it.
+        part: &'static str,
+    },
+    /// Bytes of a log of a container are not those that were written; the others can be read.
+    #[error("cannot read record log \"{log}\" of packed records \"{}\": bytes at {offset} are damaged, expected what \"mastermind pack\" has written", path.display())]
+    PackedLogDamage {
+        /// The container.
+        path: PathBuf,
+        /// File name that the log had.
+        log: String,
+        /// Where the first damaged block begins.
+        offset: u64,
+    },
+    /// Records that are to be packed are still being written.
+    #[error("cannot pack records \"{}\": a program still writes {n_live} of its logs, expected one that has ended", directory.display())]
+    StillWritten {
+        /// The directory.
+        directory: PathBuf,
+        /// How many logs.
+        n_live: usize,
+    },
+    /// What was packed is not what the log has.
+    #[error("cannot pack record log \"{}\": read back from \"{}\" it differs, expected the same bytes; the log stays as it is", log.display(), container.display())]
+    PackedUnlike {
+        /// The log.
+        log: PathBuf,
+        /// The container.
+        container: PathBuf,
+    },
     /// The directory holds no logs.
     #[error("cannot read records \"{}\": no file *.{}, expected at least 1", directory.display(), crate::layout::EXTENSION)]
     NoLogs {

@@ -25,9 +25,12 @@ mod follow;
 mod info;
 pub mod layout;
 mod log;
+mod made;
 mod mpi;
 mod own_file;
 pub mod own_thread;
+pub mod packed;
+mod parallel;
 mod path_totals;
 mod preparer;
 mod profile;
@@ -58,11 +61,13 @@ pub use follow::{RunFollower, Stretch};
 pub use info::{CircumstancesInfo, ClockInfo, RunInfo};
 pub use layout::{Calibration, LogIdentity};
 pub use log::{Log, OpenCallInfo, RunningSums, is_being_written};
+pub use made::MadeLog;
 pub use mpi::{
     CallTimes, CommunicatorClass, MessageSizes, MpiCallNow, MpiCalls, MpiPhase, MpiRank, ended_by,
     one_sided, sends, starts_or_ends,
 };
 pub use own_file::create_anew;
+pub use packed::{PackOptions, PackedDirectory, holds_records, pack};
 pub use path_totals::PathTimes;
 pub use preparer::ChunkPreparer;
 pub use profile::{Profile, ProfileSums, Row, SELF_COST};

@@ -19,8 +19,8 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use crate::calibration::TimeBase;
 use crate::damage::Damage;
@@ -28,15 +28,13 @@ use crate::definition::MpiRoutineDefinition;
 use crate::definitions::Definitions;
 use crate::error::RecordsError;
 use crate::exclusive::{Exclusive, ExclusiveTimes};
-use crate::layout::{
-    Calibration, HEADER_BYTES, LogHeader, LogIdentity, MAGIC, PAGE_BYTES, VERSION, entries_at,
-};
+use crate::layout::{Calibration, HEADER_BYTES, LogHeader, LogIdentity};
 use crate::path_totals::{PathTimes, PathTotals};
 use crate::preparer::RetiredSums;
 use crate::records::{Record, Records, RecordsPlace};
 use crate::scan::{Gap, RawRecords, Scanned, scan};
-use crate::source::{LogFile, read_words};
-use crate::totals::{SCRATCH_AT, TOTALS_AT, TOTALS_WORDS, UnrecordedCalls, add_calls, unrecorded};
+use crate::source::{LogFile, Source};
+use crate::totals::{UnrecordedCalls, add_calls, unrecorded};
 use cca_abi::recording::{OPEN_UNTIL_ZERO, OpenCall};
 
 const WORD: usize = size_of::<u64>();
@@ -104,19 +102,30 @@ impl Log {
         known: Option<RunningSums>,
     ) -> Result<Self, RecordsError> {
         let file = File::open(path).map_err(RecordsError::io("open record log", path))?;
-        let header = HeaderWords::read(&file);
+        let log_file = LogFile::new(path, &file);
+        let log_file = log_file.map_err(RecordsError::io("open record log", path))?;
+        Self::open_source(path, log_file, Source::File(Arc::new(file)), known)
+    }
+
+    fn open_source(
+        path: &Path,
+        mut log_file: LogFile,
+        mut file: Source,
+        known: Option<RunningSums>,
+    ) -> Result<Self, RecordsError> {
+        let header = HeaderWords::read(&mut file);
         // After the committed count: until then the file can only have grown.
-        let metadata = file.metadata();
-        let bytes = metadata.map_err(RecordsError::io("open record log", path))?;
+        let n_bytes = file.n_bytes();
+        let n_bytes = n_bytes.map_err(RecordsError::io("open record log", path))?;
         let header = header.ok_or_else(|| RecordsError::TooShort {
             path: path.into(),
-            bytes: bytes.len(),
+            bytes: n_bytes,
         })?;
         let (entries_at, is_intact) = check_identity(header.get(), path)?;
-        let log_file = LogFile::new(path, &file, entries_at);
+        log_file.set_entries_at(entries_at);
         let mut log = Self {
             path: path.into(),
-            file: log_file.map_err(RecordsError::io("open record log", path))?,
+            file: log_file,
             identity: LogIdentity {
                 rank: header.get().rank,
                 thread: header.get().thread,
@@ -149,9 +158,9 @@ impl Log {
             log.identity = LogIdentity::from_path(path).unwrap_or(log.identity);
             log.header_damage("identity");
         }
-        let there = bytes.len().saturating_sub(entries_at) as usize / WORD;
-        log.read_entries(&file, header.get(), there);
-        log.read_mpi_totals(&file);
+        let there = n_bytes.saturating_sub(entries_at) as usize / WORD;
+        log.read_entries(&mut file, header.get(), there);
+        log.read_mpi_totals(&mut file);
         if entries_at == HEADER_BYTES as u64 {
             log.read_unrecorded(&header);
         } else {
@@ -171,7 +180,7 @@ impl Log {
 
     /// # Arguments
     /// * `there` - words of entries that the file has
-    fn read_entries(&mut self, file: &File, header: &LogHeader, there: usize) {
+    fn read_entries(&mut self, file: &mut Source, header: &LogHeader, there: usize) {
         let committed = header.committed_bytes().unwrap_or_default();
         let claimed = committed.div_ceil(WORD as u64);
         let n_words = there.min(usize::try_from(claimed).unwrap_or(usize::MAX));
@@ -179,7 +188,13 @@ impl Log {
             .known
             .as_ref()
             .map_or(0, |known| known.n_words.min(n_words));
-        let (mut definitions, mut scanned) = self.scan(begin, n_words);
+        let (mut definitions, mut scanned) = match self.file.scanned() {
+            Some(known) => {
+                self.n_words = known.1.end;
+                known
+            }
+            None => self.scan(begin, n_words),
+        };
         if let Some(end) = self.end_beyond(file, committed, there, &scanned) {
             self.header_damage("committed count");
             (definitions, scanned) = self.scan(0, end);
@@ -247,13 +262,13 @@ impl Log {
     /// that the count is wrong, unless a program that still runs has written them since.
     fn end_beyond(
         &mut self,
-        file: &File,
+        file: &mut Source,
         committed: u64,
         there: usize,
         before: &Scanned,
     ) -> Option<usize> {
         let begin = self.n_words;
-        if begin >= there || is_mapped_for_writing(file) {
+        if begin >= there || file.is_mapped_for_writing() {
             return None;
         }
         let was_cut = self.file.is_cut();
@@ -523,7 +538,7 @@ impl Log {
     ///
     /// Once the rank's program has defined what it spent, that counts; what the log keeps goes on, with the calls that gather
     /// the sums of all ranks. So that it is from before the definition, the definition is looked for once more behind it.
-    fn read_mpi_totals(&mut self, file: &File) {
+    fn read_mpi_totals(&mut self, file: &mut Source) {
         if self.definitions.mpi_routines.is_some() {
             return;
         }
@@ -682,93 +697,16 @@ fn own_times(log: &Log, timers_are_callers: bool) -> Vec<Exclusive> {
     times
 }
 
-/// The header of a log as it was at one moment, with the sums of calls that have no record.
-struct HeaderWords(Vec<u64>);
-
-impl HeaderWords {
-    /// `None` if the file is shorter than a page.
-    fn read(file: &File) -> Option<Self> {
-        let mut header = Self(vec![0; HEADER_BYTES / WORD]);
-        for _ in 0..N_TRIES {
-            let n_words = read_words(file, 0, &mut header.0);
-            if n_words < PAGE_BYTES / WORD {
-                return None;
-            }
-            header.0[n_words..].fill(0);
-            if header.is_settled(file) {
-                break;
-            }
-        }
-        Some(header)
-    }
-
-    /// As it is just then, without the sums: of one that grows, and is looked at often.
-    fn read_first_page(file: &File) -> Option<Self> {
-        let mut header = Self(vec![0; PAGE_BYTES / WORD]);
-        let n_words = read_words(file, 0, &mut header.0);
-        (n_words == header.0.len()).then_some(header)
-    }
-
-    /// Whether nothing of it changed that belongs together while it was read.
-    fn is_settled(&self, file: &File) -> bool {
-        let header = self.get();
-        if header.committed_bytes().is_none() {
-            return false;
-        }
-        let changed = header.sums_changed.load(Ordering::Relaxed);
-        let mut now = [0];
-        let at = std::mem::offset_of!(LogHeader, sums_changed) as u64;
-        changed == 0
-            || (changed.is_multiple_of(2)
-                && read_words(file, at, &mut now) == 1
-                && now[0] == changed)
-    }
-
-    fn get(&self) -> &LogHeader {
-        // SAFETY: the words are aligned as the header is, and at least a page, which it fits into; every bit pattern of it is valid.
-        unsafe { &*self.0.as_ptr().cast() }
-    }
-
-    /// The sums.
-    fn totals(&self) -> &[u64] {
-        &self.0[TOTALS_AT / WORD..][..TOTALS_WORDS]
-    }
-
-    /// The latest calls, which are not among the sums.
-    fn latest_calls(&self) -> &[u64] {
-        &self.0[SCRATCH_AT / WORD..][..self.get().scratch_words()]
-    }
-}
-
-/// Looks whether a file is a log of a version that is known; one damaged field is tolerated.
-///
-/// # Returns
-/// Where its entries begin, and whether its identity is undamaged.
-fn check_identity(header: &LogHeader, path: &Path) -> Result<(u64, bool), RecordsError> {
-    let is_intact = header.identity_check == header.computed_identity_check();
-    let by_version = entries_at(header.version);
-    let size = u64::from(header.header_bytes);
-    let by_size = (1..=VERSION).filter_map(entries_at).find(|at| *at == size);
-    if header.magic != MAGIC && (by_version.is_none() || by_version != by_size) {
-        return Err(RecordsError::NotALog {
-            path: path.into(),
-            found: header.magic.to_vec(),
-        });
-    }
-    let known = match is_intact {
-        true => by_version,
-        false => by_version.or(by_size),
-    };
-    let entries_at = known.ok_or_else(|| RecordsError::Version {
-        path: path.into(),
-        found: header.version,
-    })?;
-    Ok((entries_at, is_intact))
-}
-
 /// Whether a program still writes a log; false where the file system cannot tell, or there is none.
 pub fn is_being_written(log: &Path) -> bool {
     File::open(log).is_ok_and(|file| is_mapped_for_writing(&file))
+}
+
+impl Source {
+    /// Whether a program has the log mapped to write to it.
+    fn is_mapped_for_writing(&self) -> bool {
+        matches!(self, Self::File(file) if is_mapped_for_writing(file))
+    }
 }
 
 /// Whether a program has the log mapped to write to it.
@@ -784,5 +722,10 @@ fn is_mapped_for_writing(file: &File) -> bool {
 }
 
 mod following;
+mod header;
+mod packed;
 #[cfg(test)]
 mod tests;
+
+use header::{HeaderWords, check_identity};
+pub(crate) use packed::Undamaged;

@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::damage::Damage;
 use crate::definition::{MpiRoutineDefinition, PROGRAM_CLASS};
 use crate::error::RecordsError;
 use crate::layout::{Calibration, EXTENSION, LogIdentity};
 use crate::log::{Log, RunningSums};
+use crate::packed::{Container, PackedLog, container_paths};
+use crate::parallel::in_parallel;
 
 /// What a rank spent in one function of MPI.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,9 +78,11 @@ impl Run {
         rank: u32,
         mut sums: BTreeMap<PathBuf, RunningSums>,
     ) -> Result<Self, RecordsError> {
-        Self::open_with(directory, Some(rank), |path| {
-            Log::open_behind(path, sums.remove(path))
-        })
+        let paths = log_paths(directory, Some(rank))?;
+        let opened = paths
+            .iter()
+            .map(|path| Log::open_behind(path, sums.remove(path)));
+        Self::of_opened(directory, opened)
     }
 
     /// The programs that `wrap` has recorded, by name, with the number of their processes: several of a script or a pipeline.
@@ -154,22 +159,49 @@ impl Run {
             .retain(|log| log.definitions().run.assembly == name);
     }
 
+    /// Those that are loose and those that are packed; of a log that is both, as where a packing was ended, the loose one.
     fn open_those(directory: &Path, rank: Option<u32>) -> Result<Self, RecordsError> {
-        Self::open_with(directory, rank, Log::open)
+        let mut names = BTreeSet::new();
+        let mut found = Vec::new();
+        for path in log_paths(directory, rank)? {
+            names.insert(path.clone());
+            found.push(Found::Loose(path));
+        }
+        let mut damaged = Vec::new();
+        let containers = container_paths(directory);
+        for path in containers.map_err(RecordsError::io("read records", directory))? {
+            let container = match Container::open(&path) {
+                Ok(container) => container,
+                Err(error) => {
+                    damaged.push(error);
+                    continue;
+                }
+            };
+            for log in container.logs() {
+                let path = log.path(directory);
+                let is_wanted = rank.is_none_or(|rank| log.identity().rank == rank);
+                if is_wanted && names.insert(path.clone()) {
+                    found.push(Found::Packed(path, log));
+                }
+            }
+        }
+        let opened = in_parallel(found, Found::open);
+        Self::of_opened(
+            directory,
+            opened.into_iter().chain(damaged.into_iter().map(Err)),
+        )
     }
 
-    fn open_with(
+    fn of_opened(
         directory: &Path,
-        rank: Option<u32>,
-        mut open: impl FnMut(&Path) -> Result<Log, RecordsError>,
+        opened: impl Iterator<Item = Result<Log, RecordsError>>,
     ) -> Result<Self, RecordsError> {
-        let paths = log_paths(directory, rank)?;
         let mut run = Self {
             logs: Vec::new(),
             unreadable: Vec::new(),
         };
-        for path in &paths {
-            match open(path) {
+        for log in opened {
+            match log {
                 Ok(log) => run.logs.push(log),
                 Err(error) => run.unreadable.push(error),
             }
@@ -290,6 +322,25 @@ impl Run {
         let is_child = |log: &Log| log.definitions().run.forked_from.is_some();
         let mut logs = self.logs.iter();
         logs.all(|log| log.is_finished() || is_child(log))
+    }
+}
+
+/// A log before it is opened.
+enum Found {
+    Loose(PathBuf),
+    /// With the path of the file that it was.
+    Packed(PathBuf, PackedLog),
+}
+
+impl Found {
+    fn open(self) -> Result<Log, RecordsError> {
+        match self {
+            Self::Loose(path) => Log::open(&path),
+            Self::Packed(path, log) => {
+                log.check()?;
+                Log::open_packed(&path, Arc::new(log))
+            }
+        }
     }
 }
 

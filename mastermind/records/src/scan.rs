@@ -141,7 +141,8 @@ fn entry(window: &mut Window<'_>, at: usize) -> Option<Entry> {
     }
 }
 
-fn definition(whole: &[u64]) -> Option<Definition> {
+/// The definition of a whole entry, unless it is damaged.
+pub(crate) fn definition(whole: &[u64]) -> Option<Definition> {
     let sum = *whole.get(1)?;
     let (n_bytes, crc) = ((sum & 0xFFFF_FFFF) as usize, (sum >> 32) as u32);
     let bytes: &[u8] = bytemuck::cast_slice(&whole[2..]);

@@ -4,7 +4,8 @@
 //! kilobytes, whatever their size, and a file that became shorter is one whose rest is missing.
 //!
 //! ```text
-//! LogFile            which file, and which of its words are committed
+//! LogFile            which file, or log of a container, and which of its words are committed
+//!   ├─ Source        it, opened
 //!   └─ Window        some of these words in memory; moves on as it is asked for later ones
 //! ```
 
@@ -16,17 +17,74 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::definitions::Definitions;
+use crate::scan::Scanned;
+
 const WORD: usize = size_of::<u64>();
 /// Words of a window: they fit into a core's second cache.
 const WINDOW_WORDS: usize = 1 << 15;
+
+/// A log that lies packed in a container; `packed` has the only one. What runs in a measured process has none, and does not carry
+/// what unpacks it.
+pub(crate) trait PackedBytes: std::fmt::Debug + Send + Sync {
+    /// Bytes of the file that it was.
+    fn n_bytes(&self) -> u64;
+    /// Opens it; `None` if the container is gone or damaged.
+    fn reader(&self) -> Option<Box<dyn WordReader>>;
+    /// What a scan of its entries finds, where that is known.
+    fn scanned(&self) -> Option<(Definitions, Scanned)>;
+    /// The same log for who has read its definitions.
+    fn without_definitions(&self) -> Arc<dyn PackedBytes>;
+}
+
+/// Gives words of a log.
+pub(crate) trait WordReader: std::fmt::Debug {
+    /// Reads as much of `words` as the log has from byte `at` on, a multiple of 8.
+    ///
+    /// # Returns
+    /// How many whole words that is.
+    fn read_words(&mut self, at: u64, words: &mut [u64]) -> usize;
+}
+
+/// A log, opened.
+#[derive(Debug)]
+pub(crate) enum Source {
+    File(Arc<File>),
+    Packed(Box<dyn WordReader>, u64),
+}
+
+impl Source {
+    /// As [`WordReader::read_words`].
+    pub(crate) fn read_words(&mut self, at: u64, words: &mut [u64]) -> usize {
+        match self {
+            Self::File(file) => read_words(file, at, words),
+            Self::Packed(reader, _) => reader.read_words(at, words),
+        }
+    }
+
+    /// Its length.
+    pub(crate) fn n_bytes(&self) -> io::Result<u64> {
+        match self {
+            Self::File(file) => Ok(file.metadata()?.len()),
+            Self::Packed(_, n_bytes) => Ok(*n_bytes),
+        }
+    }
+}
+
+/// Where a log lies.
+#[derive(Debug)]
+enum Place {
+    /// Device and number of the file, which tell it from another of its name.
+    File(u64, u64),
+    Container(Arc<dyn PackedBytes>),
+}
 
 /// A log's file, which is opened anew by whoever reads it, since a run may have more logs than a process may open files; one that
 /// is followed may be kept open.
 #[derive(Debug)]
 pub(crate) struct LogFile {
     path: PathBuf,
-    /// Device and number of the file, which tell it from another of its name.
-    identity: (u64, u64),
+    place: Place,
     /// Where its entries begin, bytes.
     entries_at: u64,
     /// Whether it had less, at a later reading, than was committed when it was opened.
@@ -35,15 +93,42 @@ pub(crate) struct LogFile {
 }
 
 impl LogFile {
-    pub(crate) fn new(path: &Path, file: &File, entries_at: u64) -> io::Result<Self> {
+    pub(crate) fn new(path: &Path, file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        Ok(Self {
+        Ok(Self::at(path, Place::File(metadata.dev(), metadata.ino())))
+    }
+
+    /// A log of a container.
+    ///
+    /// # Arguments
+    /// * `path` - of the file that it was
+    pub(crate) fn packed(path: &Path, bytes: Arc<dyn PackedBytes>) -> Self {
+        Self::at(path, Place::Container(bytes))
+    }
+
+    fn at(path: &Path, place: Place) -> Self {
+        Self {
             path: path.into(),
-            identity: (metadata.dev(), metadata.ino()),
-            entries_at,
+            place,
+            entries_at: 0,
             is_cut: AtomicBool::new(false),
             kept: None,
-        })
+        }
+    }
+
+    /// What a scan of its entries finds, where that is known.
+    pub(crate) fn scanned(&self) -> Option<(Definitions, Scanned)> {
+        match &self.place {
+            Place::File(..) => None,
+            Place::Container(bytes) => bytes.scanned(),
+        }
+    }
+
+    /// From now on its records are read only.
+    pub(crate) fn forget_definitions(&mut self) {
+        if let Place::Container(bytes) = &self.place {
+            self.place = Place::Container(bytes.without_definitions());
+        }
     }
 
     /// Keeps the file open from now on.
@@ -54,6 +139,10 @@ impl LogFile {
     /// Where its entries begin, bytes.
     pub(crate) fn entries_at(&self) -> u64 {
         self.entries_at
+    }
+
+    pub(crate) fn set_entries_at(&mut self, entries_at: u64) {
+        self.entries_at = entries_at;
     }
 
     pub(crate) fn is_cut(&self) -> bool {
@@ -68,27 +157,45 @@ impl LogFile {
         self.is_cut.store(is_cut, Ordering::Relaxed);
     }
 
-    /// The file, unless it is gone or another has its name.
+    /// The file, unless it is gone or another has its name, or it lies in a container.
     pub(crate) fn open(&self) -> Option<Arc<File>> {
+        let Place::File(device, number) = self.place else {
+            return None;
+        };
         if let Some(kept) = &self.kept {
             let is_there = kept.metadata().is_ok_and(|metadata| metadata.nlink() > 0);
             return is_there.then(|| Arc::clone(kept));
         }
         let file = File::open(&self.path).ok()?;
         let metadata = file.metadata().ok()?;
-        ((metadata.dev(), metadata.ino()) == self.identity).then(|| Arc::new(file))
+        ((metadata.dev(), metadata.ino()) == (device, number)).then(|| Arc::new(file))
+    }
+
+    /// The log, wherever it lies.
+    pub(crate) fn source(&self) -> Option<Source> {
+        match &self.place {
+            Place::File(..) => Some(Source::File(self.kept.clone().or_else(|| self.open())?)),
+            Place::Container(bytes) => Some(Source::Packed(bytes.reader()?, bytes.n_bytes())),
+        }
     }
 
     /// A window on the words `begin..end` of the entries.
     pub(crate) fn window(&self, begin: usize, end: usize) -> Window<'_> {
-        let file = self.kept.clone().or_else(|| self.open());
-        if file.is_none() && begin < end {
+        let source = match begin < end {
+            true => self.source(),
+            false => None,
+        };
+        if source.is_none() && begin < end {
             self.note_cut();
         }
         Window {
             of: self,
-            end: if file.is_none() { begin } else { end },
-            file,
+            end: if source.is_none() {
+                begin.min(end)
+            } else {
+                end
+            },
+            source,
             first: begin,
             words: Cow::Owned(Vec::new()),
         }
@@ -117,7 +224,7 @@ pub(crate) fn read_words(file: &File, at: u64, words: &mut [u64]) -> usize {
 #[derive(Debug)]
 pub(crate) struct Window<'f> {
     of: &'f LogFile,
-    file: Option<Arc<File>>,
+    source: Option<Source>,
     /// Place of the first word in memory.
     first: usize,
     words: Cow<'f, [u64]>,
@@ -178,12 +285,12 @@ impl<'f> Window<'f> {
         }
         let words = self.words.to_mut();
         words.resize(wanted, 0);
-        let Some(file) = &self.file else {
+        let Some(source) = &mut self.source else {
             words.clear();
             return;
         };
         let from = self.of.entries_at + (at * WORD) as u64;
-        let n_read = read_words(file, from, words);
+        let n_read = source.read_words(from, words);
         if n_read < wanted {
             self.of.note_cut();
             words.truncate(n_read);

@@ -30,7 +30,7 @@ use rustix::mm::Advice;
 
 use crate::chunk::{Chunk, GRAIN_BYTES, Medium, check_file_size};
 use crate::counting::Counting;
-use crate::definition::Definition;
+use crate::definition::{Definition, definition_entry};
 use crate::error::RecordsError;
 use crate::layout::{Calibration, HEADER_BYTES, LogHeader, LogIdentity};
 use crate::log::RunningSums;
@@ -538,19 +538,10 @@ impl LogWriter {
 
     /// The words of a definition.
     fn entry_of(&self, definition: &Definition) -> Result<Vec<u64>, RecordsError> {
-        let payload = serde_json::to_vec(definition).map_err(|source| RecordsError::Encode {
+        definition_entry(definition).map_err(|source| RecordsError::Encode {
             path: self.path.clone(),
             source,
-        })?;
-        let words = 2 + payload.len().div_ceil(size_of::<u64>());
-        let sum = payload.len() as u64 | u64::from(crc32fast::hash(&payload)) << 32;
-        let mut entry = vec![word::other(EntryKind::Definition, words as u32), sum];
-        entry.extend(payload.chunks(size_of::<u64>()).map(|bytes| {
-            let mut word = [0; size_of::<u64>()];
-            word[..bytes.len()].copy_from_slice(bytes);
-            u64::from_ne_bytes(word)
-        }));
-        Ok(entry)
+        })
     }
 
     /// Appends an entry where there is room for it.

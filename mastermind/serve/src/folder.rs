@@ -302,11 +302,12 @@ fn changed_ns(metadata: &fs::Metadata) -> String {
     since.map_or(0, |since| since.as_nanos()).to_string()
 }
 
-/// The entry of a record directory, if it is one: it has logs.
+/// The entry of a record directory, if it is one: it has logs, loose or packed.
 fn records(whole: &Path, relative: &Path) -> Option<Entry> {
     let logs = fs::read_dir(whole).ok()?.flatten().filter(|entry| {
         let name = entry.file_name();
-        Path::new(&name).extension().is_some_and(|end| end == "mmr")
+        let end = Path::new(&name).extension();
+        end.is_some_and(|end| end == "mmr" || end == "mmp")
     });
     let logs: Vec<_> = logs.filter_map(|entry| entry.metadata().ok()).collect();
     let newest = logs.iter().max_by_key(|log| log.modified().ok())?;

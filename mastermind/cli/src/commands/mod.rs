@@ -16,6 +16,7 @@ pub mod info;
 pub mod list;
 pub mod man;
 pub mod new;
+pub mod pack;
 pub mod plan;
 pub mod plot;
 pub mod predict;

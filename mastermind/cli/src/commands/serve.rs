@@ -85,7 +85,7 @@ fn shown(path: &Path) -> anyhow::Result<(PathBuf, Option<PathBuf>)> {
         .with_context(|| format!("cannot open \"{}\"", path.display()))?;
     let records = || {
         let mut entries = whole.read_dir().into_iter().flatten().flatten();
-        entries.any(|entry| entry.path().extension().is_some_and(|end| end == "mmr"))
+        entries.any(|entry| mastermind_records::holds_records(&entry.path()))
     };
     if whole.is_dir() && !records() {
         return Ok((whole, None));

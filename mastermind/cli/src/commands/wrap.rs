@@ -32,7 +32,7 @@ use mastermind_component::{
     UseConfig, WRAP_VARIABLE, WrapConfig, claim,
 };
 use mastermind_records::layout::EXTENSION;
-use mastermind_records::{LogIdentity, Run, create_anew, is_being_written, trim};
+use mastermind_records::{LogIdentity, Run, create_anew, holds_records, is_being_written, trim};
 use rustix::fs::Access;
 
 mod adapting;
@@ -541,8 +541,7 @@ fn claimant(launched: Option<&Launched>) -> Claimant {
 /// # Returns
 /// Whether none is left; those of a program that still writes stay, all of them.
 fn clear(directory: &Path) -> bool {
-    let is_log = |path: &PathBuf| path.extension().is_some_and(|e| e == EXTENSION);
-    let Ok(logs) = logs(directory, is_log) else {
+    let Ok(logs) = logs(directory, |path| holds_records(path)) else {
         return false;
     };
     check_ended(directory, &logs).is_ok() && logs.iter().all(|log| fs::remove_file(log).is_ok())

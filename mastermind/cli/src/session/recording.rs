@@ -20,8 +20,7 @@ use mastermind_measurement::{
 use mastermind_records::definition::{
     ClassDefinition, ConnectionDefinition, RunDefinition, UnmonitoredDefinition,
 };
-use mastermind_records::layout::EXTENSION;
-use mastermind_records::{ChunkSizes, LogIdentity, SUMMARY_FILE, is_being_written};
+use mastermind_records::{ChunkSizes, LogIdentity, SUMMARY_FILE, holds_records, is_being_written};
 
 use super::MAIN;
 use super::back_end;
@@ -471,11 +470,10 @@ fn is_measured(provider: &str) -> bool {
 fn logs(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     let paths = fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path()));
     let paths = paths.collect::<Result<Vec<_>, _>>()?;
-    let is_log = |path: &PathBuf| {
-        path.extension()
-            .is_some_and(|extension| extension == EXTENSION)
-    };
-    Ok(paths.into_iter().filter(is_log).collect())
+    Ok(paths
+        .into_iter()
+        .filter(|path| holds_records(path))
+        .collect())
 }
 
 /// Connections between instances of the assembly, and the one that starts it; the framework's services are not measured.

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use mastermind_records::layout::EXTENSION;
+use mastermind_records::holds_records;
 
 /// File name in the directory.
 pub const CLAIM_FILE: &str = "claim";
@@ -242,11 +242,7 @@ fn is_ours(file: &mut File) -> Option<String> {
 
 fn has_records(directory: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(directory)? {
-        if entry?
-            .path()
-            .extension()
-            .is_some_and(|extension| extension == EXTENSION)
-        {
+        if holds_records(&entry?.path()) {
             return Ok(true);
         }
     }
@@ -297,6 +293,7 @@ fn lock(file: &File, kind: libc::c_int, byte: i64) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mastermind_records::layout::EXTENSION;
     use std::os::unix::fs::symlink;
 
     fn run(run: &str, rank: Option<u32>) -> Claimant {

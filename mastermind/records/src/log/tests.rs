@@ -43,7 +43,7 @@ fn totals_that_are_defined_while_a_log_is_opened_count() {
     let definition = Definition::MpiRoutines(defined.clone());
     writer.define(&definition).unwrap();
     call(4);
-    log.read_mpi_totals(&file);
+    log.read_mpi_totals(&mut Source::File(Arc::new(file)));
     assert_eq!(log.definitions().mpi_routines, Some(defined));
     assert_eq!(log.mpi_totals(), [routine(2)]);
 }

@@ -5,4 +5,5 @@ mod common;
 mod damage;
 mod following;
 mod memory;
+mod packing;
 mod round_trip;

@@ -1,0 +1,504 @@
+//! Some words of a log as columns.
+//!
+//! The words are cut into records and what is between them. Records with the same first word, but for its check, have a column a
+//! word; the check is computed anew. Whatever is no intact record is kept as it is, so that a damaged log is the same when it is
+//! unpacked.
+//!
+//! ```text
+//! parts        number, then of each: its sort and how many
+//! other words  LZ4 block: what is neither a record, nor a definition, nor zero
+//! groups       number, then of each: first word, number of records, which of two times, a column a word
+//! order        column: the group of each record, where there are several
+//! ```
+//!
+//! Of a record's start and end the one is kept that is nearer to the end of the record before: a call without calls inside begins soon
+//! after it, another one ends soon after it.
+
+use std::collections::HashMap;
+
+use cca_abi::recording::word::{self, EntryKind, HEAD_WORDS, MAX_RECORD_WORDS};
+
+use super::columns::{
+    Bytes, folded, put_column, put_compressed, put_number, read_column, unfolded,
+};
+use super::definitions::Dictionary;
+
+/// Words of a block, but for the last entry; they fit into a core's second cache with their columns.
+pub(super) const BLOCK_WORDS: usize = 1 << 14;
+/// Most words of a block, so that a damaged number takes no memory.
+pub(super) const MAX_BLOCK_WORDS: usize = 1 << 20;
+/// Longest definition that is kept apart; a longer one is words like any other.
+const MAX_DEFINITION_WORDS: usize = MAX_BLOCK_WORDS / 2;
+/// Zeros in a row that are a part. Arbitrary: a part takes two bytes or three.
+const MIN_ZEROS: usize = 8;
+
+const CHECK: u64 = 0xFFFF << 48;
+
+/// What a stretch of words is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sort {
+    Records,
+    Words,
+    Zeros,
+    /// The number is that of the definition, and its words follow.
+    Definition,
+}
+
+const SORTS: [Sort; 4] = [Sort::Records, Sort::Words, Sort::Zeros, Sort::Definition];
+
+/// Records that are alike.
+#[derive(Debug, Default)]
+struct Group {
+    head: u64,
+    /// Starts, from the end of the record before.
+    starts: Vec<u64>,
+    /// Ends, likewise.
+    ends: Vec<u64>,
+    /// Of each further word, from the wall time on.
+    columns: Vec<Vec<u64>>,
+}
+
+/// Makes blocks.
+#[derive(Debug, Default)]
+pub(super) struct Encoder {
+    parts: Vec<(Sort, u64, u64)>,
+    words: Vec<u8>,
+    groups: Vec<Group>,
+    places: HashMap<u64, usize, foldhash::fast::FixedState>,
+    order: Vec<u64>,
+    end: u64,
+}
+
+/// Words of padding that the block before has begun and not ended: they are no entries, whatever is in them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PaddingLeft(usize);
+
+impl PaddingLeft {
+    /// No word is an entry.
+    pub(super) fn all() -> Self {
+        Self(usize::MAX)
+    }
+}
+
+impl Encoder {
+    /// Packs the first words.
+    ///
+    /// # Arguments
+    /// * `words` - from the beginning of an entry on, or from where the block before ended
+    /// * `is_all` - whether these are the last; else those of an entry that goes on behind them are left
+    /// * `padding` - of the block before; receives that of this one
+    /// * `definition` - takes one and where it ends, and says its number
+    ///
+    /// # Returns
+    /// How many words were packed, and the block; no words if more are needed.
+    pub(super) fn pack(
+        mut self,
+        words: &[u64],
+        is_all: bool,
+        padding: &mut PaddingLeft,
+        mut definition: impl FnMut(usize, &[u64]) -> u32,
+    ) -> (usize, Vec<u8>) {
+        let mut at = 0;
+        while at < words.len() && at < BLOCK_WORDS {
+            let rest = &words[at..];
+            let n_words = word::n_words(rest[0]);
+            let kind = match padding.0 {
+                0 => word::kind(rest[0]),
+                _ => None,
+            };
+            let before = at;
+            match kind {
+                _ if rest[0] == 0 => {
+                    let n_zeros = rest.iter().take_while(|word| **word == 0).count();
+                    let most = match padding.0 {
+                        0 => MAX_BLOCK_WORDS / 4,
+                        left => left.min(MAX_BLOCK_WORDS / 4),
+                    };
+                    let n_zeros = n_zeros.min(most);
+                    match n_zeros < MIN_ZEROS {
+                        true => self.add_words(&rest[..n_zeros]),
+                        false => self.add_part(Sort::Zeros, n_zeros as u64),
+                    }
+                    at += n_zeros;
+                }
+                Some(EntryKind::Record)
+                    if rest.len() < MAX_RECORD_WORDS && n_words > rest.len() && !is_all =>
+                {
+                    break;
+                }
+                Some(EntryKind::Record) if is_record(rest, n_words) => {
+                    self.add_record(&rest[..n_words]);
+                    at += n_words;
+                }
+                Some(EntryKind::Definition)
+                    if word::is_intact(&rest[..1])
+                        && (2..MAX_DEFINITION_WORDS).contains(&n_words) =>
+                {
+                    match rest.get(..n_words) {
+                        Some(whole) => {
+                            let number = definition(at + n_words, whole);
+                            self.parts
+                                .push((Sort::Definition, number.into(), n_words as u64));
+                            at += n_words;
+                        }
+                        None if !is_all => break,
+                        None => {
+                            self.add_words(&rest[..1]);
+                            at += 1;
+                        }
+                    }
+                }
+                Some(EntryKind::Padding) if word::is_intact(&rest[..1]) && n_words > 0 => {
+                    self.add_words(&rest[..1]);
+                    at += 1;
+                    padding.0 = n_words;
+                }
+                _ => {
+                    self.add_words(&rest[..1]);
+                    at += 1;
+                }
+            }
+            padding.0 = padding.0.saturating_sub(at - before);
+        }
+        (at, self.finish())
+    }
+
+    fn add_part(&mut self, sort: Sort, n: u64) {
+        match self.parts.last_mut() {
+            Some((last, so_far, _)) if *last == sort => *so_far += n,
+            _ => self.parts.push((sort, n, 0)),
+        }
+    }
+
+    fn add_words(&mut self, words: &[u64]) {
+        self.add_part(Sort::Words, words.len() as u64);
+        words
+            .iter()
+            .for_each(|word| self.words.extend_from_slice(&word.to_le_bytes()));
+    }
+
+    fn add_record(&mut self, record: &[u64]) {
+        self.add_part(Sort::Records, 1);
+        let head = record[0] & !CHECK;
+        let groups = &mut self.groups;
+        let place = *self.places.entry(head).or_insert_with(|| {
+            groups.push(Group {
+                head,
+                columns: vec![Vec::new(); record.len() - 2],
+                ..Group::default()
+            });
+            groups.len() - 1
+        });
+        self.order.push(place as u64);
+        let group = &mut self.groups[place];
+        let end = record[1].wrapping_add(record[2]);
+        group.starts.push(folded(record[1].wrapping_sub(self.end)));
+        group.ends.push(folded(end.wrapping_sub(self.end)));
+        self.end = end;
+        for (column, word) in group.columns.iter_mut().zip(&record[2..]) {
+            column.push(*word);
+        }
+    }
+
+    fn finish(self) -> Vec<u8> {
+        let mut block = Vec::new();
+        put_number(self.parts.len() as u64, &mut block);
+        for (sort, n, n_words) in &self.parts {
+            put_number(n << 2 | *sort as u64, &mut block);
+            if *sort == Sort::Definition {
+                put_number(*n_words, &mut block);
+            }
+        }
+        put_compressed(&self.words, &mut block);
+        put_number(self.groups.len() as u64, &mut block);
+        let (mut starts, mut ends) = (Vec::new(), Vec::new());
+        for group in &self.groups {
+            put_number(group.head, &mut block);
+            put_number(group.starts.len() as u64, &mut block);
+            starts.clear();
+            put_column(&group.starts, &mut starts);
+            ends.clear();
+            put_column(&group.ends, &mut ends);
+            let by_end = ends.len() < starts.len();
+            block.push(by_end.into());
+            block.extend_from_slice(if by_end { &ends } else { &starts });
+            for column in &group.columns {
+                put_column(column, &mut block);
+            }
+        }
+        if self.groups.len() > 1 {
+            put_column(&self.order, &mut block);
+        }
+        block
+    }
+}
+
+fn is_record(words: &[u64], n_words: usize) -> bool {
+    let record = words.get(..n_words);
+    record.is_some_and(|record| record.len() >= HEAD_WORDS && word::is_intact(record))
+}
+
+/// Where the columns of a group begin among all.
+#[derive(Debug)]
+struct Columns {
+    head: u64,
+    n_words: usize,
+    n_records: usize,
+    by_end: bool,
+    first: usize,
+    n_given: usize,
+}
+
+/// Unpacks blocks; its memory is used again.
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    values: Vec<u64>,
+    groups: Vec<Columns>,
+    order: Vec<u64>,
+}
+
+impl Decoder {
+    /// Unpacks a block.
+    ///
+    /// # Arguments
+    /// * `definitions` - where they are not at hand, each is padding of the same length: for who has read them
+    /// * `words` - receives as many as the block has
+    ///
+    /// # Returns
+    /// `None` if it is no block of so many words.
+    pub(super) fn unpack(
+        &mut self,
+        block: &[u8],
+        definitions: Option<&Dictionary>,
+        words: &mut [u64],
+    ) -> Option<()> {
+        let mut bytes = Bytes(block);
+        let n_parts = bytes.size()?;
+        if n_parts > words.len() {
+            return None;
+        }
+        let mut parts = Vec::with_capacity(n_parts);
+        let mut n_others = 0_usize;
+        let mut n_records = 0_usize;
+        for _ in 0..n_parts {
+            let part = bytes.number()?;
+            let (sort, n) = (SORTS[(part & 3) as usize], usize::try_from(part >> 2).ok()?);
+            let n_words = match sort {
+                Sort::Definition => bytes.size()?,
+                _ => 0,
+            };
+            match sort {
+                Sort::Words => n_others = n_others.checked_add(n)?,
+                Sort::Records => n_records = n_records.checked_add(n)?,
+                Sort::Zeros | Sort::Definition => {}
+            }
+            parts.push((sort, n, n_words));
+        }
+        if n_others > words.len() || n_records > words.len() {
+            return None;
+        }
+        let others = bytes.compressed(8 * n_others)?;
+        let (mut others, _) = others.as_chunks::<8>();
+        self.read_groups(&mut bytes, n_records, words.len())?;
+        if !bytes.0.is_empty() {
+            return None;
+        }
+        let mut rest = words;
+        let (mut end, mut next) = (0, 0);
+        for (sort, n, n_words) in parts {
+            match sort {
+                Sort::Zeros => rest.split_off_mut(..n)?.fill(0),
+                Sort::Words => {
+                    let taken = others.split_off(..n)?;
+                    for (word, bytes) in rest.split_off_mut(..n)?.iter_mut().zip(taken) {
+                        *word = u64::from_le_bytes(*bytes);
+                    }
+                }
+                Sort::Definition => {
+                    let into = rest.split_off_mut(..n_words)?;
+                    match definitions {
+                        Some(definitions) => into.copy_from_slice(
+                            definitions.get(n).filter(|found| found.len() == n_words)?,
+                        ),
+                        None => {
+                            into.fill(0);
+                            let n_words = u32::try_from(n_words).ok()?;
+                            *into.first_mut()? = word::other(EntryKind::Padding, n_words);
+                        }
+                    }
+                }
+                Sort::Records => {
+                    let order = self.order.get(next..next + n)?;
+                    next += n;
+                    rest = give_records(&self.values, &mut self.groups, order, &mut end, rest)?;
+                }
+            }
+        }
+        rest.is_empty().then_some(())
+    }
+
+    fn read_groups(
+        &mut self,
+        bytes: &mut Bytes<'_>,
+        n_records: usize,
+        most_words: usize,
+    ) -> Option<()> {
+        let n_groups = bytes.size()?;
+        if n_groups > n_records || (n_groups == 0 && n_records > 0) {
+            return None;
+        }
+        self.groups.clear();
+        let (mut n_values, mut n_grouped) = (0, 0_usize);
+        for _ in 0..n_groups {
+            let head = bytes.number()?;
+            let of_group = bytes.size()?;
+            let by_end = bytes.take(1)? == [1];
+            let n_words = word::n_words(head);
+            n_grouped = n_grouped.checked_add(of_group)?;
+            let is_record = word::kind(head) == Some(EntryKind::Record) && head & CHECK == 0;
+            if !is_record || n_words < HEAD_WORDS || n_grouped > n_records {
+                return None;
+            }
+            let first = n_values;
+            n_values += of_group.checked_mul(n_words - 1)?;
+            if n_values > most_words {
+                return None;
+            }
+            if self.values.len() < n_values {
+                self.values.resize(n_values, 0);
+            }
+            for place in 0..n_words - 1 {
+                let begin = first + place * of_group;
+                read_column(bytes, &mut self.values[begin..begin + of_group])?;
+            }
+            self.groups.push(Columns {
+                head,
+                n_words,
+                n_records: of_group,
+                by_end,
+                first,
+                n_given: 0,
+            });
+        }
+        self.order.clear();
+        self.order.resize(n_records, 0);
+        match n_groups > 1 {
+            true => read_column(bytes, &mut self.order),
+            false => Some(()),
+        }
+    }
+}
+
+/// Puts records where they belong.
+///
+/// # Arguments
+/// * `order` - the group of each
+/// * `end` - when the record before ended
+///
+/// # Returns
+/// The words behind them.
+fn give_records<'w>(
+    values: &[u64],
+    groups: &mut [Columns],
+    order: &[u64],
+    end: &mut u64,
+    mut words: &'w mut [u64],
+) -> Option<&'w mut [u64]> {
+    for group in order {
+        let group = groups.get_mut(usize::try_from(*group).ok()?)?;
+        if group.n_given == group.n_records {
+            return None;
+        }
+        let (record, rest) = words.split_at_mut_checked(group.n_words)?;
+        let mut place = group.first + group.n_given;
+        group.n_given += 1;
+        let time = unfolded(*values.get(place)?).wrapping_add(*end);
+        let mut xor = group.head;
+        for word in &mut record[2..] {
+            place += group.n_records;
+            *word = *values.get(place)?;
+            xor ^= *word;
+        }
+        let wall = record[2];
+        record[1] = match group.by_end {
+            true => time.wrapping_sub(wall),
+            false => time,
+        };
+        *end = record[1].wrapping_add(wall);
+        record[0] = group.head | word::folded(xor ^ record[1]);
+        words = rest;
+    }
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A record with a check that holds.
+    fn record(path: u32, flags: u64, values: &[u64]) -> Vec<u64> {
+        let head = word::record(path, values.len() + 1, flags);
+        let xor = values.iter().fold(head, |xor, value| xor ^ value);
+        let mut record = vec![head | word::folded(xor)];
+        record.extend_from_slice(values);
+        record
+    }
+
+    fn entry() -> impl Strategy<Value = Vec<u64>> {
+        let values = prop::collection::vec(prop_oneof![any::<u64>(), 0..50_u64], 3..8);
+        let flags = prop_oneof![Just(0), Just(word::FAILED), Just(word::MPI_MEASURED)];
+        prop_oneof![
+            8 => (0..5_u32, flags, values).prop_map(|(path, flags, values)| record(path, flags, &values)),
+            1 => prop::collection::vec(any::<u64>(), 0..9),
+            1 => (0..40_usize).prop_map(|n| vec![0; n]),
+            1 => prop::collection::vec(any::<u64>(), 1..9).prop_map(|mut words| {
+                words.insert(0, word::other(EntryKind::Definition, words.len() as u32 + 1));
+                words
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_are_unpacked_as_they_were(entries in prop::collection::vec(entry(), 0..60)) {
+            let words = entries.concat();
+            let mut dictionary = Dictionary::default();
+            let (n_packed, block) = Encoder::default().pack(&words, true, &mut PaddingLeft::default(), |_, whole| dictionary.add(whole));
+            prop_assert_eq!(n_packed, words.len());
+            let mut unpacked = vec![7; words.len()];
+            let mut decoder = Decoder::default();
+            prop_assert!(decoder.unpack(&block, Some(&dictionary), &mut unpacked).is_some());
+            prop_assert_eq!(&unpacked, &words);
+            // And no block of another number of words.
+            let mut longer = vec![7; words.len() + 1];
+            prop_assert!(decoder.unpack(&block, Some(&dictionary), &mut longer).is_none());
+        }
+
+        #[test]
+        fn any_bytes_are_a_block_or_none(
+            entries in prop::collection::vec(entry(), 0..20),
+            flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
+        ) {
+            let words = entries.concat();
+            let mut dictionary = Dictionary::default();
+            let (_, mut block) = Encoder::default().pack(&words, true, &mut PaddingLeft::default(), |_, whole| dictionary.add(whole));
+            for (at, flip) in flips {
+                let at = at.index(block.len());
+                block[at] ^= flip;
+            }
+            let _ = Decoder::default().unpack(&block, Some(&dictionary), &mut vec![7; words.len()]);
+            let _ = Decoder::default().unpack(&block, None, &mut vec![7; words.len()]);
+        }
+    }
+
+    #[test]
+    fn what_goes_on_behind_the_words_is_left() {
+        let whole = record(1, 0, &[5, 6, 7]);
+        let mut words = whole.clone();
+        words.extend_from_slice(&whole[..2]);
+        let (n_packed, _) =
+            Encoder::default().pack(&words, false, &mut PaddingLeft::default(), |_, _| 0);
+        assert_eq!(n_packed, whole.len());
+    }
+}

@@ -1,0 +1,431 @@
+//! Columns of numbers as bytes, without loss.
+//!
+//! A column takes the shortest of five forms. Times scatter in their lower bits, which no general compression makes smaller,
+//! so they are packed bit by bit; sizes, peers and call paths repeat, which LZ4 finds where they are whole bytes.
+//!
+//! ```text
+//! form 0   one value                                     all the same
+//!      1   least, numbers of bits                        value - least
+//!      2   first, numbers of bits                        differences, signs in the lowest bit
+//!      3   least, bytes of a value, length, LZ4 block    value - least
+//!      4   n, n values, column of places                 few values
+//! ```
+//!
+//! Bits are packed for 64 values at a time: the number of bits, how many values have more, the places and upper parts of these, then
+//! the lower bits of all (as in PFOR, M. Zukowski et al., ICDE 2006).
+
+use std::collections::HashMap;
+
+/// Values that are packed together.
+const GROUP: usize = 64;
+/// Most values that a column of places refers to. Arbitrary: a place takes a byte.
+const MAX_DISTINCT: usize = 256;
+/// Columns as short take no time to be looked through for repetitions, and gain nothing. Arbitrary.
+const MIN_REPEATED: usize = 16;
+
+const ONE_VALUE: u8 = 0;
+const BITS: u8 = 1;
+const DIFFERENCES: u8 = 2;
+const BYTES: u8 = 3;
+const PLACES: u8 = 4;
+
+/// Appends a number, seven bits a byte.
+pub(super) fn put_number(mut number: u64, into: &mut Vec<u8>) {
+    while number >= 0x80 {
+        into.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    into.push(number as u8);
+}
+
+/// Bytes that are read one after the other; `None` wherever they end before.
+pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
+
+impl<'a> Bytes<'a> {
+    pub(super) fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(n)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let (&first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(first)
+    }
+
+    pub(super) fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    pub(super) fn size(&mut self) -> Option<usize> {
+        usize::try_from(self.number()?).ok()
+    }
+
+    /// Bytes that were compressed with [`put_compressed`].
+    pub(super) fn compressed(&mut self, n_bytes: usize) -> Option<Vec<u8>> {
+        let n_packed = self.size()?;
+        let packed = self.take(n_packed)?;
+        if n_packed == n_bytes {
+            return Some(packed.to_vec());
+        }
+        // A byte stands for 255 at most.
+        if n_bytes / 256 > n_packed {
+            return None;
+        }
+        let unpacked = lz4_flex::block::decompress(packed, n_bytes).ok()?;
+        (unpacked.len() == n_bytes).then_some(unpacked)
+    }
+}
+
+/// Appends the bytes compressed, or as they are where that is no longer; their number must be known to the reader.
+pub(super) fn put_compressed(bytes: &[u8], into: &mut Vec<u8>) {
+    let packed = lz4_flex::block::compress(bytes);
+    let shorter = if packed.len() < bytes.len() {
+        &packed
+    } else {
+        bytes
+    };
+    put_number(shorter.len() as u64, into);
+    into.extend_from_slice(shorter);
+}
+
+/// A difference with its sign in the lowest bit.
+pub(super) fn folded(difference: u64) -> u64 {
+    (difference << 1) ^ ((difference.cast_signed() >> 63).cast_unsigned())
+}
+
+/// The difference of [`folded`].
+pub(super) fn unfolded(folded: u64) -> u64 {
+    (folded >> 1) ^ (folded & 1).wrapping_neg()
+}
+
+/// Appends a column in its shortest form.
+pub(super) fn put_column(values: &[u64], into: &mut Vec<u8>) {
+    let Some((&first, rest)) = values.split_first() else {
+        return;
+    };
+    if rest.iter().all(|value| *value == first) {
+        into.push(ONE_VALUE);
+        put_number(first, into);
+        return;
+    }
+    let least = values.iter().copied().min().unwrap_or_default();
+    let most = values.iter().copied().max().unwrap_or_default();
+    let above: Vec<u64> = values.iter().map(|value| value - least).collect();
+    let mut shortest = vec![BITS];
+    put_number(least, &mut shortest);
+    put_bits(&above, &mut shortest);
+    let mut keep = |form: Vec<u8>| {
+        if form.len() < shortest.len() {
+            shortest = form;
+        }
+    };
+    let pairs = values.windows(2);
+    let differences: Vec<u64> = pairs
+        .map(|pair| folded(pair[1].wrapping_sub(pair[0])))
+        .collect();
+    let mut form = vec![DIFFERENCES];
+    put_number(first, &mut form);
+    put_bits(&differences, &mut form);
+    keep(form);
+    if values.len() >= MIN_REPEATED {
+        keep(bytes_form(&above, least, most - least));
+        if let Some(form) = places_form(values) {
+            keep(form);
+        }
+    }
+    into.append(&mut shortest);
+}
+
+fn bytes_form(above: &[u64], least: u64, most_above: u64) -> Vec<u8> {
+    let n_bytes = (64 - most_above.leading_zeros())
+        .div_ceil(8)
+        .next_power_of_two() as usize;
+    let bytes: Vec<u8> = match n_bytes {
+        1 => above.iter().map(|value| *value as u8).collect(),
+        2 => above
+            .iter()
+            .flat_map(|value| (*value as u16).to_le_bytes())
+            .collect(),
+        4 => above
+            .iter()
+            .flat_map(|value| (*value as u32).to_le_bytes())
+            .collect(),
+        _ => above.iter().flat_map(|value| value.to_le_bytes()).collect(),
+    };
+    let mut form = vec![BYTES];
+    put_number(least, &mut form);
+    form.push(n_bytes as u8);
+    put_compressed(&bytes, &mut form);
+    form
+}
+
+/// `None` where the values are too many, or so many that their places are no shorter.
+fn places_form(values: &[u64]) -> Option<Vec<u8>> {
+    let most = MAX_DISTINCT.min(values.len() / 4);
+    let mut places = HashMap::with_hasher(foldhash::fast::FixedState::default());
+    let mut distinct = Vec::new();
+    let mut column = Vec::with_capacity(values.len());
+    for value in values {
+        let place = *places.entry(*value).or_insert_with(|| {
+            distinct.push(*value);
+            distinct.len() as u64 - 1
+        });
+        if distinct.len() > most {
+            return None;
+        }
+        column.push(place);
+    }
+    let mut form = vec![PLACES];
+    put_number(distinct.len() as u64, &mut form);
+    distinct
+        .iter()
+        .for_each(|value| put_number(*value, &mut form));
+    let mut bits = vec![BITS];
+    put_number(0, &mut bits);
+    put_bits(&column, &mut bits);
+    let bytes = bytes_form(&column, 0, distinct.len() as u64 - 1);
+    form.extend_from_slice(if bytes.len() < bits.len() {
+        &bytes
+    } else {
+        &bits
+    });
+    Some(form)
+}
+
+/// Reads a column of `values.len()` values.
+pub(super) fn read_column(bytes: &mut Bytes<'_>, values: &mut [u64]) -> Option<()> {
+    if values.is_empty() {
+        return Some(());
+    }
+    match bytes.byte()? {
+        PLACES => {
+            let n_distinct = bytes.size()?;
+            if n_distinct > MAX_DISTINCT {
+                return None;
+            }
+            let distinct = (0..n_distinct).map(|_| bytes.number());
+            let distinct: Vec<u64> = distinct.collect::<Option<_>>()?;
+            let form = bytes.byte()?;
+            read_simple(form, bytes, values)?;
+            for value in values {
+                *value = *distinct.get(usize::try_from(*value).ok()?)?;
+            }
+            Some(())
+        }
+        form => read_simple(form, bytes, values),
+    }
+}
+
+fn read_simple(form: u8, bytes: &mut Bytes<'_>, values: &mut [u64]) -> Option<()> {
+    let least = bytes.number()?;
+    match form {
+        ONE_VALUE => values.fill(least),
+        BITS => {
+            read_bits(bytes, values)?;
+            for value in values {
+                *value = value.wrapping_add(least);
+            }
+        }
+        DIFFERENCES => {
+            let (first, rest) = values.split_first_mut()?;
+            read_bits(bytes, rest)?;
+            *first = least;
+            let mut value = least;
+            for difference in rest {
+                value = value.wrapping_add(unfolded(*difference));
+                *difference = value;
+            }
+        }
+        BYTES => {
+            let n_bytes = usize::from(bytes.byte()?);
+            let unpacked = bytes.compressed(n_bytes.checked_mul(values.len())?)?;
+            match n_bytes {
+                1 => spread(&unpacked, values, least, |[byte]: [u8; 1]| byte.into()),
+                2 => spread(&unpacked, values, least, |bytes| {
+                    u16::from_le_bytes(bytes).into()
+                }),
+                4 => spread(&unpacked, values, least, |bytes| {
+                    u32::from_le_bytes(bytes).into()
+                }),
+                8 => spread(&unpacked, values, least, u64::from_le_bytes),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+fn spread<const N: usize>(
+    bytes: &[u8],
+    values: &mut [u64],
+    least: u64,
+    number: impl Fn([u8; N]) -> u64,
+) {
+    let (chunks, _) = bytes.as_chunks::<N>();
+    for (value, chunk) in values.iter_mut().zip(chunks) {
+        *value = number(*chunk).wrapping_add(least);
+    }
+}
+
+fn n_bits(value: u64) -> usize {
+    (64 - value.leading_zeros()) as usize
+}
+
+/// The number of bits at which 64 values take the fewest bytes, those that have more aside.
+fn best_bits(values: &[u64]) -> usize {
+    let mut with_bits = [0_usize; 65];
+    values
+        .iter()
+        .for_each(|value| with_bits[n_bits(*value)] += 1);
+    let (mut best, mut fewest) = (64, usize::MAX);
+    let (mut n_more, mut upper_bits) = (0, 0);
+    for bits in (0..=64).rev() {
+        // An upper part takes a byte for 7 bits, its place one more.
+        let bytes = 8 * bits + n_more + (upper_bits / 7) + n_more;
+        if bytes < fewest {
+            (best, fewest) = (bits, bytes);
+        }
+        n_more += with_bits[bits];
+        upper_bits += n_more;
+    }
+    best
+}
+
+fn put_bits(values: &[u64], into: &mut Vec<u8>) {
+    for group in values.chunks(GROUP) {
+        let bits = best_bits(group);
+        into.push(bits as u8);
+        let upper = |value: u64| value.checked_shr(bits as u32).unwrap_or(0);
+        let more = group
+            .iter()
+            .enumerate()
+            .filter(|(_, value)| upper(**value) > 0);
+        into.push(more.clone().count() as u8);
+        for (place, value) in more {
+            into.push(place as u8);
+            put_number(upper(*value), into);
+        }
+        if bits == 0 {
+            continue;
+        }
+        let mut words = [0_u64; GROUP + 1];
+        let mask = u64::MAX >> (64 - bits);
+        for (place, value) in group.iter().enumerate() {
+            let (word, shift) = (place * bits / 64, place * bits % 64);
+            let value = value & mask;
+            words[word] |= value << shift;
+            words[word + 1] |= (value >> 1) >> (63 - shift);
+        }
+        let n_words = (group.len() * bits).div_ceil(64);
+        for word in &words[..n_words] {
+            into.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+}
+
+fn read_bits(bytes: &mut Bytes<'_>, values: &mut [u64]) -> Option<()> {
+    for group in values.chunks_mut(GROUP) {
+        let bits = usize::from(bytes.byte()?);
+        let n_more = usize::from(bytes.byte()?);
+        if bits > 64 || n_more > group.len() {
+            return None;
+        }
+        let mut more = [(0, 0); GROUP];
+        for slot in &mut more[..n_more] {
+            let place = usize::from(bytes.byte()?);
+            let upper = bytes.number()?;
+            if place >= group.len() || bits == 64 {
+                return None;
+            }
+            *slot = (place, upper << bits);
+        }
+        if bits == 0 {
+            group.fill(0);
+        } else {
+            let n_words = (group.len() * bits).div_ceil(64);
+            let (packed, _) = bytes.take(8 * n_words)?.as_chunks::<8>();
+            let mut words = [0_u64; GROUP + 1];
+            for (word, packed) in words.iter_mut().zip(packed) {
+                *word = u64::from_le_bytes(*packed);
+            }
+            let mask = u64::MAX >> (64 - bits);
+            let mut at = 0;
+            for value in group.iter_mut() {
+                let (word, shift) = (at / 64, at % 64);
+                let next = (words[(word + 1) % (GROUP + 1)] << 1) << (63 - shift);
+                *value = (words[word % (GROUP + 1)] >> shift | next) & mask;
+                at += bits;
+            }
+        }
+        for (place, upper) in &more[..n_more] {
+            group[*place] |= upper;
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn round_trip(values: &[u64]) -> usize {
+        let mut bytes = Vec::new();
+        put_column(values, &mut bytes);
+        let mut read = vec![7; values.len()];
+        let mut rest = Bytes(&bytes);
+        read_column(&mut rest, &mut read).unwrap();
+        assert_eq!((read.as_slice(), rest.0.len()), (values, 0));
+        bytes.len()
+    }
+
+    fn numbers() -> impl Strategy<Value = u64> {
+        prop_oneof![any::<u64>(), 0..9_u64, 1000..1100_u64, Just(u64::MAX)]
+    }
+
+    proptest! {
+        #[test]
+        fn any_column_is_read_as_it_was_written(values in prop::collection::vec(numbers(), 0..300)) {
+            round_trip(&values);
+        }
+
+        #[test]
+        fn any_bytes_are_a_column_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300), n in 0..300_usize) {
+            let _ = read_column(&mut Bytes(&bytes), &mut vec![0; n]);
+        }
+    }
+
+    #[test]
+    fn times_take_the_bits_in_which_they_scatter() {
+        let mut random = 1_u64;
+        let mut times = Vec::new();
+        for _ in 0..6400 {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            times.push(1_000_000 + (random >> 54));
+        }
+        times[77] = 1 << 40;
+        assert!(round_trip(&times) < 6400 * 11 / 8);
+    }
+
+    #[test]
+    fn repetitions_take_next_to_nothing() {
+        let sizes: Vec<u64> = (0..6400).map(|i| [8, 1 << 20, 64, 3][i % 4]).collect();
+        assert!(round_trip(&sizes) < 200);
+        let periods: Vec<u64> = (0..6400).map(|i| i * i % 977).collect();
+        assert!(round_trip(&periods) < 6400 / 2);
+        assert!(round_trip(&[5; 6400]) < 4);
+    }
+}

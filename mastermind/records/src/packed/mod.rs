@@ -1,0 +1,68 @@
+//! Packed records: the logs of many ranks in one file, a container, from which each is read as if it lay there itself.
+//!
+//! ```text
+//! byte 0   magic, layout version, 0
+//!      16  blocks of the logs, one log after the other         `block`: records as columns
+//!          definitions, LZ4                                    `definitions`: each once
+//!          index, JSON, LZ4                                    what is where, with a CRC-32 of each block
+//!          place, bytes and CRC-32 of the index, magic         32 bytes
+//! ```
+//!
+//! A log has the bytes that it had before, header and damage included, so whoever reads records need not know whether they are packed:
+//! a [`Window`] asks a file or a container for words ([`PackedBytes`]). Of an undamaged log the index says what reading it through would
+//! find, so it is opened without its records. [`Run::open`] takes what is loose, what is packed, and both in one directory.
+//!
+//! Little-endian; the words of a log are in the byte order of the machine that wrote it.
+//!
+//! [`Window`]: crate::source::Window
+//! [`PackedBytes`]: crate::source::PackedBytes
+//! [`Run::open`]: crate::Run::open
+
+mod block;
+mod columns;
+mod container;
+mod definitions;
+mod directory;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+pub(crate) use container::{Container, PackedLog};
+pub use directory::{PackOptions, PackedDirectory, pack};
+pub use write::ContainerWriter;
+
+/// File name extension of a container.
+pub const PACKED_EXTENSION: &str = "mmp";
+
+/// First and last bytes of a container.
+const MAGIC: [u8; 8] = *b"MMPACKED";
+/// Version of the layout.
+const VERSION: u32 = 1;
+/// Bytes before the blocks.
+const HEAD_BYTES: u64 = 16;
+/// Bytes behind the index.
+const FOOT_BYTES: u64 = 32;
+
+/// Whether a file name is that of a log or of a container.
+pub fn holds_records(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|end| end == crate::layout::EXTENSION || end == PACKED_EXTENSION)
+}
+
+/// The containers of a directory, by their names.
+pub(crate) fn container_paths(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let paths = std::fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = paths.collect::<Result<Vec<_>, _>>()?;
+    paths.retain(|path| path.extension().is_some_and(|end| end == PACKED_EXTENSION));
+    paths.sort();
+    Ok(paths)
+}
+
+/// Whether the bytes are a block of so many words; for the fuzz target, since a block of a container has a checksum.
+#[doc(hidden)]
+pub fn is_block(bytes: &[u8], n_words: u16) -> bool {
+    let mut words = vec![0; n_words.into()];
+    block::Decoder::default()
+        .unpack(bytes, None, &mut words)
+        .is_some()
+}
