@@ -35,6 +35,7 @@ mod history;
 mod installed;
 mod languages;
 mod launchers;
+mod library_codes;
 mod lost_calls;
 mod manners;
 mod mesh_traffic;

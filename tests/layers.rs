@@ -19,7 +19,7 @@ const FRAMEWORK: [&str; 6] = [
 const FOR_COMPONENTS: [&str; 3] = ["cca-abi", "cca-port-macro", "cca-ports"];
 
 /// The crates of `mastermind/` and what each may use, `cca-*` aside.
-const MASTERMIND: [(&str, &[&str]); 17] = [
+const MASTERMIND: [(&str, &[&str]); 18] = [
     ("mastermind-records", &[]),
     ("mastermind-export", &["mastermind-records"]),
     (
@@ -31,6 +31,7 @@ const MASTERMIND: [(&str, &[&str]); 17] = [
     ("mastermind-composition", &["mastermind-models"]),
     ("mastermind-correction", &["mastermind-models"]),
     ("mastermind-queueing", &[]),
+    ("mastermind-machine", &[]),
     ("mastermind-serve", &[]),
     (
         "mastermind-programs",
@@ -77,6 +78,7 @@ const MASTERMIND: [(&str, &[&str]); 17] = [
             "mastermind-correction",
             "mastermind-programs",
             "mastermind-queueing",
+            "mastermind-machine",
             "mastermind-serve",
             "mastermind-simulation",
             "mastermind-diagrams",

@@ -2,6 +2,7 @@
 //!
 //! `commands/` has one file a verb; each returns what its exit code is to be, or an error, which is worded here.
 
+mod beside_logs;
 mod by_settings;
 mod call_site;
 mod commands;
@@ -13,6 +14,7 @@ mod held_out;
 mod help;
 mod measurements;
 mod output;
+mod recorded_dispatch;
 mod recorded_run;
 mod recorded_runs;
 mod run_notes;
@@ -86,6 +88,9 @@ enum Verb {
 fn main() -> ExitCode {
     if session::trial::is_asked() {
         return session::trial::serve();
+    }
+    if session::asking::is_asked() {
+        return session::asking::serve();
     }
     cca_loader::try_libraries_with(session::trial::try_library);
     cca_loader::report_crashes();

@@ -9,7 +9,7 @@ use mastermind_records::{
 };
 
 use crate::commands::profile::tell_missing_records;
-use crate::{output, run_notes};
+use crate::{output, recorded_dispatch, run_notes};
 
 /// Compare two runs, method by method.
 ///
@@ -58,6 +58,7 @@ impl Compare {
         let act = "methods are compared at equal parameters, those without any as they are";
         run_notes::note_unlike(&programs, &[], act, false);
         run_notes::warn_of_other_circumstances(&first, &second);
+        recorded_dispatch::warn_of_differences(&self.first, &self.second);
         let together = overall(&compared, self.margin);
         if self.json {
             output::json(&serde_json::json!({ "methods": compared, "overall": together }))?;

@@ -5,11 +5,12 @@ use std::process::{Command, ExitCode, Stdio};
 
 use cca_comm::{MpiKind, find_launcher, version_of};
 use clap::Args;
+use mastermind_machine::dispatch::{Library, Other};
 use mastermind_measurement::{Clock, counter_names, probe_counters};
 use serde::Serialize;
 
-use crate::output;
-use crate::session::back_end;
+use crate::session::{asking, back_end};
+use crate::{output, recorded_dispatch};
 
 /// Tell what this machine offers.
 #[derive(Args)]
@@ -60,6 +61,7 @@ impl Doctor {
             findings.extend(mpi(kind)?);
         }
         findings.extend(counters()?);
+        findings.extend(libraries());
         findings.push(compiler());
         findings.push(storage(&self.records));
         if self.json {
@@ -153,6 +155,49 @@ fn mpi(kind: MpiKind) -> anyhow::Result<[Finding; 2]> {
         )
     };
     Ok([launcher, back_end])
+}
+
+/// Libraries that programs link by these names, where the machine has them.
+const LIBRARIES: [&str; 5] = [
+    "libblas.so.3",
+    "libopenblas.so.0",
+    "libblis.so.4",
+    "libmkl_rt.so.2",
+    "libfftw3.so.3",
+];
+
+/// Which code each library runs on this processor, and how fast another one of it multiplies matrices.
+fn libraries() -> Vec<Finding> {
+    let found = asking::dispatch_by_name(&LIBRARIES);
+    let finding = |library: &Library| {
+        let text = recorded_dispatch::running(library);
+        let what = "code of a library";
+        match &library.other {
+            None => Finding::new(what, text),
+            Some(other) => Finding::missing(what, &text, faster(library, other)),
+        }
+    };
+    let shown = found.libraries.iter();
+    let shown = shown.filter(|library| library.is_worth_a_line(found.offered));
+    shown.map(finding).collect()
+}
+
+/// What a library gains by another code of its own.
+fn faster(library: &Library, other: &Other) -> String {
+    let Other {
+        variable,
+        value,
+        answer,
+    } = other;
+    let time = |with| asking::time_gemm(&library.path, with).ok().flatten();
+    let times = (time(None), time(Some((variable, value))));
+    let gain = match times {
+        (Some(own), Some(with)) => {
+            format!(", {:.1} times as fast in multiplying matrices", own / with)
+        }
+        _ => String::new(),
+    };
+    format!("{variable}={value} has it run {}{gain}", answer.code)
 }
 
 fn compiler() -> Finding {

@@ -10,6 +10,7 @@ use anyhow::Context;
 use clap::Args;
 use mastermind_component::decisions_file;
 use mastermind_composition::adapt::Decision;
+use mastermind_machine::dispatch::Dispatch;
 use mastermind_records::definition::{
     CircumstancesDefinition, ClassDefinition, ConnectionDefinition, SwapDefinition,
 };
@@ -17,7 +18,7 @@ use mastermind_records::{CircumstancesInfo, ClockInfo, RunInfo};
 use serde::Serialize;
 
 use super::profile::open;
-use crate::output;
+use crate::{output, recorded_dispatch};
 
 /// Show what a run was: its assembly, where it ran, its clock, what is missing
 #[derive(Args)]
@@ -41,6 +42,9 @@ struct Told {
     /// What `run --adapt` decided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     decisions: Vec<Decision>,
+    /// Which code its libraries ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dispatch: Option<Dispatch>,
 }
 
 impl Info {
@@ -55,11 +59,14 @@ impl Info {
             info: RunInfo::of(&run),
             programs: programs.unwrap_or_default(),
             decisions: decisions(&self.records)?,
+            dispatch: recorded_dispatch::read(&self.records),
         };
         if self.json {
             output::json(&told)?;
         } else {
-            output::line(text(&told.info, &told.decisions));
+            let rows = rows(&told.info, &told.decisions);
+            let libraries = told.dispatch.iter().flat_map(recorded_dispatch::rows);
+            output::line(text(rows.into_iter().chain(libraries)));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -263,8 +270,7 @@ fn time(unix_ns: u64) -> String {
     humantime::format_rfc3339_seconds(time).to_string()
 }
 
-fn text(info: &RunInfo, decisions: &[Decision]) -> String {
-    let rows = rows(info, decisions).into_iter();
+fn text(rows: impl Iterator<Item = (&'static str, String)>) -> String {
     let rows = rows.map(|(what, found)| vec![what.to_string(), found]);
     output::table(&["WHAT", "FOUND"], &[], rows)
 }

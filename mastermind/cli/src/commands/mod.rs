@@ -30,6 +30,7 @@ pub mod shell;
 pub mod simulate;
 pub mod suggest;
 pub mod transform;
+mod trying;
 pub mod use_library;
 pub mod wishes;
 pub mod wrap;

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use mastermind_machine::dispatch::Dispatch;
 use mastermind_records::definition::UnmonitoredDefinition;
 use mastermind_records::{Profile as Table, ProfileSums, Row, Run, SELF_COST};
 use serde::Serialize;
 
-use crate::{output, run_notes, unseen_calls};
+use crate::{output, recorded_dispatch, run_notes, unseen_calls};
 
 mod call_sites;
 mod communicators;
@@ -92,6 +93,7 @@ impl Profile {
                 profile: &profile,
                 mpi_ranks: &ranks,
                 unseen_calls: &unseen_calls::read(&self.records),
+                dispatch: recorded_dispatch::read(&self.records).as_ref(),
             })?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -129,6 +131,9 @@ impl Profile {
         tell_events(&profile);
         tell_missing(&profile);
         tell_unseen(&unseen_calls::read(&self.records));
+        if let Some(dispatch) = recorded_dispatch::read(&self.records) {
+            recorded_dispatch::note(&dispatch);
+        }
         if !has_ended {
             output::line(NOT_ENDED);
         }
@@ -146,6 +151,9 @@ struct Document<'a> {
     /// What `wrap` found out of calls that are not in the records.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     unseen_calls: &'a [String],
+    /// Which code its libraries ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dispatch: Option<&'a Dispatch>,
 }
 
 impl Profile {

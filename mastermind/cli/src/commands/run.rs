@@ -36,9 +36,10 @@ use clap::Args;
 use mastermind_component::{Adaptation, CounterChoice, Mastermind};
 use mastermind_measurement::probe_counters;
 
+use super::trying::TryArguments;
 use crate::commands::predict::read_models;
 use crate::errors::WrongUse;
-use crate::output;
+use crate::session::asking;
 use crate::session::back_end::{self, MpiName};
 use crate::session::framework::{COMM, COMM_PORT, Quiet, Session, at_rank};
 use crate::session::gathering::{gather, local_directory};
@@ -46,6 +47,7 @@ use crate::session::recording::{
     ClockName, Instruments, ProcessorTimeOption, Recording, cannot_be_written, note_unmonitored,
 };
 use crate::session::{assignment, build, read_assembly, setting_or_name};
+use crate::{output, recorded_dispatch};
 
 use adapt::Adapting;
 pub use script::system;
@@ -133,6 +135,8 @@ pub struct Run {
     /// Let a script run commands of the system
     #[arg(long)]
     enable_shell: bool,
+    #[command(flatten)]
+    tried: TryArguments,
 }
 
 impl Run {
@@ -141,6 +145,9 @@ impl Run {
     /// # Errors
     /// Anything that is wrong with it, or went wrong in it.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        if let Some(code) = self.tried.execute(self.records.as_deref())? {
+            return Ok(code);
+        }
         if self.processor_time.is_asked() && self.records.is_none() {
             bail!("cannot record processor time: no --records, expected --records DIR");
         }
@@ -462,10 +469,13 @@ impl Run {
                 n => format!(", {n} calls waited for the disk"),
             };
             let (records, bytes) = (totals.records, totals.bytes);
-            let directory = directory.display();
+            let shown = directory.display();
             output::line(format!(
-                "rank 0: {records} records{lost}{late}, {bytes} bytes, in {directory}"
+                "rank 0: {records} records{lost}{late}, {bytes} bytes, in {shown}"
             ));
+        }
+        if rank == 0 {
+            recorded_dispatch::leave(Some(directory), asking::own_objects());
         }
         Ok(())
     }

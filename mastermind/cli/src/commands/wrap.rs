@@ -47,18 +47,20 @@ mod signals;
 
 use adapting::AdaptArguments;
 use child::Ended;
+pub(super) use child::end_as;
 use loading::Loading;
 use round_about::Interface;
 use signals::Signals;
 
 use super::run::size;
+use super::trying::TryArguments;
 use crate::call_site;
 use crate::errors;
 use crate::session::back_end;
 use crate::session::recording::{ProcessorTimeOption, cannot_be_written, check_ended};
 use crate::session::{libraries_folder, name_of_run};
 use crate::trace::Trace;
-use crate::unseen_calls;
+use crate::{recorded_dispatch, unseen_calls};
 
 /// File name of the library that records within the program.
 const PRELOADED: &str = "libmastermind_preload.so";
@@ -121,6 +123,8 @@ pub struct Wrap {
     /// Name a setting of the run, such as n=400: fit --by NAME makes it a parameter of its calls
     #[arg(long, value_name = "NAME=VALUE", value_parser = name_of_run)]
     set: Vec<(String, String)>,
+    #[command(flatten)]
+    tried: TryArguments,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM ARGS")]
     program: Vec<OsString>,
@@ -132,24 +136,27 @@ impl Wrap {
     /// # Errors
     /// It cannot be started; a library does not fit.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let name = program_name(&self.program);
+        let name = name.context("cannot start program: no name, expected one")?;
+        if let Some(code) = self.tried.execute(Some(&self.directory(&name)))? {
+            return Ok(code);
+        }
         // Before anything starts a thread: all are to have them blocked.
         let mut signals = Signals::block();
         let launched = back_end::launcher()?;
         let proxies = self.proxy.iter().map(|path| absolute(path));
         let proxies = proxies.collect::<Result<Vec<_>, _>>()?;
-        let name =
-            program_name(&self.program).context("cannot start program: no name, expected one")?;
         let adapt = self.adapt.config(&name, &self.uses)?;
         let (config, claim) = match self.config(name, proxies, adapt, launched.as_ref()) {
             Err(error) if cannot_be_written(&error) => {
-                return self.unrecorded(error, &mut signals).map(child::end_as);
+                return self.unrecorded(error, &mut signals).map(end_as);
             }
             found => found?,
         };
         let status = self.measure(&config, launched.as_ref(), &mut signals);
         claim.give_up();
         drop(signals);
-        status.map(child::end_as)
+        status.map(end_as)
     }
 
     /// Runs the program with the proxies preloaded, and tells what came of it.
@@ -194,6 +201,8 @@ impl Wrap {
             if run.is_some() {
                 leave_unseen(config, &lines);
             }
+            let directory = run.as_ref().map(|_| &*config.directory);
+            recorded_dispatch::leave(directory, found.objects.iter().cloned());
             if let Some(run) = run {
                 tell_mpi(&run, config, launched);
             }
@@ -272,6 +281,14 @@ impl Wrap {
     }
 
     /// What is recorded, and the record directory.
+    /// Where its records go, unless the directory belongs to another run.
+    fn directory(&self, name: &str) -> PathBuf {
+        match &self.records {
+            Some(directory) => directory.clone(),
+            None => PathBuf::from(format!("{name}.records")),
+        }
+    }
+
     fn config(
         &self,
         name: String,
@@ -280,10 +297,7 @@ impl Wrap {
         launched: Option<&Launched>,
     ) -> anyhow::Result<(WrapConfig, Claim)> {
         let proxy = back_end::mpi_proxy()?;
-        let directory = match &self.records {
-            Some(directory) => directory.clone(),
-            None => PathBuf::from(format!("{name}.records")),
-        };
+        let directory = self.directory(&name);
         let act = || format!("cannot make record directory \"{}\"", directory.display());
         fs::create_dir_all(&directory).with_context(act)?;
         let writable = rustix::fs::access(&directory, Access::WRITE_OK | Access::EXEC_OK);

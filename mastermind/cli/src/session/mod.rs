@@ -1,6 +1,7 @@
 //! What several verbs need of a running program: its libraries, its ranks, its framework.
 
 pub mod agreement;
+pub mod asking;
 pub mod back_end;
 pub mod framework;
 pub mod gathering;
@@ -9,6 +10,7 @@ pub mod progress;
 pub mod recording;
 pub mod script;
 pub mod sources;
+mod spare_process;
 pub mod trial;
 
 use std::error::Error;

@@ -11,33 +11,26 @@
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, Read, Write};
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use cca_loader::{Library, LoadError};
-use rustix::process::{Signal, set_parent_process_death_signal};
 
+use super::spare_process::{self, PATIENCE};
 use crate::commands::list::look;
 
 /// Has this program try libraries.
 const ARGUMENT: &str = "--try-libraries";
 
-/// Longest time that a library may take to be opened: far more than any does, also from a slow disk.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 /// The exit code of the dynamic linker where it finds that it cannot go on (glibc, `_dl_fatal_printf`).
 const REFUSED: i32 = 127;
-
-/// Has `close_range` wait for the next program (`CLOSE_RANGE_CLOEXEC`).
-const CLOSE_ON_EXEC: u32 = 4;
 
 /// Whether instances are made as well.
 static MAKES_INSTANCES: AtomicBool = AtomicBool::new(false);
@@ -78,7 +71,7 @@ pub fn is_asked() -> bool {
 pub fn serve() -> ExitCode {
     // Standard input is the socket, the others lead nowhere: libraries may print.
     let mut requests = io::stdin().lock();
-    let Ok(mut answers) = duplicate_of_input() else {
+    let Ok(mut answers) = spare_process::stream() else {
         return ExitCode::FAILURE;
     };
     let mut request = Vec::new();
@@ -102,11 +95,6 @@ pub fn serve() -> ExitCode {
 /// Ends the process that tries, and waits for it: who becomes another program must not leave it a child that it does not know.
 pub fn end() {
     drop(TRIER.lock().unwrap_or_else(PoisonError::into_inner).take());
-}
-
-fn duplicate_of_input() -> io::Result<UnixStream> {
-    let input: OwnedFd = rustix::io::dup(io::stdin())?;
-    Ok(input.into())
 }
 
 /// Has a library opened by the other process.
@@ -148,29 +136,7 @@ pub fn try_library(path: &Path) -> Result<(), LoadError> {
 
 impl Trier {
     fn start() -> io::Result<Self> {
-        let (stream, other) = UnixStream::pair()?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        let mut command = Command::new(std::env::current_exe()?);
-        command
-            .arg(ARGUMENT)
-            .env_remove("PMI_FD")
-            .stdin(Stdio::from(OwnedFd::from(other)))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        // SAFETY: calls of the system, which allocate nothing and take no lock.
-        unsafe {
-            command.pre_exec(|| {
-                // Nobody is there to read a core, and nobody waits for it when its parent has gone.
-                let none = libc::rlimit {
-                    rlim_cur: 0,
-                    rlim_max: 0,
-                };
-                libc::setrlimit(libc::RLIMIT_CORE, &none);
-                // Launchers hold talks over inherited descriptors, and believe that who has them is a rank.
-                libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_ON_EXEC);
-                Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
-            });
-        }
+        let (mut command, stream) = spare_process::command(ARGUMENT)?;
         let process = command.spawn()?;
         Ok(Self { process, stream })
     }

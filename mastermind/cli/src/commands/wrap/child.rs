@@ -93,7 +93,7 @@ pub(super) fn is_of_linker(status: ExitStatus) -> bool {
 }
 
 /// Ends as the program did: with its code, or by its signal.
-pub(super) fn end_as(status: ExitStatus) -> ExitCode {
+pub fn end_as(status: ExitStatus) -> ExitCode {
     if let Some(signal) = status.signal() {
         die_by(signal);
     }

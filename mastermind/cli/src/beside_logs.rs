@@ -1,0 +1,34 @@
+//! What is known of a run besides its logs, a JSON file each in the record directory.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Leaves a value beside the logs, in place of that of an earlier run; nothing if there is nothing to be said.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write<T: Serialize>(directory: &Path, name: &str, value: Option<&T>) -> io::Result<()> {
+    let path = directory.join(name);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let Some(value) = value else {
+        return Ok(());
+    };
+    let text = serde_json::to_string_pretty(value)? + "\n";
+    // A link that somebody has put there is not followed.
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+/// The value; `None` where there is none, or where it cannot be read.
+pub fn read<T: DeserializeOwned>(records: &Path, name: &str) -> Option<T> {
+    let (directory, _) = crate::commands::profile::selected(records);
+    let text = fs::read(directory.join(name)).ok()?;
+    serde_json::from_slice(&text).ok()
+}

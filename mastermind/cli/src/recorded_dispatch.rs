@@ -1,0 +1,109 @@
+//! Which code the libraries of a run chose for the processor: `wrap` and `run` leave it beside the logs, and the verbs that show a run
+//! say where a library has a newer one.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use mastermind_machine::dispatch::{Dispatch, Library};
+
+use crate::session::asking;
+use crate::{beside_logs, errors};
+
+/// Name of the file in the record directory.
+const FILE: &str = "dispatch.json";
+
+/// Asks the libraries of a run that has ended, leaves their answers beside its logs, and says what could be better.
+///
+/// # Arguments
+/// * `directory` - that of the logs; `None` if there are none
+/// * `objects` - files that the program had mapped
+pub fn leave(directory: Option<&Path>, objects: impl IntoIterator<Item = PathBuf>) {
+    let found = asking::dispatch_of(objects);
+    if let Some(directory) = directory {
+        let act = || format!("cannot write into \"{}\"", directory.display());
+        if let Err(error) = beside_logs::write(directory, FILE, Some(&found)).with_context(act) {
+            let error = error.context("the code that its libraries ran is not kept");
+            crate::output::complain!("{}", errors::warning(&error));
+        }
+    }
+    note(&found);
+}
+
+/// What was left; `None` where nothing was.
+pub fn read(records: &Path) -> Option<Dispatch> {
+    beside_logs::read(records, FILE)
+}
+
+/// Notes each library that has code for newer instructions which the processor has.
+pub fn note(found: &Dispatch) {
+    for library in &found.libraries {
+        if let Some(advice) = advice(library, found) {
+            crate::output::complain!("note: {}, {advice}", running(library));
+        }
+    }
+}
+
+/// What a library is and runs.
+pub fn running(library: &Library) -> String {
+    let version = library.answer.version.as_ref();
+    let version = version.map_or_else(String::new, |version| format!(" {version}"));
+    let needs = library.answer.level.map(|level| level.name());
+    let needs = needs.filter(|name| *name != library.answer.code);
+    let needs = needs.map_or_else(String::new, |name| format!(" ({name})"));
+    format!(
+        "{} ({}{version}) runs its code {}{needs}",
+        library.file(),
+        library.name,
+        library.answer.code
+    )
+}
+
+/// What could be better; `None` if the library runs the best that is known of it.
+pub fn advice(library: &Library, of: &Dispatch) -> Option<String> {
+    let other = library.other.as_ref()?;
+    let offered = of.offered?;
+    Some(format!(
+        "and this processor has {}: {variable}={value} has it run {}; --try {variable}={value} of run and wrap times both",
+        offered.name(),
+        other.answer.code,
+        variable = other.variable,
+        value = other.value,
+    ))
+}
+
+/// What is shown of them, line by line.
+pub fn rows(found: &Dispatch) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    let libraries = found.libraries.iter();
+    for library in libraries.filter(|library| library.is_worth_a_line(found.offered)) {
+        let threads = library.answer.threads;
+        let threads = threads.map_or_else(String::new, |n| format!(" in {n} threads"));
+        let advice = advice(library, found);
+        let advice = advice.map_or_else(String::new, |advice| format!(", {advice}"));
+        rows.push(("code", format!("{}{threads}{advice}", running(library))));
+    }
+    for (path, why) in &found.unanswered {
+        rows.push(("code", format!("of {} not known: {why}", path.display())));
+    }
+    let variable = |(name, value): (&String, &String)| ("variable", format!("{name}={value}"));
+    rows.extend(found.variables.iter().map(variable));
+    rows
+}
+
+/// Warns that libraries of two runs that are compared ran other codes, or were steered otherwise.
+pub fn warn_of_differences(first: &Path, second: &Path) {
+    let (Some(first), Some(second)) = (read(first), read(second)) else {
+        return;
+    };
+    let differences = first.differences(&second);
+    if differences.is_empty() {
+        return;
+    }
+    let differences = differences
+        .iter()
+        .map(|(what, [first, second])| format!("{what} ({first}, {second})"));
+    crate::output::complain!(
+        "warning: libraries of the runs differ in {}: a difference may be theirs",
+        Vec::from_iter(differences).join(", ")
+    );
+}
