@@ -82,6 +82,7 @@ mod use_of_names;
 mod verbs_calibrate;
 mod verbs_correct;
 mod verbs_graph;
+mod verbs_machine;
 mod verbs_new;
 mod verbs_queue;
 mod verbs_shell;

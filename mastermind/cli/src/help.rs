@@ -23,7 +23,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Proxies of other libraries", &["proxy", "use"]),
     (
         "Larger machines",
-        &["simulate", "queue", "calibrate", "transform"],
+        &["simulate", "queue", "calibrate", "machine", "transform"],
     ),
 ];
 

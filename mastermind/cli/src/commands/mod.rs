@@ -14,6 +14,7 @@ pub mod graph;
 pub mod history;
 pub mod info;
 pub mod list;
+pub mod machine;
 pub mod man;
 pub mod new;
 pub mod pack;

@@ -73,8 +73,16 @@ fn ask(path: &Path, with: Option<Variable>) -> Result<Option<(String, Answer)>, 
         let answer = dispatch::ask(path)?;
         return Ok(answer.map(|(known, answer)| (known.name().to_owned(), answer)));
     }
-    request(CODE, path, with)
+    request(CODE, path, with.as_slice())
 }
+
+/// Have a library compute in one thread: how fast several are depends on what else the machine does.
+const SINGLE: [Variable; 4] = [
+    ("OPENBLAS_NUM_THREADS", "1"),
+    ("BLIS_NUM_THREADS", "1"),
+    ("MKL_NUM_THREADS", "1"),
+    ("OMP_NUM_THREADS", "1"),
+];
 
 /// How long a library takes to multiply two small matrices of double precision; the least of several, seconds.
 ///
@@ -84,7 +92,8 @@ fn ask(path: &Path, with: Option<Variable>) -> Result<Option<(String, Answer)>, 
 /// # Errors
 /// Those of [`dispatch_of`]'s question.
 pub fn time_gemm(path: &Path, with: Option<Variable>) -> Result<Option<f64>, String> {
-    request(TIME, path, with)
+    let variables = SINGLE.iter().copied().chain(with);
+    request(TIME, path, &Vec::from_iter(variables))
 }
 
 /// The C library that this process has need not be loaded again: most programs have no other library that answers.
@@ -101,14 +110,14 @@ pub fn own_objects() -> BTreeSet<PathBuf> {
     files.map(PathBuf::from).collect()
 }
 
-fn request<T: DeserializeOwned>(
-    what: &str,
-    path: &Path,
-    with: Option<Variable>,
-) -> Result<T, String> {
+fn request<T: DeserializeOwned>(what: &str, path: &Path, with: &[Variable]) -> Result<T, String> {
     let asked = || -> std::io::Result<Vec<u8>> {
         let (mut command, mut stream) = spare_process::command(ARGUMENT)?;
-        let mut process = command.arg(what).arg(path).envs(with).spawn()?;
+        let mut process = command
+            .arg(what)
+            .arg(path)
+            .envs(with.iter().copied())
+            .spawn()?;
         // The other end is this command's: the stream ends with the process alone.
         drop(command);
         let mut answer = Vec::new();
@@ -164,7 +173,7 @@ pub fn dispatch_of(objects: impl IntoIterator<Item = PathBuf>) -> Dispatch {
 
 /// Which code libraries run that the dynamic linker finds by their names; those that it does not find are left out.
 pub fn dispatch_by_name(names: &[&str]) -> Dispatch {
-    let files = |name: &&str| request::<BTreeSet<PathBuf>>(FILES, Path::new(name), None);
+    let files = |name: &&str| request::<BTreeSet<PathBuf>>(FILES, Path::new(name), &[]);
     dispatch_of(names.iter().filter_map(|name| files(name).ok()).flatten())
 }
 

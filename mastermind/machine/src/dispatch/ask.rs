@@ -270,10 +270,16 @@ impl Open {
             function(&mut version);
             text(version.processor)
         };
+        // `Intel(R) Advanced Vector Extensions 512 (Intel(R) AVX-512) with support of …`, `… enabled processors`
+        let code = code?.replace("Intel(R) ", "");
+        let code = code
+            .split(" with support")
+            .next()
+            .and_then(|code| code.split(" enabled").next())?;
         let [major, minor, update] = version.numbers;
         let threads = self.number("MKL_Get_Max_Threads");
         Some((
-            code?,
+            code.to_owned(),
             Some(format!("{major}.{minor}.{update}")),
             threads.and_then(|n| u32::try_from(n).ok()),
         ))

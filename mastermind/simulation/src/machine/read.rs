@@ -60,6 +60,9 @@ struct Document {
     #[serde(default)]
     collectives: RawCollectives,
     noise: Option<RawNoise>,
+    /// What `mastermind machine` measured: no time of a simulation depends on it.
+    #[serde(rename = "processor")]
+    _processor: Option<toml::Table>,
 }
 
 #[derive(Deserialize)]
