@@ -94,5 +94,6 @@ mod wrap_folders;
 mod wrap_loading;
 mod wrap_matrix;
 mod wrap_names;
+mod wrap_openmp;
 mod wrap_signals;
 mod wrap_sites;

@@ -6,6 +6,7 @@
 //! made. Instead of `guest()`:
 //!
 //! ```text
+//! openmp(GCC)                a program of OpenMP by that compiler, also under `wrap --openmp`, where OpenMP must be measured
 //! mpi(2)                     a program of MPI on 2 ranks, under each MPI; it prints lines `calls: MPI_Barrier 20` itself, for all
 //!                            ranks together and from rank 0 only, since launchers mix the lines of ranks
 //! .flags(&["-pthread"])      options for the compiler, behind the source
@@ -134,6 +135,17 @@ rows! {
     errno_kept: guest(),
     chroot_threads: guest().flags(&["-pthread"]).may_be_impossible(),
     ends_among_threads: guest().flags(&["-pthread"]).reports(""),
+    // OpenMP.
+    openmp_constructs: openmp(GCC).source("openmp"),
+    openmp_constructs_clang: openmp(CLANG).source("openmp"),
+    openmp_exits: openmp(GCC).source("openmp_exits"),
+    openmp_exits_clang: openmp(CLANG).source("openmp_exits"),
+    openmp_forks: openmp(GCC).source("openmp_forks"),
+    openmp_forks_clang: openmp(CLANG).source("openmp_forks").arguments(&["x"]).reports("in processes that were forked"),
+    openmp_local: openmp(GCC).source("openmp_local").flags(LOADING_GCC).may_be_impossible(),
+    openmp_local_clang: openmp(CLANG).source("openmp_local").flags(LOADING_CLANG).may_be_impossible(),
+    openmp_tool: openmp(CLANG).flags(&["-fopenmp", "-rdynamic"]).reports("has another tool"),
+    openmp_sanitized: openmp(GCC).source("openmp_exits").flags(&["-fopenmp", "-fsanitize=address"]).needs("sanitizers"),
     // The recorded call.
     cancelled: guest().flags(&["-pthread"]),
     constructor: guest().flags(INCLUDING),
@@ -166,6 +178,28 @@ const INCLUDING: &[&str] = &[
     "-pthread",
     "-ldl",
 ];
+/// A program that compiles a library with OpenMP itself, and is none of it.
+const LOADING_GCC: &[&str] = &[
+    "-DCOMPILER=\"gcc\"",
+    concat!(
+        "-DINCLUDE=\"-I",
+        env!("CARGO_MANIFEST_DIR"),
+        "/fixtures/round_about\""
+    ),
+    "-ldl",
+];
+const LOADING_CLANG: &[&str] = &[
+    "-DCOMPILER=\"clang\"",
+    concat!(
+        "-DINCLUDE=\"-I",
+        env!("CARGO_MANIFEST_DIR"),
+        "/fixtures/round_about\""
+    ),
+    "-ldl",
+];
+/// Compilers, and what their OpenMP needs.
+const GCC: (&str, &str) = ("gcc", "cc");
+const CLANG: (&str, &str) = ("clang", "libomp");
 /// What is said where a call was left under way.
 const LEFT: &str = "a call was left under way, by a jump";
 /// What is said where a signal handler called before a recording could begin.
@@ -192,11 +226,23 @@ struct Row {
     outer: &'static [&'static str],
     inner: &'static [&'static str],
     reports: Option<&'static str>,
+    /// Compiler of a program of OpenMP, which runs under `wrap --openmp` too.
+    openmp: Option<&'static str>,
 }
 
 /// A program that calls `tally`.
 fn guest() -> Row {
     Row::default()
+}
+
+/// A program of OpenMP, by a compiler.
+fn openmp((compiler, needs): (&'static str, &'static str)) -> Row {
+    Row {
+        openmp: Some(compiler),
+        needs: Some(needs),
+        flags: &["-fopenmp", "-pthread"],
+        ..Row::default()
+    }
 }
 
 /// A program of MPI.
@@ -275,6 +321,7 @@ impl Row {
         }
         let made = calls_made(&alone.stdout);
         let ways: &[Wrap] = match mpi {
+            None if self.openmp.is_some() => &[Wrap::Plain, Wrap::Proxy, Wrap::OpenMp],
             None => &[Wrap::Plain, Wrap::Proxy],
             Some(_) => &[Wrap::Plain, Wrap::Proxy, Wrap::Launcher],
         };
@@ -287,6 +334,12 @@ impl Row {
             made.retain(|function, _| wrap != Wrap::Plain || function.starts_with("MPI_"));
             let recorded = calls_recorded(&scratch.path(wrap.records()), &made);
             let reported = self.reports.is_some_and(|text| ended.stderr.contains(text));
+            if wrap == Wrap::OpenMp {
+                let is_measured = ended.stderr.contains("\nOpenMP, rank 0: ")
+                    || ended.stderr.starts_with("OpenMP, rank 0: ");
+                assert!(is_measured, "{way}: {ended:?}");
+                assert!(reported || self.reports.is_none(), "{way}: {ended:?}");
+            }
             assert!(
                 made == recorded || reported,
                 "{way}: calls {made:?}, recorded {recorded:?}; {ended:?}"
@@ -326,7 +379,7 @@ impl Row {
         };
         let program = scratch.path(name);
         let mut command = match (mpi, kind) {
-            (None, _) => Command::new(kind),
+            (None, _) => Command::new(self.openmp.unwrap_or(kind)),
             (Some(mpi), "cc") => Command::new(format!("mpicc.{mpi}")),
             (Some(mpi), _) => Command::new(format!("mpicxx.{mpi}")),
         };
@@ -340,6 +393,12 @@ impl Row {
         if !self.flags.contains(&"-static") {
             command.arg("-L").arg(library).arg("-ltally");
             command.arg(format!("-Wl,-rpath,{}", library.display()));
+        }
+        if let Some(compiler) = self.openmp
+            && Command::new(compiler).arg("--version").output().is_err()
+        {
+            skip(compiler, format_args!("no {compiler} on this machine"));
+            return None;
         }
         let ended = mastermind_tests::ended(&mut command);
         let text = String::from_utf8_lossy(&ended.stderr);
@@ -391,6 +450,8 @@ enum Wrap {
     Plain,
     /// Before the program, with a proxy of `tally`.
     Proxy,
+    /// Before the program, with the proxy, and OpenMP is measured.
+    OpenMp,
     /// Before the launcher of MPI, with the proxy.
     Launcher,
 }
@@ -400,6 +461,7 @@ impl Wrap {
         match self {
             Self::Plain => "plain.records",
             Self::Proxy => "proxy.records",
+            Self::OpenMp => "openmp.records",
             Self::Launcher => "launcher.records",
         }
     }
@@ -415,6 +477,9 @@ impl Wrap {
         if self != Self::Plain {
             let proxy = library().join("proxies/libtally_proxy.so");
             words.extend(["--proxy".into(), proxy.display().to_string()]);
+        }
+        if self == Self::OpenMp {
+            words.push("--openmp".into());
         }
         words.push("--".into());
         words
@@ -532,7 +597,14 @@ fn calls_recorded(records: &Path, made: &BTreeMap<String, u64>) -> BTreeMap<Stri
 
 /// Standard error without the lines that `wrap` writes, at the margin and indented below.
 fn without_wrap(text: &str) -> String {
-    const OWN: [&str; 5] = ["warning: ", "note: ", "MPI: ", "adapted: ", "records: "];
+    const OWN: [&str; 6] = [
+        "warning: ",
+        "note: ",
+        "MPI: ",
+        "OpenMP, ",
+        "adapted: ",
+        "records: ",
+    ];
     let mut is_own = false;
     let lines = text.split_inclusive('\n').filter(|line| {
         is_own =

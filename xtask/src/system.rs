@@ -82,7 +82,7 @@ const OF_EXAMPLES: [&str; 5] = [
 ];
 
 /// What some tests need, as they name it: a file by which it is known, and the package of Debian and Ubuntu that has it.
-const OF_TESTS: [(&str, &str, &str); 5] = [
+const OF_TESTS: [(&str, &str, &str); 7] = [
     (
         "jemalloc",
         "/usr/include/jemalloc/jemalloc.h",
@@ -97,6 +97,12 @@ const OF_TESTS: [(&str, &str, &str); 5] = [
         "tcmalloc",
         "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4",
         "libtcmalloc-minimal4",
+    ),
+    ("clang", "/usr/bin/clang", "clang"),
+    (
+        "libomp",
+        "/usr/lib/x86_64-linux-gnu/libomp5.so",
+        "libomp-dev",
     ),
     ("chromium", "/usr/bin/chromium", "chromium"),
     ("chromedriver", "/usr/bin/chromedriver", "chromium-driver"),

@@ -19,6 +19,7 @@ mod library;
 mod method;
 mod mpi;
 mod open;
+mod openmp;
 mod thread;
 mod value;
 pub mod word;
@@ -51,6 +52,11 @@ pub use mpi::{
     MpiMeeting, MpiMeetingCallback, MpiProxyEntry, MpiProxyFunctions, MpiStackCallback, MpiTotal,
 };
 pub use open::{Begins, Ends, LeftCall};
+pub use openmp::{
+    OPENMP_GCC, OPENMP_LLVM, OPENMP_OTHER_TOOL, OPENMP_OUTDATED, OPENMP_PROXY_SYMBOL,
+    OPENMP_SANITIZER, OpenMpFacts, OpenMpProxyEntry, OpenMpProxyFunctions, OpenMpStartCallback,
+    OpenMpSum, OpenMpSumCallback,
+};
 pub use thread::thread_pointer;
 pub use value::{ParameterKind, PerfValue};
 

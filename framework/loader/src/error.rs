@@ -69,6 +69,20 @@ pub enum LoadError {
         /// Name of the missing function.
         symbol: &'static str,
     },
+    /// It is a library, but not the proxy of OpenMP.
+    #[error("cannot open library \"{}\": no function {symbol}, expected the proxy of OpenMP", path.display())]
+    NoOpenMpProxy {
+        /// Absolute path.
+        path: PathBuf,
+        /// Name of the missing function.
+        symbol: &'static str,
+    },
+    /// The proxy of OpenMP has nothing to offer on this processor.
+    #[error("cannot measure OpenMP by \"{}\": built for {}, expected x86_64", path.display(), std::env::consts::ARCH)]
+    NoOpenMpInterception {
+        /// Absolute path.
+        path: PathBuf,
+    },
     /// It is a library, but not the generated proxy of one.
     #[error("cannot open proxy \"{}\": no function {symbol}, expected a library made by mastermind proxy", path.display())]
     NoLibraryProxy {

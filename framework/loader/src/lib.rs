@@ -2,6 +2,7 @@
 //!
 //! * [`Library`]: one opened library and its [`Class`]es; [`try_libraries_with`]: how a damaged one is found before;
 //! * [`MpiProxy`]: the proxy of MPI, which is no component; [`Meeting`]: where it has all ranks in one call;
+//! * [`OpenMpProxy`]: the proxy of OpenMP;
 //! * [`ExitWatch`]: notices that the code of a library ends the process; [`report_crashes`]: that a signal does;
 //!   [`activity`]: what it was to do;
 //! * [`read_index`]: Ccaffeine's `.cca` files, which name libraries and classes;
@@ -21,6 +22,7 @@ mod library_proxy;
 mod meeting;
 mod mpi_proxy;
 mod mpi_version;
+mod openmp_proxy;
 mod regions;
 mod search;
 mod startup;
@@ -37,5 +39,6 @@ pub use library_proxy::{Alternative, FunctionParameter, LibraryFunction, Library
 pub use meeting::{Meeting, MeetingError};
 pub use mpi_proxy::{AttachedMpi, MpiProxy, MpiRoutine};
 pub use mpi_version::mpi_library_version;
+pub use openmp_proxy::{OpenMpConstruct, OpenMpProxy};
 pub use search::{find_libraries, is_component_library};
 pub use startup::Startup;

@@ -227,6 +227,9 @@ fn addresses(run: &Run, are_recorded: bool) -> BTreeSet<(u32, u64)> {
         let process = process_of(log);
         let sums = log.definitions().mpi_call_sums.iter();
         addresses.extend(sums.filter_map(|sum| Some((process, sum.site?))));
+        let openmp = log.definitions().openmp.iter();
+        let openmp = openmp.flat_map(|openmp| &openmp.sums);
+        addresses.extend(openmp.map(|sum| (process, sum.site)));
         if are_recorded {
             let sites = log.records().filter_map(|record| address(&record));
             addresses.extend(sites.map(|address| (process, address)));

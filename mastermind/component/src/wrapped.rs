@@ -6,10 +6,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cca_abi::recording::{MpiCallSum, MpiEventOptions, ProxyMethod, Recorder, Recording};
+use cca_abi::recording::{
+    MpiCallSum, MpiEventOptions, OPENMP_GCC, OPENMP_LLVM, OPENMP_OTHER_TOOL, OPENMP_OUTDATED,
+    OPENMP_SANITIZER, OpenMpFacts, ProxyMethod, Recorder, Recording,
+};
 use cca_abi::{PortError, guest};
 use cca_loader::{
-    AttachedMpi, LibraryProxy, LoadError, MpiCommunicator, MpiProxy, mpi_library_version,
+    AttachedMpi, LibraryProxy, LoadError, MpiCommunicator, MpiProxy, OpenMpConstruct, OpenMpProxy,
+    mpi_library_version,
 };
 use mastermind_measurement::{
     Clock, MpiFunctions, RecorderConfig, RunRecorder, RunTotals, circumstances, end,
@@ -17,7 +21,7 @@ use mastermind_measurement::{
 };
 use mastermind_records::definition::{
     CircumstancesDefinition, MethodDefinition, MpiCallSumDefinition, MpiCallSumsDefinition,
-    MpiPhaseDefinition, PROGRAM_CLASS, RunDefinition,
+    MpiPhaseDefinition, OpenMpSumDefinition, OpenMpSumsDefinition, PROGRAM_CLASS, RunDefinition,
 };
 use mastermind_records::{
     ChunkSizes, Definition, RecordsError, check_file_size, create_anew, own_thread,
@@ -75,6 +79,8 @@ pub struct WrapConfig {
     pub settings: BTreeMap<String, String>,
     /// Bytes that the records of a rank may take; `None` for no limit.
     pub limit_bytes: Option<u64>,
+    /// Path of the proxy of OpenMP; `None` where that is not measured.
+    pub openmp: Option<PathBuf>,
     /// Whether each call of MPI is recorded.
     pub mpi_events: bool,
     /// Paths of the generated proxies of C libraries.
@@ -265,6 +271,7 @@ pub struct Wrapped {
     // Dropped before the recorder that it leads to.
     mpi: AttachedMpi,
     libraries: Libraries,
+    openmp: Option<OpenMpProxy>,
     recorder: RunRecorder,
     n_phases: usize,
     n_communicators: usize,
@@ -319,6 +326,7 @@ impl Wrapped {
         config: &WrapConfig,
         proxy: &MpiProxy,
         libraries: &[LibraryProxy],
+        openmp: Option<&OpenMpProxy>,
         RankOfRun {
             rank,
             ranks,
@@ -387,8 +395,12 @@ impl Wrapped {
         for UseConfig { interface, library } in &config.uses {
             libraries.use_library(&recorder, interface, library)?;
         }
+        if let Some(openmp) = openmp {
+            openmp.measure(clock.function());
+        }
         Ok(Self {
             libraries,
+            openmp: openmp.cloned(),
             // SAFETY: `finish` ends it before the recorder.
             program: unsafe { Program::begin(recorder.recorder(), &method) },
             mpi,
@@ -493,6 +505,17 @@ impl Wrapped {
             let definition = Definition::MpiCallSums(MpiCallSumsDefinition { sums });
             self.recorder.announce(definition);
         }
+        if let Some(openmp) = &self.openmp {
+            let (sums, facts) = openmp.finish();
+            openmp_sums(&sums, &facts).for_each(|sums| self.recorder.announce(sums));
+            if facts.left_out > 0 {
+                self.recorder.count_lost(facts.left_out, OPENMP_LEFT_OUT);
+            }
+            if facts.in_children > 0 {
+                self.recorder
+                    .count_lost(facts.in_children, OPENMP_IN_CHILDREN);
+            }
+        }
         // Files are opened in no table of the program's.
         if let Ok(end) = own_thread::run_apart(end) {
             self.recorder.announce(Definition::End(end));
@@ -504,6 +527,64 @@ impl Wrapped {
 
 /// Sums of calls in one definition, so that each has room in a chunk of any size: some 200 bytes a sum.
 const SUMS_A_DEFINITION: usize = 64;
+
+const OPENMP_LEFT_OUT: &str = "there was no room for constructs or threads of OpenMP";
+const OPENMP_IN_CHILDREN: &str =
+    "constructs of OpenMP in processes that were forked are not measured";
+
+/// Sums of OpenMP as definitions, of which there is one at least.
+fn openmp_sums(sums: &[OpenMpConstruct], facts: &OpenMpFacts) -> impl Iterator<Item = Definition> {
+    let chosen = |texts: &[(u32, &str)]| {
+        let texts = texts.iter().filter(|(bit, _)| facts.seen & bit != 0);
+        texts.map(|(_, text)| (*text).to_owned()).collect()
+    };
+    let all = OpenMpSumsDefinition {
+        runtimes: chosen(&[(OPENMP_GCC, "GCC"), (OPENMP_LLVM, "LLVM")]),
+        unmeasured: chosen(&[
+            (OPENMP_OTHER_TOOL, "LLVM's runtime has another tool"),
+            (
+                OPENMP_SANITIZER,
+                "LLVM's runtime has the tool of thread sanitizer",
+            ),
+            (
+                OPENMP_OUTDATED,
+                "parallel regions of a compiler before GCC 4.9",
+            ),
+        ]),
+        open_regions: facts.open_regions,
+        sums: Vec::new(),
+    };
+    let mut sums = sums.iter().map(openmp_sum).collect::<Vec<_>>();
+    std::iter::from_fn({
+        let mut is_first = true;
+        move || {
+            let rest = sums.split_off(sums.len().min(SUMS_A_DEFINITION));
+            let sums = std::mem::replace(&mut sums, rest);
+            let is_needed = std::mem::take(&mut is_first) || !sums.is_empty();
+            is_needed.then(|| {
+                Definition::OpenMpSums(OpenMpSumsDefinition {
+                    sums,
+                    ..all.clone()
+                })
+            })
+        }
+    })
+}
+
+fn openmp_sum(sum: &OpenMpConstruct) -> OpenMpSumDefinition {
+    OpenMpSumDefinition {
+        construct: sum.construct.clone(),
+        site: sum.site,
+        thread: sum.thread,
+        nested: sum.is_nested,
+        calls: sum.calls,
+        instances: sum.instances,
+        ticks: sum.ticks,
+        wait_ticks: sum.wait_ticks,
+        start_ticks: sum.start_ticks,
+        items: sum.items,
+    }
+}
 
 fn call_sum(sum: &MpiCallSum) -> MpiCallSumDefinition {
     let function = match sum.name.is_null() {

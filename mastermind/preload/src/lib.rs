@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use cca_abi::guest;
 use cca_comm::{Launch, Launched, launched};
-use cca_loader::{LibraryProxy, MpiCommunicator, MpiProxy};
+use cca_loader::{LibraryProxy, MpiCommunicator, MpiProxy, OpenMpProxy};
 use mastermind_component::{
     LibraryAdaptation, RankOfRun, WRAP_VARIABLE, WrapConfig, Wrapped, own_thread,
 };
@@ -49,6 +49,7 @@ struct Asked {
     config: WrapConfig,
     mpi: MpiProxy,
     libraries: Vec<LibraryProxy>,
+    openmp: Option<OpenMpProxy>,
 }
 
 static ASKED: OnceLock<Asked> = OnceLock::new();
@@ -79,14 +80,14 @@ fn opening<T>(open: impl FnOnce() -> T) -> T {
 /// agree on it.
 #[unsafe(no_mangle)]
 pub extern "C" fn __tsan_default_suppressions() -> *const c_char {
-    c"called_from_lib:libmastermind_preload.so\ncalled_from_lib:libproxy_mpi.so\n".as_ptr()
+    c"called_from_lib:libmastermind_preload.so\ncalled_from_lib:libproxy_mpi.so\ncalled_from_lib:libproxy_openmp.so\n".as_ptr()
 }
 
 /// Asked by leak sanitizer, also that of address sanitizer: what this library and the proxies keep until the process ends is no leak
 /// of the program.
 #[unsafe(no_mangle)]
 pub extern "C" fn __lsan_default_suppressions() -> *const c_char {
-    c"leak:libmastermind_preload.so\nleak:libproxy_mpi.so\n".as_ptr()
+    c"leak:libmastermind_preload.so\nleak:libproxy_mpi.so\nleak:libproxy_openmp.so\n".as_ptr()
 }
 
 /// Asked by leak sanitizer: it says nothing of what it did not report.
@@ -123,12 +124,18 @@ extern "C" fn on_load() {
         }
         let libraries = config.libraries.iter().map(|path| LibraryProxy::open(path));
         let libraries = libraries.collect::<Result<Vec<_>, _>>();
-        match (MpiProxy::open(&config.proxy, None), libraries) {
-            (Ok(mpi), Ok(libraries)) => {
+        let openmp = config.openmp.as_ref().map(|path| OpenMpProxy::open(path));
+        match (
+            MpiProxy::open(&config.proxy, None),
+            libraries,
+            openmp.transpose(),
+        ) {
+            (Ok(mpi), Ok(libraries), Ok(openmp)) => {
                 let asked = ASKED.get_or_init(|| Asked {
                     config,
                     mpi,
                     libraries,
+                    openmp,
                 });
                 // Handlers run in the reverse order: those of the program, which may call too, come before.
                 // SAFETY: the function lives as long as the process: the library is never closed.
@@ -149,8 +156,13 @@ extern "C" fn on_load() {
                     .libraries
                     .iter()
                     .for_each(|proxy| proxy.before_first_call(start_at_call));
+                if let Some(openmp) = &asked.openmp {
+                    openmp.before_first_call(start_at_call);
+                }
             }
-            (Err(error), _) | (_, Err(error)) => tell(&config, 0, &error.to_string()),
+            (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
+                tell(&config, 0, &error.to_string());
+            }
         }
     });
 }
@@ -218,6 +230,7 @@ fn start_recording(asked: &Asked) {
         config,
         mpi,
         libraries,
+        openmp,
     } = asked;
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let launched = launched(variable).ok().flatten();
@@ -231,7 +244,7 @@ fn start_recording(asked: &Asked) {
             ranks: ranks as u32,
             local_ranks: local_size.map(|n| n as u32),
         };
-        match opening(|| Wrapped::start(config, mpi, libraries, place)) {
+        match opening(|| Wrapped::start(config, mpi, libraries, openmp.as_ref(), place)) {
             Ok(mut wrapped) => {
                 wrapped.count_lost(N_POSTPONED.load(Ordering::Relaxed), POSTPONED);
                 let is_alone = is_alone(launched);

@@ -51,6 +51,8 @@ pub enum Definition {
     Unmonitored(UnmonitoredDefinition),
     /// What calls of MPI come to that have no record each; at the end of a run, the same in each log of a process.
     MpiCallSums(MpiCallSumsDefinition),
+    /// What constructs of OpenMP come to; at the end of a run, the same in each log of a process.
+    OpenMpSums(OpenMpSumsDefinition),
     /// Written by a later version; of no consequence to this one.
     #[serde(other)]
     Unknown,
@@ -462,6 +464,57 @@ pub struct MpiCallSumDefinition {
     /// Most bytes.
     #[serde(skip_serializing_if = "is_none")]
     pub greatest_bytes: u64,
+}
+
+/// Sums of constructs of OpenMP; a process may have several such definitions, each with other sums and the same of all else.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OpenMpSumsDefinition {
+    /// Runtimes that were measured: `GCC`, `LLVM`.
+    pub runtimes: Vec<String>,
+    /// Why something was not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<String>,
+    /// Regions that were in progress at the end; their sums are of what they came to by then.
+    #[serde(skip_serializing_if = "is_none")]
+    pub open_regions: u64,
+    /// The sums.
+    pub sums: Vec<OpenMpSumDefinition>,
+}
+
+/// What constructs of one kind come to, from one call site; of parallel regions also the part of one thread of the team.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OpenMpSumDefinition {
+    /// The directive: `parallel`, `loop`, `sections`, `single`, `barrier`, `task`, `taskloop`, `taskwait`, `taskgroup`, `critical`,
+    /// `ordered`, `atomic`, `lock`.
+    pub construct: String,
+    /// Address that the calls return to.
+    pub site: u64,
+    /// Number of the thread in its team, whose part in regions this is; `None` for the constructs as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u32>,
+    /// Whether the regions are within others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub nested: bool,
+    /// How often threads came to it; of regions and tasks how many there were.
+    pub calls: u64,
+    /// How many there were, however many threads came to each; of tasks how many ran.
+    #[serde(skip_serializing_if = "is_none")]
+    pub instances: u64,
+    /// Time of regions from begin to end, of a thread's part from when it came to the end of the region, of tasks what they ran, without
+    /// waiting and without other tasks; clock ticks.
+    #[serde(skip_serializing_if = "is_none")]
+    pub ticks: u64,
+    /// Time that threads waited, without tasks that they ran meanwhile, clock ticks.
+    #[serde(skip_serializing_if = "is_none")]
+    pub wait_ticks: u64,
+    /// Of a thread's part the time from the begin of regions until it came, clock ticks.
+    #[serde(skip_serializing_if = "is_none")]
+    pub start_ticks: u64,
+    /// Threads of the teams of regions; pieces of work that threads got of loops and sections.
+    #[serde(skip_serializing_if = "is_none")]
+    pub items: u64,
 }
 
 /// A phase begins, and ends the one before it.

@@ -9,8 +9,8 @@ use crate::definition::{
     AtomicEventsDefinition, CallPathDefinition, CircumstancesDefinition, ClockDefinition,
     CostDefinition, Definition, EndDefinition, LossDefinition, MethodDefinition,
     MpiCallSumDefinition, MpiCommunicatorDefinition, MpiPhaseDefinition, MpiRoutinesDefinition,
-    MpiSwitchDefinition, MpiTotalsDefinition, RunDefinition, StopDefinition, SwapDefinition,
-    UnmonitoredDefinition, UnrecordedDefinition,
+    MpiSwitchDefinition, MpiTotalsDefinition, OpenMpSumsDefinition, RunDefinition, StopDefinition,
+    SwapDefinition, UnmonitoredDefinition, UnrecordedDefinition,
 };
 
 /// What the definitions of a log say.
@@ -50,6 +50,8 @@ pub struct Definitions {
     pub unmonitored: Vec<UnmonitoredDefinition>,
     /// What calls of MPI come to that have no record each; none of a run that has not ended.
     pub mpi_call_sums: Vec<MpiCallSumDefinition>,
+    /// What constructs of OpenMP come to; `None` where that was not asked for, and of a run that has not ended.
+    pub openmp: Option<OpenMpSumsDefinition>,
     methods: BTreeMap<u32, Arc<MethodDefinition>>,
     /// Index: call path.
     paths: Vec<Option<CallPathDefinition>>,
@@ -240,6 +242,13 @@ impl Definitions {
                 let sums = told.sums.into_iter();
                 sums.for_each(|sum| push_new(&mut self.mpi_call_sums, sum));
             }
+            Definition::OpenMpSums(told) => match &mut self.openmp {
+                None => self.openmp = Some(told),
+                Some(known) => {
+                    let sums = told.sums.into_iter();
+                    sums.for_each(|sum| push_new(&mut known.sums, sum));
+                }
+            },
             Definition::Unknown => {}
         }
     }

@@ -27,6 +27,7 @@ pub mod layout;
 mod log;
 mod made;
 mod mpi;
+mod openmp;
 mod own_file;
 pub mod own_thread;
 pub mod packed;
@@ -66,6 +67,7 @@ pub use mpi::{
     CallTimes, CommunicatorClass, MessageSizes, MpiCallNow, MpiCalls, MpiPhase, MpiRank, ended_by,
     one_sided, sends, starts_or_ends,
 };
+pub use openmp::{OpenMpProcess, OpenMpTimes};
 pub use own_file::create_anew;
 pub use packed::{PackOptions, PackedDirectory, holds_records, pack};
 pub use path_totals::PathTimes;

@@ -80,7 +80,16 @@ impl Arrays {
 pub(crate) struct Definitions {
     names: Vec<Name>,
     pub(crate) arrays: Arrays,
+    /// Whether the proxy is that of OpenMP: it stands for GCC's runtime. LLVM's has the same entry points for programs of GCC, but is
+    /// measured by its tools interface.
+    is_of_openmp: bool,
 }
+
+/// The symbol by which the proxy of OpenMP is known; the same as `cca_abi::recording::OPENMP_PROXY_SYMBOL`.
+const OPENMP_PROXY: &CStr = c"proxy_openmp_v1";
+/// What LLVM's runtime of OpenMP defines, and GCC's does not; and what it is asked for a tool by.
+const OF_LLVM: &CStr = c"__kmpc_fork_call";
+const START_TOOL: &CStr = c"ompt_start_tool";
 
 impl Definitions {
     pub(crate) fn of(object: &Object) -> Option<Self> {
@@ -96,7 +105,11 @@ impl Definitions {
             }
         }
         let arrays = Arrays::of(object)?;
-        Some(Self { names, arrays })
+        Some(Self {
+            names,
+            arrays,
+            is_of_openmp: object.defines(&Name::new(OPENMP_PROXY)),
+        })
     }
 
     pub(crate) fn names(&self) -> &[Name] {
@@ -115,10 +128,20 @@ impl Definitions {
         })
     }
 
+    /// The definitions of a name in an object that the proxy may stand for.
+    fn in_object(&self, object: &Object, name: &Name) -> Vec<Definition> {
+        let is_other =
+            self.is_of_openmp && name.text != START_TOOL && object.defines(&Name::new(OF_LLVM));
+        match is_other {
+            true => Vec::new(),
+            false => object.definitions_of(name),
+        }
+    }
+
     /// Counts what an object defines. The only definition of a name is what the proxy stands for.
     pub(crate) fn count(&self, object: &Object) {
         for (place, name) in self.names.iter().enumerate() {
-            let definitions = object.definitions_of(name);
+            let definitions = self.in_object(object, name);
             let n = definitions.len() as u32;
             if n == 0 {
                 continue;
@@ -152,7 +175,7 @@ impl Definitions {
                 self.forget_other(place, &object.definitions_of(&base));
                 continue;
             }
-            let gone = object.definitions_of(name);
+            let gone = self.in_object(object, name);
             if gone.is_empty() {
                 continue;
             }
@@ -164,7 +187,7 @@ impl Definitions {
             if home == 0 || gone.iter().any(|definition| definition.address == home) {
                 let left: Vec<_> = others
                     .clone()
-                    .flat_map(|other| other.definitions_of(name))
+                    .flat_map(|other| self.in_object(other, name))
                     .collect();
                 let only = if left.len() == 1 {
                     left.first().copied()

@@ -18,6 +18,7 @@ pub mod matrix;
 mod moved;
 pub mod mpi;
 mod now;
+pub mod openmp;
 mod phases;
 
 /// Most methods that are told by name where calls have no record.
@@ -52,6 +53,10 @@ pub struct Profile {
     /// Show the communication matrix: messages and bytes of each pair of ranks, from a run of `wrap --mpi-events`
     #[arg(long, conflicts_with_all = ["summary", "per_rank", "call_sites", "mpi"])]
     matrix: bool,
+    /// Show what a wrapped program did with OpenMP: work and waiting of each thread, parallel regions, loops, barriers, tasks and locks by
+    /// their source lines, from a run of `wrap --openmp`
+    #[arg(long, conflicts_with_all = ["summary", "per_rank", "call_sites", "mpi", "matrix"])]
+    openmp: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -72,7 +77,10 @@ impl Profile {
         if self.matrix {
             return self.show_matrix();
         }
-        let mut ranks = Vec::new();
+        if self.openmp {
+            return self.show_openmp();
+        }
+        let (mut ranks, mut openmp) = (Vec::new(), Vec::new());
         let (mut profile, has_ended) = if self.summary {
             let table = Table::of_sums(&ProfileSums::read(&self.records)?);
             tell_unmonitored(&table.unmonitored);
@@ -81,6 +89,7 @@ impl Profile {
             let run = open(&self.records)?;
             let table = Table::new(&run, self.per_rank);
             ranks = mpi::rows(run.mpi_ranks());
+            openmp = openmp::lines(&run);
             tell_missing_records(
                 &run,
                 "their calls and times are in the table, their counters are not",
@@ -99,6 +108,9 @@ impl Profile {
         }
         if ranks.iter().any(mpi::RankRow::has_mpi) {
             output::line(mpi::rank_text(&ranks, None) + "\n");
+        }
+        for line in openmp {
+            output::line(format!("OpenMP, {line}\n"));
         }
         output::line(text(&profile));
         let ranks = if profile.ranks == 1 {
@@ -172,6 +184,21 @@ impl Profile {
             if !run.is_finished() {
                 output::line(NOT_ENDED);
             }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show_openmp(&self) -> anyhow::Result<ExitCode> {
+        let run = open(&self.records)?;
+        let report = openmp::Report::of(&run, &self.records)?;
+        tell_missing_records(
+            &run,
+            "constructs of OpenMP among them are not in the tables",
+        );
+        if self.json {
+            output::json(&report)?;
+        } else {
+            output::line(report.text(self.top.unwrap_or(usize::MAX)));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -52,6 +52,7 @@ use loading::Loading;
 use round_about::Interface;
 use signals::Signals;
 
+use super::profile;
 use super::run::size;
 use super::trying::TryArguments;
 use crate::call_site;
@@ -67,6 +68,12 @@ const PRELOADED: &str = "libmastermind_preload.so";
 
 /// File name of the library that the dynamic linker tells of each library it maps: it hides what the program's MPI lacks.
 const AUDIT: &str = "libproxy_audit.so";
+
+/// File name of the proxy of OpenMP.
+const OPENMP: &str = "libproxy_openmp.so";
+
+/// Entry points by which calls of OpenMP that go round its proxy are found: a program of GCC with OpenMP calls one of them.
+const OF_OPENMP: [&str; 2] = ["GOMP_parallel", "GOMP_parallel_reductions"];
 
 /// Bytes of records that are read at the end of a program, at most: that takes a fraction of a second.
 const MAX_BYTES_READ: u64 = 1 << 28;
@@ -96,6 +103,10 @@ pub struct Wrap {
     /// function, call site and size
     #[arg(long)]
     mpi_events: bool,
+    /// Measure OpenMP: parallel regions, loops, barriers, tasks and locks by their source lines, work and waiting of each thread, for
+    /// `profile --openmp`
+    #[arg(long)]
+    openmp: bool,
     #[command(flatten)]
     processor_time: ProcessorTimeOption,
     /// A proxy that `mastermind proxy` made: each call of its functions is recorded, with its parameters; calls that go round
@@ -166,7 +177,11 @@ impl Wrap {
         launched: Option<&Launched>,
         signals: &mut Signals,
     ) -> anyhow::Result<ExitStatus> {
-        let interfaces = check_libraries(config, self.strict)?;
+        let mut interfaces = check_libraries(config, self.strict)?;
+        interfaces.extend(config.openmp.iter().map(|_| Interface {
+            name: "OpenMP".into(),
+            functions: OF_OPENMP.map(str::to_owned).into(),
+        }));
         forget(config, launched)?;
         let trace = trace_file(config, launched);
         let loading = Loading::of(&self.program);
@@ -205,6 +220,7 @@ impl Wrap {
             recorded_dispatch::leave(directory, found.objects.iter().cloned());
             if let Some(run) = run {
                 tell_mpi(&run, config, launched);
+                tell_openmp(&run, config);
             }
             for directory in config.spawned() {
                 self.write_call_sites(&directory, &found, None);
@@ -321,6 +337,10 @@ impl Wrap {
             program: name,
             settings: self.set.iter().cloned().collect(),
             limit_bytes: self.records_limit,
+            openmp: match self.openmp {
+                true => Some(libraries_folder()?.join(OPENMP)),
+                false => None,
+            },
             mpi_events: self.mpi_events
                 || self.call_sites.is_some()
                 || self.processor_time.is_asked(),
@@ -346,8 +366,10 @@ impl Wrap {
         let libraries = libraries_folder()?;
         let (own, audit) = (libraries.join(PRELOADED), libraries.join(AUDIT));
         let mut preloaded = vec![&config.proxy, &own];
+        preloaded.extend(&config.openmp);
         preloaded.extend(&config.libraries);
-        for library in [&config.proxy, &own, &audit] {
+        let needed = [&config.proxy, &own, &audit];
+        for library in needed.into_iter().chain(&config.openmp) {
             if !library.exists() {
                 bail!(
                     "cannot measure \"{}\": no library \"{}\", expected it where the libraries of this program are",
@@ -695,6 +717,22 @@ fn tell_mpi(run: &Run, config: &WrapConfig, launched: Option<&Launched>) {
         crate::output::complain!("{text}");
     }
 }
+
+/// Tells where the time of the program's threads went.
+fn tell_openmp(run: &Run, config: &WrapConfig) {
+    let lines = profile::openmp::lines(run);
+    if lines.is_empty() {
+        return;
+    }
+    for line in lines.iter().take(MOST_RANKS_TOLD) {
+        crate::output::complain!("OpenMP, {line}");
+    }
+    let directory = config.directory.display();
+    crate::output::complain!("  all of it: mastermind profile --openmp {directory}");
+}
+
+/// Ranks whose threads are told of at the end.
+const MOST_RANKS_TOLD: usize = 4;
 
 #[cfg(test)]
 mod tests {

@@ -217,6 +217,14 @@ pub(super) fn named(functions: &[(&str, u64)]) -> String {
     text
 }
 
+/// What to do about a definition that is not recorded; nothing where no mark-up says what is.
+fn advice(function: &str) -> &'static str {
+    match function.starts_with("GOMP_") {
+        true => "",
+        false => "; definitions = 2, or more, in the mark-up records it too",
+    }
+}
+
 fn bound(trace: &Trace) -> Vec<String> {
     let line = |(bound, n): (&Bound, &usize)| {
         let (from, to) = (bound.from.display(), bound.to.display());
@@ -224,13 +232,13 @@ fn bound(trace: &Trace) -> Vec<String> {
         let counted = |one: &str| format!("{n} {one}{}", if *n == 1 { "" } else { "s" });
         match bound.how.as_str() {
             "dlsym" => format!(
-                "{from}: looked up {function} of {to} by dlsym {}, another definition than the one that is recorded; \
-                 definitions = 2, or more, in the mark-up records it too",
-                counted("time")
+                "{from}: looked up {function} of {to} by dlsym {}, another definition than the one that is recorded{}",
+                counted("time"),
+                advice(function)
             ),
             "call" => format!(
-                "{from}: calls {function} of {to}, another definition than the one that is recorded; definitions = 2, or more, in the mark-up \
-                 records it too"
+                "{from}: calls {function} of {to}, another definition than the one that is recorded{}",
+                advice(function)
             ),
             _ => format!(
                 "{from}: {} to {function} bound to {to}, past the proxy: an address in its data (a table of functions), which the dynamic linker \
