@@ -70,6 +70,7 @@ mod report;
 mod run_errors;
 mod shipped_models;
 mod sidl;
+mod simulated_records;
 mod sod;
 mod split;
 mod struct_ports;

@@ -70,6 +70,7 @@ pub use mpi::{
 pub use openmp::{OpenMpProcess, OpenMpTimes};
 pub use own_file::create_anew;
 pub use packed::{PackOptions, PackedDirectory, holds_records, pack};
+pub use parallel::in_parallel;
 pub use path_totals::PathTimes;
 pub use preparer::ChunkPreparer;
 pub use profile::{Profile, ProfileSums, Row, SELF_COST};

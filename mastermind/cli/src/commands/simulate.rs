@@ -1,6 +1,7 @@
 //! `mastermind simulate`: how long a program model, or a schedule, takes on a machine.
 
 mod costs;
+mod records;
 mod schedule;
 mod sensitivity;
 mod study;
@@ -21,7 +22,7 @@ use crate::destination::Force;
 use mastermind_programs::expression::parse;
 use mastermind_programs::{KnownRanks, Model, Program, System, lower_with};
 use mastermind_simulation::engine::{
-    Limits, Outcome, ProcessResult, Progress, program_path, simulate_traced, simulate_with,
+    Limits, Outcome, ProcessResult, Progress, Slice, program_path, simulate_traced, simulate_with,
 };
 use mastermind_simulation::machine::{Machine, read_machine};
 use mastermind_simulation::report::{Timeline, TimelineError, html};
@@ -101,6 +102,13 @@ pub struct Simulate {
     /// Show in the charts what these ranks do when, as 0,3,10-12
     #[arg(long, value_name = "RANKS", requires = "html", value_parser = ranks)]
     timeline: Option<Ranks>,
+    /// Write what each process of a model did as the records of a run, of which each rank is a process, for profile, report, fit and
+    /// the others
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["study", "missing_costs"])]
+    records: Option<PathBuf>,
+    /// Write these records as a log a rank, as a run does, not packed
+    #[arg(long, requires = "records")]
+    loose: bool,
     #[command(flatten)]
     force: Force,
     /// Print one JSON document
@@ -286,7 +294,21 @@ impl Simulate {
         };
         let (program, seeded) = with_seed(self.seed)?;
         let mut timeline = self.timeline(processes)?;
-        let outcome = self.run(&program, &seeded, &mut timeline)?;
+        if let Some(directory) = &self.records {
+            records::prepare(directory)?;
+        }
+        let mut slices = Vec::new();
+        let outcome = self.run(&program, &seeded, &mut timeline, &mut slices)?;
+        if let Some(directory) = &self.records {
+            let run = records::SimulatedRun {
+                name: &program.name,
+                outcome: &outcome,
+                processes_of_node: processes.div_ceil(system.nodes.max(1)),
+                processors: system.processors,
+                loose: self.loose,
+            };
+            run.write(directory, slices)?;
+        }
         let is_random = model.has_chance() || self.spread || machine.noise.is_some();
         let mut times_ns = vec![outcome.makespan_ns];
         if is_random {
@@ -358,16 +380,24 @@ impl Simulate {
         program: &Program,
         machine: &Machine,
         timeline: &mut Timeline,
+        slices: &mut Vec<Slice>,
     ) -> anyhow::Result<Outcome> {
         let bar = ProgressBar::new_spinner();
         let mut tell = |progress: Progress| told(&bar, progress);
+        let keeps = self.records.is_some();
+        let is_untraced = timeline.is_empty() && !keeps;
+        let mut add = |slice| {
+            timeline.add(slice);
+            if keeps {
+                slices.push(slice);
+            }
+        };
         let outcome = match &self.trace {
-            None if timeline.is_empty() => {
+            None if is_untraced => {
                 let outcome = simulate_with(program, machine, self.limits(), &mut tell);
                 outcome.map_err(anyhow::Error::from)
             }
             None => {
-                let mut add = |slice| timeline.add(slice);
                 let outcome = simulate_traced(program, machine, self.limits(), &mut tell, &mut add);
                 outcome.map_err(anyhow::Error::from)
             }
@@ -380,7 +410,7 @@ impl Simulate {
                 trace::traced((path, self.force), &shown, |slice| {
                     let limits = self.limits();
                     let mut both = |one| {
-                        timeline.add(one);
+                        add(one);
                         slice(one);
                     };
                     let outcome = simulate_traced(program, machine, limits, &mut tell, &mut both);

@@ -79,6 +79,7 @@ pub fn pack(directory: &Path, options: PackOptions) -> Result<PackedDirectory, R
     for mut paths in of_hosts.into_values() {
         paths.sort_by_key(|path| LogIdentity::from_path(path));
         let unnamed = write(directory, &paths, &mut done)?;
+        unnamed.sync()?;
         let container = Container::open(unnamed.part())?;
         for log in container.logs() {
             check_alike(&log.path(directory), log, unnamed.part())?;

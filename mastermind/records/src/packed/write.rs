@@ -209,8 +209,7 @@ impl ContainerWriter {
         self.file.write_all(&crc32fast::hash(&part).to_le_bytes())?;
         self.file.write_all(&n_unpacked.to_le_bytes())?;
         self.file.write_all(&MAGIC)?;
-        self.file.flush()?;
-        self.file.get_ref().sync_all()
+        self.file.flush()
     }
 }
 
@@ -237,9 +236,13 @@ impl Unnamed {
         &self.part
     }
 
-    /// The name that it gets.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Waits until it is on the disk, so that what it was made of can be removed.
+    ///
+    /// # Errors
+    /// [`RecordsError::Io`], as where the disk is full.
+    pub fn sync(&self) -> Result<(), RecordsError> {
+        let synced = File::open(&self.part).and_then(|file| file.sync_all());
+        synced.map_err(RecordsError::io("write packed records", &self.path))
     }
 
     /// Gives it its name.

@@ -39,6 +39,7 @@ impl Simulate {
             ("--spread", self.spread),
             ("--main", self.main.is_some()),
             ("--study", self.study.is_some()),
+            ("--records", self.records.is_some()),
             (
                 "--sensitivity with --rules loggopsim",
                 self.sensitivity && self.rules == RuleBook::LogGopSim,
