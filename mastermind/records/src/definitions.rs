@@ -1,7 +1,7 @@
 //! The definitions of a log, by what they define.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cca_abi::recording::word;
 
@@ -12,6 +12,7 @@ use crate::definition::{
     MpiSwitchDefinition, MpiTotalsDefinition, OpenMpSumsDefinition, RunDefinition, StopDefinition,
     SwapDefinition, UnmonitoredDefinition, UnrecordedDefinition,
 };
+use crate::scan::definition;
 
 /// What the definitions of a log say.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +60,8 @@ pub struct Definitions {
     most_paths: usize,
     /// Index: call path.
     shapes: Vec<Shape>,
+    /// Where the logs of a run share methods.
+    known: Option<Arc<KnownMethods>>,
     /// Index: call path; the method that it ends in, once its records have a shape.
     path_methods: Vec<Option<Arc<MethodDefinition>>>,
 }
@@ -78,6 +81,29 @@ impl Shape {
     #[inline]
     pub(crate) fn fits(self, n_words: usize) -> bool {
         n_words as u32 == self.shortest || n_words as u32 == self.longest
+    }
+}
+
+/// Methods of the logs of a run, by the words of their entries: ranks define the same ones, and each is in memory once.
+#[derive(Debug, Default)]
+pub(crate) struct KnownMethods(Mutex<HashMap<Vec<u64>, Arc<MethodDefinition>>>);
+
+/// Most methods that are kept. Arbitrary: a run has some hundreds, and its logs may be damaged in as many ways as there are.
+const MAX_KNOWN: usize = 10_000;
+
+impl KnownMethods {
+    fn get(&self, whole: &[u64]) -> Option<Arc<MethodDefinition>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(whole).cloned()
+    }
+
+    fn add(&self, whole: &[u64], method: MethodDefinition) -> Arc<MethodDefinition> {
+        let method = Arc::new(method);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < MAX_KNOWN {
+            known.insert(whole.into(), Arc::clone(&method));
+        }
+        method
     }
 }
 
@@ -216,6 +242,31 @@ impl Definitions {
         }
         self.paths[index] = Some(path);
         self.add_shape(path.id);
+    }
+
+    /// Methods that other logs of the run have too are taken from there, and given there, from now on.
+    pub(crate) fn share(&mut self, known: &Arc<KnownMethods>) {
+        self.known = Some(Arc::clone(known));
+    }
+
+    /// Takes the definition of an entry.
+    ///
+    /// # Returns
+    /// `None` if it is none, or damaged.
+    pub(crate) fn add_entry(&mut self, whole: &[u64]) -> Option<()> {
+        let known = self.known.as_ref().and_then(|known| known.get(whole));
+        if let Some(method) = known {
+            self.methods.insert(method.id, method);
+            return Some(());
+        }
+        match (definition(whole)?, &self.known) {
+            (Definition::Method(method), Some(known)) => {
+                let method = known.add(whole, method);
+                self.methods.insert(method.id, method);
+            }
+            (definition, _) => self.add(definition),
+        }
+        Some(())
     }
 
     pub(crate) fn add(&mut self, definition: Definition) {

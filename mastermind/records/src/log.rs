@@ -16,6 +16,7 @@
 //! records      1102 in 1 logs, 0 lost
 //! ```
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 use crate::calibration::TimeBase;
 use crate::damage::Damage;
 use crate::definition::MpiRoutineDefinition;
-use crate::definitions::Definitions;
+use crate::definitions::{Definitions, KnownMethods};
 use crate::error::RecordsError;
 use crate::exclusive::{Exclusive, ExclusiveTimes};
 use crate::layout::{Calibration, HEADER_BYTES, LogHeader, LogIdentity};
@@ -80,6 +81,8 @@ pub struct Log {
     callers: BTreeSet<u32>,
     /// The sums over the first words, where they are known already: those words are not read.
     known: Option<RetiredSums>,
+    /// Where the logs of a run share methods.
+    methods: Option<Arc<KnownMethods>>,
     /// Where the words begin that were read last, and these, while the log is followed.
     latest: (usize, Vec<u64>),
     /// The sums over all calls, once somebody has asked: they need every word.
@@ -101,10 +104,26 @@ impl Log {
         path: &Path,
         known: Option<RunningSums>,
     ) -> Result<Self, RecordsError> {
-        let file = File::open(path).map_err(RecordsError::io("open record log", path))?;
-        let log_file = LogFile::new(path, &file);
-        let log_file = log_file.map_err(RecordsError::io("open record log", path))?;
-        Self::open_source(path, log_file, Source::File(Arc::new(file)), known)
+        Self::open_file(path, known, None)
+    }
+
+    /// As [`Log::open`]; methods that other logs of the run have too are in memory once.
+    pub(crate) fn open_sharing(
+        path: &Path,
+        methods: &Arc<KnownMethods>,
+    ) -> Result<Self, RecordsError> {
+        Self::open_file(path, None, Some(Arc::clone(methods)))
+    }
+
+    fn open_file(
+        path: &Path,
+        known: Option<RunningSums>,
+        methods: Option<Arc<KnownMethods>>,
+    ) -> Result<Self, RecordsError> {
+        let act = || RecordsError::io("open record log", path);
+        let file = File::open(path).map_err(act())?;
+        let log_file = LogFile::new(path, &file).map_err(act())?;
+        Self::open_source(path, log_file, Source::File(Arc::new(file)), known, methods)
     }
 
     fn open_source(
@@ -112,6 +131,7 @@ impl Log {
         mut log_file: LogFile,
         mut file: Source,
         known: Option<RunningSums>,
+        methods: Option<Arc<KnownMethods>>,
     ) -> Result<Self, RecordsError> {
         let header = HeaderWords::read(&mut file);
         // After the committed count: until then the file can only have grown.
@@ -147,6 +167,7 @@ impl Log {
             unrecorded: Vec::new(),
             callers: BTreeSet::new(),
             known: None,
+            methods,
             latest: (0, Vec::new()),
             totals: OnceLock::new(),
         };
@@ -188,7 +209,7 @@ impl Log {
             .known
             .as_ref()
             .map_or(0, |known| known.n_words.min(n_words));
-        let (mut definitions, mut scanned) = match self.file.scanned() {
+        let (mut definitions, mut scanned) = match self.file.scanned(self.methods.as_ref()) {
             Some(known) => {
                 self.n_words = known.1.end;
                 known
@@ -225,6 +246,9 @@ impl Log {
             // As many call paths as the file has words: ids have no gaps.
             None => Definitions::of_at_most(end),
         };
+        if let Some(methods) = &self.methods {
+            definitions.share(methods);
+        }
         let mut window = self.file.window(begin, end);
         let scanned = scan(&mut window, begin, &mut definitions);
         self.n_words = window.end();
@@ -450,6 +474,14 @@ impl Log {
     /// Sums over all calls by path, with those that have no record; clock ticks.
     pub(crate) fn path_totals(&self) -> &PathTotals {
         self.totals.get_or_init(|| self.sum_up())
+    }
+
+    /// The same, of which nothing is kept: for who asks once, of many logs.
+    pub(crate) fn path_totals_once(&self) -> Cow<'_, PathTotals> {
+        match self.totals.get() {
+            Some(totals) => Cow::Borrowed(totals),
+            None => Cow::Owned(self.sum_up()),
+        }
     }
 
     fn sum_up(&self) -> PathTotals {

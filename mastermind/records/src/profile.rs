@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::definition::{AtomicEventDefinition, MPI_CLASS, PROGRAM_CLASS, UnmonitoredDefinition};
 use crate::log::Log;
 use crate::mpi::ended_by;
+use crate::parallel::in_parallel;
 use crate::run::Run;
 
 /// Name of the row that the measurement's own cost has.
@@ -69,6 +70,9 @@ pub struct Row {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, f64>,
 }
+
+/// Ranks of which the sums are in memory at once. Arbitrary: enough that threads seldom wait for one another.
+const RANKS_AT_ONCE: usize = 1024;
 
 /// Sums over the calls of a method.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -188,9 +192,9 @@ impl ProfileSums {
     /// Time in MPI within the outermost calls, nanoseconds.
     fn add_log(&mut self, log: &Log) -> u64 {
         let definitions = log.definitions();
-        let totals = log.path_totals();
+        let totals = log.path_totals_once();
         let mut all_mpi_ns = 0;
-        for path in log.times_of(totals, false) {
+        for path in log.times_of(&totals, false) {
             if definitions.shape(path.call_path).parent == 0 {
                 all_mpi_ns += path.mpi_ns.unwrap_or(0);
             }
@@ -314,12 +318,17 @@ impl Profile {
     pub fn new(run: &Run, per_rank: bool) -> Self {
         let mut sums = ProfileSums::default();
         let mut rows = Vec::new();
-        for rank in run.ranks() {
-            let own = ProfileSums::of_rank(run, rank);
-            if per_rank {
-                rows.extend(own.rows(Some(rank), 1.0));
+        for ranks in run.ranks().chunks(RANKS_AT_ONCE) {
+            // Added in order: sums of numbers with a fraction depend on it.
+            let of_ranks = in_parallel(ranks.to_vec(), |rank| {
+                (rank, ProfileSums::of_rank(run, rank))
+            });
+            for (rank, own) in of_ranks {
+                if per_rank {
+                    rows.extend(own.rows(Some(rank), 1.0));
+                }
+                sums.add(&own);
             }
-            sums.add(&own);
         }
         let mut profile = Self::of_sums(&sums);
         if per_rank {

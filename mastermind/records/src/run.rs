@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::damage::Damage;
 use crate::definition::{MpiRoutineDefinition, PROGRAM_CLASS};
+use crate::definitions::KnownMethods;
 use crate::error::RecordsError;
 use crate::layout::{Calibration, EXTENSION, LogIdentity};
 use crate::log::{Log, RunningSums};
@@ -185,7 +186,8 @@ impl Run {
                 }
             }
         }
-        let opened = in_parallel(found, Found::open);
+        let methods = Arc::default();
+        let opened = in_parallel(found, |found| found.open(&methods));
         Self::of_opened(
             directory,
             opened.into_iter().chain(damaged.into_iter().map(Err)),
@@ -241,10 +243,11 @@ impl Run {
     /// The logs of a rank, each with the sequence number that its records begin with, so that numbers are unique
     /// within the rank. Logs that follow one another in the list count all records before them.
     pub fn logs_of(&self, rank: u32) -> impl Iterator<Item = (&Log, u64)> {
-        let logs = self
-            .logs
+        // They are in order.
+        let begin = self.logs.partition_point(|log| log.identity().rank < rank);
+        let logs = self.logs[begin..]
             .iter()
-            .filter(move |log| log.identity().rank == rank);
+            .take_while(move |log| log.identity().rank == rank);
         logs.scan(0, |next_seq, log| {
             let first = *next_seq;
             *next_seq += log.most_seqs();
@@ -333,12 +336,12 @@ enum Found {
 }
 
 impl Found {
-    fn open(self) -> Result<Log, RecordsError> {
+    fn open(self, methods: &Arc<KnownMethods>) -> Result<Log, RecordsError> {
         match self {
-            Self::Loose(path) => Log::open(&path),
+            Self::Loose(path) => Log::open_sharing(&path, methods),
             Self::Packed(path, log) => {
                 log.check()?;
-                Log::open_packed(&path, Arc::new(log))
+                Log::open_packed(&path, Arc::new(log), methods)
             }
         }
     }

@@ -79,12 +79,9 @@ pub(crate) fn scan_until(
             n_words += record.len();
         }
         if n_words == 0 {
-            n_words = match entry(window, at) {
-                Some(Entry::Definition(n_words, definition)) => {
-                    definitions.add(definition);
-                    n_words
-                }
-                Some(Entry::Padding(n_words)) => n_words,
+            let entry = entry(window, at, |whole| definitions.add_entry(whole));
+            n_words = match entry {
+                Some(n_words) => n_words,
                 None => {
                     let next = next_entry(window, at + 1);
                     let n_words = next.min(window.end()).saturating_sub(at);
@@ -105,12 +102,6 @@ pub(crate) fn scan_until(
     scanned
 }
 
-/// An entry other than a record.
-enum Entry {
-    Definition(usize, Definition),
-    Padding(usize),
-}
-
 /// The record at the beginning of `words`, if there is an intact one.
 #[inline(always)]
 fn record(words: &[u64]) -> Option<&[u64]> {
@@ -122,8 +113,15 @@ fn record(words: &[u64]) -> Option<&[u64]> {
     (whole.len() >= word::HEAD_WORDS && word::is_intact(whole)).then_some(whole)
 }
 
-/// The entry at a place, if there is an intact one that is no record.
-fn entry(window: &mut Window<'_>, at: usize) -> Option<Entry> {
+/// Words of the entry at a place, if there is an intact one that is no record.
+///
+/// # Arguments
+/// * `define` - takes a definition, and says whether it is one
+fn entry(
+    window: &mut Window<'_>,
+    at: usize,
+    define: impl FnOnce(&[u64]) -> Option<()>,
+) -> Option<usize> {
     let head = *window.from(at, 1).first()?;
     let kind = word::kind(head)?;
     let n_words = word::n_words(head);
@@ -133,10 +131,11 @@ fn entry(window: &mut Window<'_>, at: usize) -> Option<Entry> {
     }
     match kind {
         EntryKind::Record => None,
-        EntryKind::Padding => Some(Entry::Padding(n_words)),
+        EntryKind::Padding => Some(n_words),
         EntryKind::Definition => {
             let whole = window.from(at, n_words).get(..n_words)?;
-            Some(Entry::Definition(n_words, definition(whole)?))
+            define(whole)?;
+            Some(n_words)
         }
     }
 }
@@ -158,9 +157,7 @@ fn next_entry(window: &mut Window<'_>, from: usize) -> usize {
         if let Some(record) = record(window.from(at, MAX_RECORD_WORDS)) {
             return Some(record.len());
         }
-        match entry(window, at)? {
-            Entry::Definition(n_words, _) | Entry::Padding(n_words) => Some(n_words),
-        }
+        entry(window, at, |whole| definition(whole).map(drop))
     };
     let mut at = from;
     while at < window.end() {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::definitions::Definitions;
+use crate::definitions::{Definitions, KnownMethods};
 use crate::scan::Scanned;
 
 const WORD: usize = size_of::<u64>();
@@ -32,7 +32,7 @@ pub(crate) trait PackedBytes: std::fmt::Debug + Send + Sync {
     /// Opens it; `None` if the container is gone or damaged.
     fn reader(&self) -> Option<Box<dyn WordReader>>;
     /// What a scan of its entries finds, where that is known.
-    fn scanned(&self) -> Option<(Definitions, Scanned)>;
+    fn scanned(&self, known: Option<&Arc<KnownMethods>>) -> Option<(Definitions, Scanned)>;
     /// The same log for who has read its definitions.
     fn without_definitions(&self) -> Arc<dyn PackedBytes>;
 }
@@ -117,10 +117,13 @@ impl LogFile {
     }
 
     /// What a scan of its entries finds, where that is known.
-    pub(crate) fn scanned(&self) -> Option<(Definitions, Scanned)> {
+    pub(crate) fn scanned(
+        &self,
+        known: Option<&Arc<KnownMethods>>,
+    ) -> Option<(Definitions, Scanned)> {
         match &self.place {
             Place::File(..) => None,
-            Place::Container(bytes) => bytes.scanned(),
+            Place::Container(bytes) => bytes.scanned(known),
         }
     }
 

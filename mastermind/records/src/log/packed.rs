@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{HeaderWords, Log, WORD, check_identity};
-use crate::definitions::Definitions;
+use crate::definitions::{Definitions, KnownMethods};
 use crate::error::RecordsError;
 use crate::scan::scan_until;
 use crate::source::{LogFile, PackedBytes, Source};
@@ -30,13 +30,14 @@ impl Log {
     pub(crate) fn open_packed(
         path: &Path,
         bytes: Arc<dyn PackedBytes>,
+        methods: &Arc<KnownMethods>,
     ) -> Result<Self, RecordsError> {
         let file = LogFile::packed(path, bytes);
         let source = file.source().ok_or_else(|| {
             let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
             RecordsError::io("open packed record log", path)(gone)
         })?;
-        let mut log = Self::open_source(path, file, source, None)?;
+        let mut log = Self::open_source(path, file, source, None, Some(Arc::clone(methods)))?;
         log.file.forget_definitions();
         Ok(log)
     }

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::block::{Decoder, MAX_BLOCK_WORDS};
 use super::definitions::Dictionary;
 use super::{FOOT_BYTES, HEAD_BYTES, MAGIC, VERSION};
-use crate::definitions::Definitions;
+use crate::definitions::{Definitions, KnownMethods};
 use crate::error::RecordsError;
 use crate::layout::LogIdentity;
-use crate::scan::{Scanned, definition};
+use crate::scan::Scanned;
 use crate::source::{PackedBytes, WordReader};
 
 const WORD: usize = size_of::<u64>();
@@ -328,14 +328,17 @@ impl PackedBytes for PackedLog {
         }))
     }
 
-    fn scanned(&self) -> Option<(Definitions, Scanned)> {
+    fn scanned(&self, known: Option<&Arc<KnownMethods>>) -> Option<(Definitions, Scanned)> {
         let index = self.index().scanned.as_ref()?;
         let file = self.container.open_again()?;
         let dictionary = self.dictionary(&file)?;
         let end = usize::try_from(index.n_words).ok()?;
         let mut definitions = Definitions::of_at_most(end);
+        if let Some(known) = known {
+            definitions.share(known);
+        }
         for number in &index.definitions {
-            definitions.add(definition(dictionary.get(*number as usize)?)?);
+            definitions.add_entry(dictionary.get(*number as usize)?)?;
         }
         let scanned = Scanned {
             n_records: index.n_records,

@@ -172,6 +172,32 @@ fn logs_may_be_loose_and_packed_and_both() {
 }
 
 #[test]
+fn methods_of_several_logs_are_in_memory_once() {
+    let directory = tempfile::tempdir().unwrap();
+    for thread in 0..3 {
+        write(directory.path(), &[a_call()], None, identity(thread));
+    }
+    for is_packed in [false, true] {
+        if is_packed {
+            pack(directory.path(), REMOVE).unwrap();
+        }
+        let run = Run::open(directory.path()).unwrap();
+        let methods = run
+            .logs()
+            .iter()
+            .map(|log| log.definitions().method(2).unwrap());
+        let methods: Vec<_> = methods.collect();
+        assert_eq!(methods.len(), 3);
+        let first = methods[0];
+        assert!(
+            methods
+                .iter()
+                .all(|method| std::sync::Arc::ptr_eq(method, first))
+        );
+    }
+}
+
+#[test]
 fn a_log_that_is_not_what_was_packed_stays() {
     let directory = tempfile::tempdir().unwrap();
     write(directory.path(), &[a_call()], None, identity(0));
