@@ -112,6 +112,29 @@ fn counts_are_those_of_the_source() {
     }
 }
 
+/// On the code before, threads of LLVM's runtime lost what they were in after 1024 regions.
+#[test]
+fn many_regions_are_all_measured() {
+    for (compiler, _) in COMPILERS {
+        let scratch = Scratch::new();
+        let Some(program) = compile(compiler, "many", &scratch) else {
+            continue;
+        };
+        let (document, _) = profile(&scratch, &program);
+        assert_eq!(document["ranks"][0]["regions"], 3000, "{compiler}");
+        let counts = counts(&document);
+        assert_eq!(counts["barrier"][..2], [3000, 9000], "{compiler}");
+        let mut shown = Command::new(bin_dir().join("mastermind"));
+        let shown = ended(
+            shown
+                .args(["profile", "--json"])
+                .arg(scratch.path("records")),
+        );
+        let table: Value = serde_json::from_slice(&shown.stdout).expect("a document");
+        assert_eq!(table["lost_records"], 0, "{compiler}: {shown:?}");
+    }
+}
+
 #[test]
 fn time_of_threads_is_work_waiting_and_their_start() {
     for (compiler, _) in COMPILERS {

@@ -315,6 +315,10 @@ extern "C" fn implicit_task(
     if flags & IMPLICIT == 0 {
         return;
     }
+    // Such a thread is in nothing else. The runtime says of some barriers only that they have begun, or ends them for another task.
+    if number != 0 {
+        thread::with(|thread| thread.ompt.n_frames.set(0));
+    }
     if endpoint == BEGIN {
         set_value(task, 0);
         if let Some(region) = region(parallel) {
