@@ -234,6 +234,15 @@ pub fn end_to_end(workspace: &Workspace) -> Result<(), StepError> {
     run_step("models of recorded runs", &mut script)
 }
 
+/// Whether libraries that run other code are found, and whether the processor is measured alike twice.
+pub fn machines(workspace: &Workspace) -> Result<(), StepError> {
+    let mut script = Command::new("python3");
+    script
+        .arg(workspace.root.join("benches/machines/run.py"))
+        .arg(workspace.release());
+    run_step("machines", &mut script)
+}
+
 /// What `fit` and `compare` make of records that were taken beside a busy process.
 pub fn busy(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("python3");

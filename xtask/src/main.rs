@@ -22,7 +22,7 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|queueing|end-to-end|history|busy|mpip|python|libraries|build|install|dist|system|examples [--no-install] [--full]
+const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|queueing|end-to-end|history|machines|busy|mpip|python|libraries|build|install|dist|system|examples [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
   figures       each figure of the case study's paper, from the adaptive case with either flux
@@ -39,6 +39,7 @@ const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|benc
   queueing      formulas of contention beside LINE's and beside simulations, and what simulated times depend on; as extrap
   end-to-end    models of runs recorded on few ranks, next to runs on more; as extrap
   history       false and missed alarms of history check over series of runs, beside Apache Otava's; as extrap
+  machines      whether libraries that run other code are found, and whether the processor is measured alike twice; as extrap
   busy          what fit and compare make of the adaptive case's records where another process keeps a processor busy
   mpip          wrap beside mpiP: mpip LIBMPIP, the libmpiP.so of the MPI that mpicc and mpirun are of
   python        the Python package: wheel, notebooks, tables in pandas, Polars and DuckDB, 10^7 records; as extrap
@@ -145,6 +146,7 @@ fn run(
             build::build(&workspace, &system)?;
             bench::history(&workspace)
         }),
+        "machines" => Workspace::find().and_then(|workspace| bench::machines(&workspace)),
         "busy" => prepared().and_then(|(workspace, system)| {
             build::build(&workspace, &system)?;
             bench::busy(&workspace)
