@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use mastermind_history::{Cell, RunSums, Store};
-use mastermind_tests::Scratch;
+use mastermind_tests::{Scratch, mpis};
 use serde_json::Value;
 
 /// Times of three components in a run, nanoseconds a call.
@@ -45,6 +45,46 @@ fn noise(second: u64, component: u64) -> f64 {
 
 fn usual(second: u64) -> Times {
     [0, 1, 2].map(|component| 1e5 * noise(second, component))
+}
+
+/// On several ranks the first waits for the others' logs; what cannot be kept is a warning, and the run ends well.
+#[test]
+fn a_run_keeps_itself_at_its_end() {
+    let scratch = Scratch::new();
+    let assembly = scratch.example("sod/sod.toml", &[], &[]);
+    let run = |records: &str, options: &[&str]| {
+        let steps = [
+            "--set",
+            "driver.max_steps=3",
+            "--records",
+            records,
+            "--history",
+            "store",
+        ];
+        scratch.verb("run", &assembly, &[&steps, options].concat())
+    };
+    run("alone", &["--commit", "1a2b"]).well();
+    let mut n_runs = 1;
+    for mpi in mpis() {
+        let name = mpi.kind.name();
+        run(name, &["--ranks", "2", "--mpi", name]).well();
+        n_runs += 1;
+    }
+    let list = scratch.mastermind(&["history", "list", "store", "--json"]);
+    let list: Value = serde_json::from_str(&list.well()).expect("JSON");
+    let runs = list["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), n_runs, "{list:#}");
+    let is_whole = |run: &Value| run["circumstances"]["finished"] == true;
+    assert!(runs.iter().all(is_whole), "{list:#}");
+    let of_commit = |run: &&Value| run["circumstances"]["commit"] == "1a2b";
+    assert_eq!(runs.iter().filter(of_commit).count(), 1);
+    fs::remove_dir_all(scratch.path("store")).expect("the store");
+    scratch.write("store", "no folder");
+    let ended = run("other", &[]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("warning"), "{ended:?}");
+    let without = scratch.verb("run", &assembly, &["--history", "store"]);
+    assert_eq!(without.code, Some(2), "{without:?}");
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod add;
 mod check;
 mod show;
 
+pub use add::KeepArguments;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

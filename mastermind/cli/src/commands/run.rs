@@ -36,6 +36,7 @@ use clap::Args;
 use mastermind_component::{Adaptation, CounterChoice, Mastermind};
 use mastermind_measurement::probe_counters;
 
+use super::history::KeepArguments;
 use super::trying::TryArguments;
 use crate::commands::predict::read_models;
 use crate::errors::WrongUse;
@@ -136,6 +137,8 @@ pub struct Run {
     #[arg(long)]
     enable_shell: bool,
     #[command(flatten)]
+    keep: KeepArguments,
+    #[command(flatten)]
     tried: TryArguments,
 }
 
@@ -150,6 +153,11 @@ impl Run {
         }
         if self.processor_time.is_asked() && self.records.is_none() {
             bail!("cannot record processor time: no --records, expected --records DIR");
+        }
+        if self.keep.is_asked() && self.records.is_none() {
+            bail!(WrongUse(
+                "cannot keep a run in a history: no --records, expected --records DIR"
+            ));
         }
         let launched = back_end::launcher()?;
         let mpi = self.mpi.map(MpiKind::from);
@@ -427,7 +435,7 @@ impl Run {
 
     /// Sums the records up, takes the framework apart, then ends the recording: by then nothing can record any more.
     fn close(&self, session: Session, mastermind: Option<Arc<Mastermind>>) -> anyhow::Result<()> {
-        let rank = session.rank;
+        let (rank, size) = (session.rank, session.size as usize);
         if let Some(mastermind) = &mastermind {
             let unmonitored = note_unmonitored(&session.framework, mastermind);
             for error in unmonitored.into_iter().filter(|_| rank == 0) {
@@ -476,6 +484,7 @@ impl Run {
         }
         if rank == 0 {
             recorded_dispatch::leave(Some(directory), asking::own_objects());
+            self.keep.keep(directory, Some(size));
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ const RECORDS: &str = "--records";
 pub struct TryArguments {
     /// Run twice, as it is and with this variable of the environment, and compare: the second run's records go beside the first's, into
     /// DIR.with-VARIABLE
-    #[arg(long = "try", value_name = "VARIABLE=VALUE", value_parser = assignment)]
+    #[arg(long = "try", value_name = "VARIABLE=VALUE", value_parser = assignment, conflicts_with = "history")]
     variable: Option<(String, String)>,
 }
 

@@ -20,8 +20,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
-use std::thread::sleep;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow, bail};
 use cca_comm::{Launch, Launched};
@@ -32,7 +31,7 @@ use mastermind_component::{
     UseConfig, WRAP_VARIABLE, WrapConfig, claim,
 };
 use mastermind_records::layout::EXTENSION;
-use mastermind_records::{LogIdentity, Run, create_anew, holds_records, is_being_written, trim};
+use mastermind_records::{LogIdentity, Run, create_anew, holds_records, trim};
 use rustix::fs::Access;
 
 mod adapting;
@@ -52,13 +51,14 @@ use loading::Loading;
 use round_about::Interface;
 use signals::Signals;
 
+use super::history::KeepArguments;
 use super::profile;
 use super::run::size;
 use super::trying::TryArguments;
 use crate::call_site;
 use crate::errors;
 use crate::session::back_end;
-use crate::session::recording::{ProcessorTimeOption, cannot_be_written, check_ended};
+use crate::session::recording::{ProcessorTimeOption, await_ranks, cannot_be_written, check_ended};
 use crate::session::{libraries_folder, name_of_run};
 use crate::trace::Trace;
 use crate::{recorded_dispatch, unseen_calls};
@@ -77,11 +77,6 @@ const OF_OPENMP: [&str; 2] = ["GOMP_parallel", "GOMP_parallel_reductions"];
 
 /// Bytes of records that are read at the end of a program, at most: that takes a fraction of a second.
 const MAX_BYTES_READ: u64 = 1 << 28;
-
-/// How long the first rank waits for others to end. MPI has let all go by then, and they need milliseconds; arbitrary, for a busy machine.
-const PATIENCE_WITH_RANKS: Duration = Duration::from_secs(2);
-/// Time between two checks of whether they have ended.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 /// Measure MPI, and libraries that have a proxy, in a program that stays as it is.
 #[derive(Args)]
@@ -134,6 +129,8 @@ pub struct Wrap {
     /// Name a setting of the run, such as n=400: fit --by NAME makes it a parameter of its calls
     #[arg(long, value_name = "NAME=VALUE", value_parser = name_of_run)]
     set: Vec<(String, String)>,
+    #[command(flatten)]
+    keep: KeepArguments,
     #[command(flatten)]
     tried: TryArguments,
     /// The program and its arguments
@@ -208,7 +205,7 @@ impl Wrap {
         adapting::tell(config, launched);
         if launched.is_none_or(|launched| launched.rank == 0) {
             if launched.and_then(|launched| launched.size) > Some(1) {
-                await_other_ranks(config);
+                await_ranks(&config.directory, None);
             }
             let run = records_of(config);
             let mut lines = self.tell_round_about(&found, &interfaces, run.as_ref());
@@ -222,6 +219,7 @@ impl Wrap {
                 tell_mpi(&run, config, launched);
                 tell_openmp(&run, config);
             }
+            self.keep.keep(&config.directory, None);
             for directory in config.spawned() {
                 self.write_call_sites(&directory, &found, None);
                 crate::output::complain!(
@@ -680,18 +678,6 @@ fn trim_logs(config: &WrapConfig, launched: Option<&Launched>) {
     for log in logs(&config.directory, is_own).unwrap_or_default() {
         // It can be read all the same.
         let _ = trim(&log);
-    }
-}
-
-/// Gives ranks that end with this one the time to: on a busy machine one of them may still be about it.
-fn await_other_ranks(config: &WrapConfig) {
-    let is_written =
-        |path: &PathBuf| path.extension().is_some_and(|e| e == EXTENSION) && is_being_written(path);
-    let began = Instant::now();
-    while began.elapsed() < PATIENCE_WITH_RANKS
-        && logs(&config.directory, is_written).is_ok_and(|logs| !logs.is_empty())
-    {
-        sleep(BETWEEN_LOOKS);
     }
 }
 

@@ -5,7 +5,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow, bail};
 use cca_core::{Assembly, ConnectionId, Framework, FrameworkError, MonitorSelection, is_own};
@@ -460,6 +461,37 @@ pub fn check_ended(directory: &Path, logs: &[PathBuf]) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+/// How long the first rank waits for others to end. MPI has let all go by then, and they need milliseconds; arbitrary, for a busy machine.
+const PATIENCE_WITH_RANKS: Duration = Duration::from_secs(2);
+/// Time between two checks of whether they have ended.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+
+/// Gives ranks that end with this one the time to: on a busy machine one of them may still be about it.
+///
+/// # Arguments
+/// * `n_ranks` - how many ranks leave logs; `None` if that is not known
+///
+/// # Returns
+/// Whether all have ended.
+pub fn await_ranks(directory: &Path, n_ranks: Option<usize>) -> bool {
+    let have_ended = || {
+        let logs = logs(directory).unwrap_or_default();
+        let ranks = logs.iter().filter_map(|log| LogIdentity::from_path(log));
+        let ranks: BTreeSet<u32> = ranks.map(|log| log.rank).collect();
+        n_ranks.is_none_or(|n| ranks.len() >= n) && !logs.iter().any(|log| is_being_written(log))
+    };
+    let began = Instant::now();
+    loop {
+        if have_ended() {
+            return true;
+        }
+        if began.elapsed() >= PATIENCE_WITH_RANKS {
+            return false;
+        }
+        sleep(BETWEEN_LOOKS);
+    }
 }
 
 /// Whether calls of a provider are the application's, not those of the services that it finds.

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::anyhow;
 use clap::Args;
 use mastermind_history::{Circumstances, RunSums, Store, sum_up};
 use mastermind_records::{Run, RunInfo};
 
 use super::STORE;
 use crate::commands::profile::{open, tell_missing_records};
+use crate::errors::warning;
+use crate::session::recording::await_ranks;
 use crate::{output, run_notes};
 
 #[derive(Args)]
@@ -39,14 +42,62 @@ pub(super) struct Names {
 impl Add {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         for records in &self.records {
-            add(records, &self.to, &self.names)?;
+            output::line(add(records, &self.to, &self.names)?);
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Adds the run of a record directory, and says so.
-fn add(records: &Path, to: &Path, names: &Names) -> anyhow::Result<()> {
+/// `--history` of the verbs that record.
+#[derive(Args, Clone, Default)]
+pub struct KeepArguments {
+    /// Add the run to this history at its end, as history add does
+    #[arg(long, value_name = "STORE")]
+    history: Option<PathBuf>,
+    /// The commit that runs, for the history
+    #[arg(long, value_name = "REV", requires = "history")]
+    commit: Option<String>,
+}
+
+impl KeepArguments {
+    /// Whether the run is to be kept.
+    pub fn is_asked(&self) -> bool {
+        self.history.is_some()
+    }
+
+    /// Adds a run that has ended, where that is asked for, and says so on standard error, since standard output may be the program's.
+    /// What goes wrong is a warning: the run has ended, and the records are there.
+    ///
+    /// # Arguments
+    /// * `n_ranks` - how many ranks must have left logs; `None` if that is not known
+    pub fn keep(&self, records: &Path, n_ranks: Option<usize>) {
+        let Some(store) = &self.history else {
+            return;
+        };
+        let names = Names {
+            commit: self.commit.clone(),
+            machine: None,
+        };
+        let added = match await_ranks(records, n_ranks) {
+            true => add(records, store, &names),
+            false => Err(anyhow!(
+                "cannot add \"{}\" to the history: ranks still write, or have left no logs, expected all to have ended; \
+                 mastermind history add does it later",
+                records.display()
+            )),
+        };
+        match added {
+            Ok(text) => output::complain!("history: {text}"),
+            Err(error) => output::complain!("{}", warning(&error)),
+        }
+    }
+}
+
+/// Adds the run of a record directory.
+///
+/// # Returns
+/// What was added, and where.
+fn add(records: &Path, to: &Path, names: &Names) -> anyhow::Result<String> {
     let run = open(records)?;
     tell_missing_records(&run, "they are not in the history");
     let sums = of_run(&run, names);
@@ -55,11 +106,10 @@ fn add(records: &Path, to: &Path, names: &Names) -> anyhow::Result<()> {
         1 => "1 row".into(),
         n => format!("{n} rows"),
     };
-    output::line(match added.is_new {
+    Ok(match added.is_new {
         true => format!("{}: {cells} in {}", added.id, added.path.display()),
         false => format!("{}: there already, in {}", added.id, added.path.display()),
-    });
-    Ok(())
+    })
 }
 
 fn of_run(run: &Run, names: &Names) -> RunSums {
