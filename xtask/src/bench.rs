@@ -252,6 +252,15 @@ pub fn busy(workspace: &Workspace) -> Result<(), StepError> {
     run_step("records of a busy machine", &mut script)
 }
 
+/// What records of large runs take, packed and read.
+pub fn scale(workspace: &Workspace) -> Result<(), StepError> {
+    let mut script = Command::new("python3");
+    script
+        .arg(workspace.root.join("benches/scale/run.py"))
+        .arg(workspace.release());
+    run_step("records of large runs", &mut script)
+}
+
 /// Seconds in MPI and numbers of calls as `wrap` tells them, beside mpiP's.
 ///
 /// # Arguments

@@ -22,7 +22,7 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|queueing|end-to-end|history|machines|busy|mpip|python|libraries|build|install|dist|system|examples [--no-install] [--full]
+const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|queueing|end-to-end|history|machines|busy|scale|mpip|python|libraries|build|install|dist|system|examples [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
   figures       each figure of the case study's paper, from the adaptive case with either flux
@@ -41,6 +41,7 @@ const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|benc
   history       false and missed alarms of history check over series of runs, beside Apache Otava's; as extrap
   machines      whether libraries that run other code are found, and whether the processor is measured alike twice; as extrap
   busy          what fit and compare make of the adaptive case's records where another process keeps a processor busy
+  scale         records of large runs: bytes a call packed, speed of packing and reading, a profile of 100,000 ranks; needs python3
   mpip          wrap beside mpiP: mpip LIBMPIP, the libmpiP.so of the MPI that mpicc and mpirun are of
   python        the Python package: wheel, notebooks, tables in pandas, Polars and DuckDB, 10^7 records; as extrap
   libraries     proxies of Debian's libraries: prototypes, results, programs that nobody here wrote; names what is not installed
@@ -150,6 +151,10 @@ fn run(
         "busy" => prepared().and_then(|(workspace, system)| {
             build::build(&workspace, &system)?;
             bench::busy(&workspace)
+        }),
+        "scale" => prepared().and_then(|(workspace, system)| {
+            build::build(&workspace, &system)?;
+            bench::scale(&workspace)
         }),
         "mpip" => existing(argument.unwrap_or_default()).and_then(|library| {
             let (workspace, system) = prepared()?;

@@ -2,7 +2,7 @@
 //! threads there are.
 
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{available_parallelism, scope};
 
 /// Applies a function to each item, by as many threads as there are processors.
@@ -12,12 +12,12 @@ use std::thread::{available_parallelism, scope};
 ///
 /// # Returns
 /// The results, in the order of the items.
-pub fn in_parallel<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+pub fn in_parallel<T: Send, R: Send + Sync>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let n_threads = available_parallelism().map_or(1, NonZeroUsize::get);
     by_threads(n_threads, items, work)
 }
 
-fn by_threads<T: Send, R: Send>(
+fn by_threads<T: Send, R: Send + Sync>(
     n_threads: usize,
     items: Vec<T>,
     work: impl Fn(T) -> R + Sync,
@@ -26,30 +26,27 @@ fn by_threads<T: Send, R: Send>(
     if n_threads.min(n_items) < 2 {
         return items.into_iter().map(work).collect();
     }
+    // Each result has its place from the beginning: they may be large, and are not moved.
+    let results: Vec<OnceLock<R>> = (0..n_items).map(|_| OnceLock::new()).collect();
     let items = Mutex::new(items.into_iter().enumerate());
     let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
     let each = || {
-        let mut results = Vec::new();
         while let Some((place, item)) = next() {
-            results.push((place, work(item)));
+            // Nobody else has this place.
+            let _ = results[place].set(work(item));
         }
-        results
     };
-    let mut results = scope(|scope| {
-        let others: Vec<_> = (1..n_threads.min(n_items))
-            .map(|_| scope.spawn(each))
-            .collect();
-        let mut results = each();
-        for other in others {
-            match other.join() {
-                Ok(theirs) => results.extend(theirs),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+    scope(|scope| {
+        for _ in 1..n_threads.min(n_items) {
+            scope.spawn(each);
         }
-        results
+        each();
     });
-    results.sort_by_key(|(place, _)| *place);
-    results.into_iter().map(|(_, result)| result).collect()
+    // All are there: a thread that panicked has ended the scope.
+    results
+        .into_iter()
+        .filter_map(OnceLock::into_inner)
+        .collect()
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ impl Run {
         let opened = paths
             .iter()
             .map(|path| Log::open_behind(path, sums.remove(path)));
-        Self::of_opened(directory, opened)
+        Self::of_opened(directory, opened.collect(), Vec::new())
     }
 
     /// The programs that `wrap` has recorded, by name, with the number of their processes: several of a script or a pipeline.
@@ -162,12 +162,10 @@ impl Run {
 
     /// Those that are loose and those that are packed; of a log that is both, as where a packing was ended, the loose one.
     fn open_those(directory: &Path, rank: Option<u32>) -> Result<Self, RecordsError> {
-        let mut names = BTreeSet::new();
-        let mut found = Vec::new();
-        for path in log_paths(directory, rank)? {
-            names.insert(path.clone());
-            found.push(Found::Loose(path));
-        }
+        let mut found: Vec<_> = log_paths(directory, rank)?
+            .into_iter()
+            .map(Found::Loose)
+            .collect();
         let mut damaged = Vec::new();
         let containers = container_paths(directory);
         for path in containers.map_err(RecordsError::io("read records", directory))? {
@@ -180,35 +178,39 @@ impl Run {
             };
             for log in container.logs() {
                 let path = log.path(directory);
-                let is_wanted = rank.is_none_or(|rank| log.identity().rank == rank);
-                if is_wanted && names.insert(path.clone()) {
+                if rank.is_none_or(|rank| log.identity().rank == rank) {
                     found.push(Found::Packed(path, log));
                 }
             }
         }
+        // By rank and thread, so that what is opened need not be moved; the loose log of a name stays before the packed one.
+        found.sort_by(|one, other| one.order().cmp(&other.order()));
+        found.dedup_by(|later, first| later.path() == first.path());
         let methods = Arc::default();
         let opened = in_parallel(found, |found| found.open(&methods));
-        Self::of_opened(
-            directory,
-            opened.into_iter().chain(damaged.into_iter().map(Err)),
-        )
+        Self::of_opened(directory, opened, damaged)
     }
 
+    /// # Arguments
+    /// * `opened` - in the order of rank and thread, as far as names tell it
+    /// * `unreadable` - why others could not be opened
     fn of_opened(
         directory: &Path,
-        opened: impl Iterator<Item = Result<Log, RecordsError>>,
+        opened: Vec<Result<Log, RecordsError>>,
+        unreadable: Vec<RecordsError>,
     ) -> Result<Self, RecordsError> {
         let mut run = Self {
             logs: Vec::new(),
-            unreadable: Vec::new(),
+            unreadable,
         };
-        for log in opened {
-            match log {
-                Ok(log) => run.logs.push(log),
-                Err(error) => run.unreadable.push(error),
-            }
+        // In the memory that they are in: a log has some kilobytes.
+        let logs = opened
+            .into_iter()
+            .filter_map(|log| log.map_err(|error| run.unreadable.push(error)).ok());
+        run.logs = logs.collect();
+        if !run.logs.is_sorted_by_key(Log::identity) {
+            run.logs.sort_by_key(Log::identity);
         }
-        run.logs.sort_by_key(Log::identity);
         if run.logs.is_empty() {
             let none = RecordsError::NoLogs {
                 directory: directory.into(),
@@ -336,6 +338,16 @@ enum Found {
 }
 
 impl Found {
+    fn path(&self) -> &Path {
+        let (Self::Loose(path) | Self::Packed(path, _)) = self;
+        path
+    }
+
+    /// Rank and thread, then the name.
+    fn order(&self) -> (Option<LogIdentity>, &Path) {
+        (LogIdentity::from_path(self.path()), self.path())
+    }
+
     fn open(self, methods: &Arc<KnownMethods>) -> Result<Log, RecordsError> {
         match self {
             Self::Loose(path) => Log::open_sharing(&path, methods),

@@ -99,11 +99,8 @@ impl LogFile {
     }
 
     /// A log of a container.
-    ///
-    /// # Arguments
-    /// * `path` - of the file that it was
-    pub(crate) fn packed(path: &Path, bytes: Arc<dyn PackedBytes>) -> Self {
-        Self::at(path, Place::Container(bytes))
+    pub(crate) fn packed(bytes: Arc<dyn PackedBytes>) -> Self {
+        Self::at(Path::new(""), Place::Container(bytes))
     }
 
     fn at(path: &Path, place: Place) -> Self {

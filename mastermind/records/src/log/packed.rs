@@ -32,7 +32,7 @@ impl Log {
         bytes: Arc<dyn PackedBytes>,
         methods: &Arc<KnownMethods>,
     ) -> Result<Self, RecordsError> {
-        let file = LogFile::packed(path, bytes);
+        let file = LogFile::packed(bytes);
         let source = file.source().ok_or_else(|| {
             let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
             RecordsError::io("open packed record log", path)(gone)

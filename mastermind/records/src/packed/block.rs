@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use cca_abi::recording::word::{self, EntryKind, HEAD_WORDS, MAX_RECORD_WORDS};
 
 use super::columns::{
-    Bytes, folded, put_column, put_compressed, put_number, read_column, unfolded,
+    Bytes, folded, n_bits_of, put_column, put_compressed, put_number, read_column, unfolded,
 };
 use super::definitions::Dictionary;
 
@@ -211,17 +211,12 @@ impl Encoder {
         }
         put_compressed(&self.words, &mut block);
         put_number(self.groups.len() as u64, &mut block);
-        let (mut starts, mut ends) = (Vec::new(), Vec::new());
         for group in &self.groups {
             put_number(group.head, &mut block);
             put_number(group.starts.len() as u64, &mut block);
-            starts.clear();
-            put_column(&group.starts, &mut starts);
-            ends.clear();
-            put_column(&group.ends, &mut ends);
-            let by_end = ends.len() < starts.len();
+            let by_end = n_bits_of(&group.ends) < n_bits_of(&group.starts);
             block.push(by_end.into());
-            block.extend_from_slice(if by_end { &ends } else { &starts });
+            put_column(if by_end { &group.ends } else { &group.starts }, &mut block);
             for column in &group.columns {
                 put_column(column, &mut block);
             }

@@ -23,6 +23,9 @@ const MAX_DISTINCT: usize = 256;
 /// Columns as short take no time to be looked through for repetitions, and gain nothing. Arbitrary.
 const MIN_REPEATED: usize = 16;
 
+/// Values that a column is looked through for repetitions by, where it is longer. Arbitrary.
+const PROBED: usize = 1024;
+
 const ONE_VALUE: u8 = 0;
 const BITS: u8 = 1;
 const DIFFERENCES: u8 = 2;
@@ -138,12 +141,30 @@ pub(super) fn put_column(values: &[u64], into: &mut Vec<u8>) {
     put_bits(&differences, &mut form);
     keep(form);
     if values.len() >= MIN_REPEATED {
-        keep(bytes_form(&above, least, most - least));
+        if may_repeat(&above) {
+            keep(bytes_form(&above, least, most - least));
+        }
         if let Some(form) = places_form(values) {
             keep(form);
         }
     }
     into.append(&mut shortest);
+}
+
+/// Bits of all values, each without its upper zeros.
+pub(super) fn n_bits_of(values: &[u64]) -> usize {
+    values.iter().map(|value| n_bits(*value)).sum()
+}
+
+/// Whether values may have repetitions: their first ones have.
+fn may_repeat(above: &[u64]) -> bool {
+    let first = &above[..above.len().min(PROBED)];
+    let bytes: Vec<u8> = first
+        .iter()
+        .flat_map(|value| (*value as u16).to_le_bytes())
+        .collect();
+    // Of noise a block is longer than its bytes.
+    above.len() <= PROBED || lz4_flex::block::compress(&bytes).len() < bytes.len()
 }
 
 fn bytes_form(above: &[u64], least: u64, most_above: u64) -> Vec<u8> {
