@@ -563,6 +563,15 @@ mod tests {
             ["mpich", "libmpich-dev", "libclang1-14"]
         );
         let lacking: Vec<_> = system.packages_of_tests().collect();
-        assert_eq!(lacking, ["libmimalloc-dev", "chromium", "chromium-driver"]);
+        assert_eq!(
+            lacking,
+            [
+                "libmimalloc-dev",
+                "clang",
+                "libomp-dev",
+                "chromium",
+                "chromium-driver"
+            ]
+        );
     }
 }

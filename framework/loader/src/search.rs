@@ -4,13 +4,16 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use cca_abi::recording::MPI_PROXY_SYMBOL;
+use cca_abi::recording::{MPI_PROXY_SYMBOL, OPENMP_PROXY_SYMBOL};
 use memchr::memmem;
 
 use crate::image::{Image, exports};
 
 /// What every component library has in its symbol table, whatever its version.
 const MARK: &str = "cca_component_v";
+
+/// What the proxies of MPI and OpenMP and the recorder that looks for them have, and no component library.
+const NO_COMPONENT: [&str; 2] = [MPI_PROXY_SYMBOL, OPENMP_PROXY_SYMBOL];
 
 /// Of a file that is searched so many bytes are in memory at a time.
 const PIECE_BYTES: usize = 1 << 20;
@@ -35,14 +38,14 @@ pub fn find_libraries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Whether a file exports a component library's entry function; of a damaged file, whether it names it. The proxy of MPI
-/// and the preloaded recorder have that function, from `cca-abi`, but no class. A file that cannot be read is none.
+/// Whether a file exports a component library's entry function; of a damaged file, whether it names it. The proxies of MPI
+/// and OpenMP and the preloaded recorder have that function, from `cca-abi`, but no class. A file that cannot be read is none.
 pub fn is_component_library(path: &Path) -> bool {
     let Ok(Some(image)) = Image::read(path) else {
         return false;
     };
     let names = |mark: &str| names(path, mark.as_bytes(), image.mapped_bytes()).unwrap_or(false);
-    exports(path, MARK).unwrap_or_else(|| names(MARK)) && !names(MPI_PROXY_SYMBOL)
+    exports(path, MARK).unwrap_or_else(|| names(MARK)) && !NO_COMPONENT.into_iter().any(names)
 }
 
 /// Whether the beginning of a file, of so many bytes, holds some bytes.
@@ -79,6 +82,10 @@ mod tests {
         write(
             "libproxy_mpi.so",
             b"\x7fELF\0cca_component_v2\0proxy_mpi_v5\0",
+        );
+        write(
+            "libproxy_openmp.so",
+            b"\x7fELF\0cca_component_v2\0proxy_openmp_v1\0",
         );
         write("libnone.so", b"cca_component_v2");
         write("notes.txt", b"cca_component_v2");
