@@ -126,6 +126,11 @@ fn a_variable_is_tried() {
     // Nothing is written over.
     let again = program.wrap("records", None, &["--try", "OPENBLAS_CORETYPE=Haswell"]);
     assert_eq!(again.code, Some(1));
+    // An argument of the program is none of ours.
+    let mut named = Command::new(bin_dir().join("mastermind"));
+    named.args(["wrap", "--try", "A=1", "--records", "records", "--"]);
+    named.args(["./program", "--overwrite"]);
+    assert_eq!(program.scratch.run(&mut named).code, Some(1));
     // A rank starts once.
     let mut rank = Command::new(bin_dir().join("mastermind"));
     rank.envs([("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "1")]);

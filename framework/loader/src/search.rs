@@ -12,7 +12,7 @@ use crate::image::{Image, exports};
 /// What every component library has in its symbol table, whatever its version.
 const MARK: &str = "cca_component_v";
 
-/// What the proxies of MPI and OpenMP and the recorder that looks for them have, and no component library.
+/// Names in the proxies of MPI and OpenMP and in the recorder that opens them. No component library has one of these.
 const NO_COMPONENT: [&str; 2] = [MPI_PROXY_SYMBOL, OPENMP_PROXY_SYMBOL];
 
 /// Of a file that is searched so many bytes are in memory at a time.

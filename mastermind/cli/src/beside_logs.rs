@@ -1,4 +1,4 @@
-//! What is known of a run besides its logs, a JSON file each in the record directory.
+//! JSON files in the record directory, for facts about a run that its logs do not hold.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Leaves a value beside the logs, in place of that of an earlier run; nothing if there is nothing to be said.
+/// Writes a value into the record directory and replaces that of an earlier run; without a value, only removes the earlier one.
 ///
 /// # Errors
 /// It cannot be written.

@@ -18,6 +18,9 @@ use crate::session::{assignment, back_end};
 const TRY: &str = "--try";
 const RECORDS: &str = "--records";
 
+/// The option that lets both directories be written over.
+const OVERWRITE: &str = "--overwrite";
+
 /// What is tried.
 #[derive(Args)]
 pub struct TryArguments {
@@ -59,7 +62,7 @@ impl TryArguments {
             .into_iter()
             .chain(with.as_deref())
             .find(|path| path.exists())
-            && !std::env::args_os().any(|argument| argument == "--overwrite")
+            && !own_arguments().any(|argument| argument == OVERWRITE)
         {
             bail!(
                 "cannot write records into \"{}\": it is there already, expected none; --overwrite drops it",
@@ -91,6 +94,11 @@ impl TryArguments {
         }
         Ok(Some(super::wrap::end_as(first.status)))
     }
+}
+
+/// This program's own arguments, without those of a wrapped program.
+fn own_arguments() -> impl Iterator<Item = OsString> {
+    std::env::args_os().take_while(|argument| argument != "--")
 }
 
 /// Where the records of the run with the variable go.
