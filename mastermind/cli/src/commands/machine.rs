@@ -86,6 +86,15 @@ impl Machine {
             self.force.check([Some(path)], self.json)?;
             return Ok(DocumentMut::new());
         }
+        // Nobody waits for what cannot be kept.
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            bail!(
+                "cannot write machine \"{}\": no folder \"{}\", expected one",
+                path.display(),
+                folder.display()
+            );
+        }
         let act = || format!("cannot read machine \"{}\"", path.display());
         let text = match fs::read_to_string(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),

@@ -122,7 +122,7 @@ pub struct ConstructRow {
     pub instances: u64,
     /// Pieces of work that threads got of a loop or of sections.
     pub pieces: u64,
-    /// Time of tasks without waiting, nanoseconds.
+    /// Time of tasks without waiting, nanoseconds; 0 for all other constructs, whose work is their region's.
     pub work_ns: u64,
     /// Time that threads waited, nanoseconds.
     pub wait_ns: u64,
@@ -197,13 +197,15 @@ impl Report {
             ));
         }
         if !self.constructs.is_empty() {
+            // Only tasks have a time of work, and what never waited none of waiting: nothing, not 0.
+            let time = |ns: u64| if ns == 0 { String::new() } else { seconds(ns) };
             let cells = |row: &ConstructRow| {
                 vec![
                     row.instances.to_string(),
                     row.calls.to_string(),
                     row.pieces.to_string(),
-                    seconds(row.work_ns),
-                    seconds(row.wait_ns),
+                    time(row.work_ns),
+                    time(row.wait_ns),
                     row.construct.clone(),
                     row.call_site.clone(),
                 ]
