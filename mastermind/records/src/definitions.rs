@@ -98,8 +98,12 @@ impl KnownMethods {
     }
 
     fn add(&self, whole: &[u64], method: MethodDefinition) -> Arc<MethodDefinition> {
-        let method = Arc::new(method);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have read the same one since this one looked.
+        if let Some(first) = known.get(whole) {
+            return Arc::clone(first);
+        }
+        let method = Arc::new(method);
         if known.len() < MAX_KNOWN {
             known.insert(whole.into(), Arc::clone(&method));
         }
