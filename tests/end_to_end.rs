@@ -81,6 +81,7 @@ mod transport;
 mod usage;
 mod use_of_names;
 mod verbs_calibrate;
+mod verbs_carry;
 mod verbs_correct;
 mod verbs_graph;
 mod verbs_machine;

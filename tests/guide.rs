@@ -59,6 +59,11 @@ fn the_pages_on_choice_simulation_and_ports() {
 }
 
 #[test]
+fn the_page_on_other_machines() {
+    follow(&["other-machines.md"]);
+}
+
+#[test]
 fn the_page_on_scripts() {
     follow(&["scripts.md"]);
 }

@@ -62,6 +62,25 @@ impl Program {
         serde_json::from_value(info["dispatch"].clone()).expect("the libraries' codes")
     }
 
+    /// Makes the proxy again, so that the size is a parameter of its calls.
+    fn with_sizes(self) -> Self {
+        let header = root().join("tests/fixtures/library_codes/scale.h");
+        let header = header.display().to_string();
+        let marks = "[functions.scale]\nparameters = { n = \"n\" }\n";
+        self.scratch.write("marks.toml", marks);
+        let proxy = [
+            "proxy",
+            &header,
+            "--markup",
+            "marks.toml",
+            "--force",
+            "-o",
+            "proxies",
+        ];
+        self.scratch.mastermind(&proxy).well();
+        self
+    }
+
     fn differs(&self, first: &str, second: &str) -> bool {
         let compared = self.scratch.mastermind(&["compare", first, second]);
         assert_eq!(compared.code, Some(0));
@@ -148,4 +167,62 @@ fn a_library_that_dies_when_it_is_asked_harms_nobody() {
     let found = program.dispatch("records");
     let library = program.scratch.path("libopenblas.so.0");
     assert!(found.unanswered.contains_key(&library), "{found:?}");
+}
+
+#[test]
+fn a_method_without_a_call_is_not_known_where_other_code_runs() {
+    let program = Program::new(&[]).with_sizes();
+    for (records, value) in [("here", None), ("again", None), ("there", Some("Haswell"))] {
+        program.wrap(records, value, &[]).well();
+    }
+    let scratch = &program.scratch;
+    let other = (1..7).map(|n| format!("other,{n}000,{n}e-3\n"));
+    let other: String = other.collect();
+    scratch.write("other.csv", format!("kernel,n,seconds\n{other}"));
+    let fit = ["fit", "here", "other.csv", "-o", "models.json"];
+    scratch.mastermind(&fit).well();
+    let file = root().join("examples/carry/here.toml");
+    let file = file.to_str().expect("a path");
+    let known = |there: &str| {
+        let carry = [
+            "carry",
+            "models.json",
+            "--from",
+            file,
+            "--to",
+            file,
+            "--force",
+            "-o",
+            "c.json",
+        ];
+        let with = ["--fitted-to", "here", "--measured", there, "--json"];
+        let shown = scratch.mastermind(&[&carry[..], &with].concat()).well();
+        let shown: Value = serde_json::from_str(&shown).expect("JSON");
+        let rows = shown["models"].as_array().expect("models").iter();
+        let known = rows.map(|row| {
+            let end = row["method"].as_str().expect("a name").ends_with("scale");
+            (
+                end,
+                row["known_by"].as_str().expect("how").to_owned(),
+                row["deviation"].is_null(),
+            )
+        });
+        let found = known
+            .filter(|(is_scale, ..)| !is_scale)
+            .map(|(_, how, is_unknown)| (how, is_unknown));
+        (
+            found.collect::<Vec<_>>().pop().expect("the other"),
+            shown["other_code"].as_array().map_or(0, Vec::len),
+        )
+    };
+    assert_eq!(known("again"), (("other-methods".into(), false), 0));
+    let (other, n_codes) = known("there");
+    assert_eq!(other, ("nothing".into(), true));
+    assert!(n_codes > 0);
+    let predict = [
+        "predict", "c.json", "--method", "other", "--at", "n=3000", "--json",
+    ];
+    let predicted = scratch.mastermind(&predict);
+    let predicted: Value = serde_json::from_str(&predicted.well()).expect("JSON");
+    assert!(predicted["upper_s"].is_null() && predicted["lower_s"] == 0.0);
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Whether libraries that chose other code are found, and whether the processor is measured alike twice: run.py BINARIES
+"""Whether libraries that chose other code are found, whether the processor is measured alike twice, and whether models carried to another
+machine hold there: run.py BINARIES
 
 A program loads libraries of others, as they are on this machine and in wheels of PyPI that the benchmark installs into a folder of its own. It is
 wrapped with a variable that changes the code of one of them, and without; `compare` must warn of that library's code, and between equal runs
 of nothing. A library that cannot be had here, or whose code the variable does not change when it is asked directly, is named and left out.
-`--quick` leaves out the processor.
+`--quick` leaves out the processor and the models.
 """
 
 import json
@@ -14,6 +15,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+from carry import carry
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WHEELS = ["numpy", "scipy", "mkl"]
@@ -127,6 +130,7 @@ def main():
     print(f"equal runs         {n_false} of {EQUAL_PAIRS} pairs said to differ (0 asked): {'reached' if n_false == 0 else 'MISSED'}")
     if "--quick" not in sys.argv:
         n_missed += processor(mastermind)
+        n_missed += carry(mastermind, work, wheels, plain)
     print(f"{n_missed} missed")
     return n_missed != 0
 

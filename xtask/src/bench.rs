@@ -234,7 +234,8 @@ pub fn end_to_end(workspace: &Workspace) -> Result<(), StepError> {
     run_step("models of recorded runs", &mut script)
 }
 
-/// Whether libraries that run other code are found, and whether the processor is measured alike twice.
+/// Whether libraries that run other code are found, whether the processor is measured alike twice, and whether models carried to another
+/// machine hold there.
 pub fn machines(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("python3");
     script

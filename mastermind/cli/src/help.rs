@@ -23,7 +23,14 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Proxies of other libraries", &["proxy", "use"]),
     (
         "Larger machines",
-        &["simulate", "queue", "calibrate", "machine", "transform"],
+        &[
+            "simulate",
+            "queue",
+            "calibrate",
+            "machine",
+            "carry",
+            "transform",
+        ],
     ),
 ];
 

@@ -5,6 +5,7 @@
 mod beside_logs;
 mod by_settings;
 mod call_site;
+mod carried;
 mod commands;
 mod destination;
 mod dispatching;
@@ -12,6 +13,7 @@ mod errors;
 mod figures;
 mod held_out;
 mod help;
+mod machine_file;
 mod measurements;
 mod output;
 mod recorded_dispatch;
@@ -69,6 +71,7 @@ enum Verb {
     Report(commands::report::Report),
     Fit(commands::fit::Fit),
     Predict(Box<commands::predict::Predict>),
+    Carry(Box<commands::carry::Carry>),
     Choose(Box<commands::choose::Choose>),
     Plan(commands::plan::Plan),
     Simulate(commands::simulate::Simulate),
@@ -126,6 +129,7 @@ fn main() -> ExitCode {
         Verb::Report(verb) => verb.execute(),
         Verb::Fit(verb) => verb.execute(),
         Verb::Predict(verb) => verb.execute(),
+        Verb::Carry(verb) => verb.execute(),
         Verb::Choose(verb) => verb.execute(),
         Verb::Plan(verb) => verb.execute(),
         Verb::Simulate(verb) => verb.execute(),

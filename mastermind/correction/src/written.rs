@@ -317,6 +317,7 @@ fn model_of(
         n_points: train.len(),
         n_records: train.len() as u64,
         n_refused: 0,
+        carried: None,
         notes: Vec::new(),
     })
 }

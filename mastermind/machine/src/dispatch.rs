@@ -80,10 +80,13 @@ impl Library {
     /// # Arguments
     /// * `offered` - what the processor has
     pub fn is_worth_a_line(&self, offered: Option<Level>) -> bool {
-        let is_everywhere = [Known::LibC, Known::OpenSsl]
-            .map(Known::name)
-            .contains(&&*self.name);
-        !is_everywhere || self.is_below(offered)
+        !self.is_everywhere() || self.is_below(offered)
+    }
+
+    /// Whether every program has it: the C library and OpenSSL.
+    pub fn is_everywhere(&self) -> bool {
+        let everywhere = [Known::LibC, Known::OpenSsl].map(Known::name);
+        everywhere.contains(&&*self.name)
     }
 
     /// Whether its code needs older instructions than the processor has.
@@ -96,6 +99,21 @@ impl Library {
 }
 
 impl Dispatch {
+    /// What computes otherwise in another run: libraries of one name that chose other codes, versions or numbers of threads. Those that
+    /// every program has are left out: they differ between most processors, and little of a time is theirs.
+    ///
+    /// # Returns
+    /// As [`Dispatch::differences`].
+    pub fn other_codes(&self, other: &Self) -> Vec<(String, [String; 2])> {
+        let chosen = self.libraries.iter().filter(|of| !of.is_everywhere());
+        let own = Self {
+            libraries: chosen.cloned().collect(),
+            variables: other.variables.clone(),
+            ..Self::default()
+        };
+        own.differences(other)
+    }
+
     /// What two runs differ in: libraries of one name that chose other codes or numbers of threads, and variables.
     ///
     /// # Returns

@@ -8,6 +8,7 @@
 //! identity    what the system and the instruction cpuid say of it
 //! chains      times of single instructions, each waiting for the one before it, or none
 //! memory      times of loads, and bytes a nanosecond, over the size of what is read
+//! ratio       what one processor takes by what another takes
 //! ```
 //!
 //! The clock's frequency is that of a chain of multiplications: additions can be renamed away, and the time-stamp counter runs at another one.
@@ -17,12 +18,14 @@ mod chains;
 mod identity;
 #[cfg(target_arch = "x86_64")]
 mod memory;
+mod ratio;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 pub use identity::{Cache, Identity, identify};
+pub use ratio::{Kind, Ratio};
 
 /// Difference between the passes, as a part of the least, from which a number is unstable.
 ///

@@ -10,6 +10,7 @@
 //!   standard deviation of a call is a function of its own; [`fit_with`] takes wishes;
 //! * [`predict`] gives the time of one call with its interval, averaged over the credible forms, and
 //!   [`Total`] that of many; [`ModelSet`] is what is stored;
+//! * [`carry`] makes models of one machine those of another;
 //! * [`suggest`] says where to measure next.
 //!
 //! ```
@@ -46,6 +47,7 @@ pub use formula::family::Family;
 pub use formula::sum::{Factor, Formula, Regime, Term};
 pub use formula::written::Written;
 pub use predict::call::{Prediction, Predictor, predict, predict_value_s};
+pub use predict::carry::{BY_CALL, BY_COMMON, BY_PROCESSORS, Carriage, Expected, Measured, carry};
 pub use predict::rendering::{Language, render};
 pub use predict::suggest::{SuggestOptions, Suggestion, suggest};
 pub use predict::total::Total;
@@ -59,6 +61,7 @@ pub use samples::parameter::{Coordinate, Parameter, ParameterKind, Value};
 pub use samples::sample::{Refused, SampleSet, Samples, Summary};
 pub use samples::statistic::Statistic;
 pub use select::between_runs::{BetweenRuns, RunResidual, between_runs};
+pub use select::carried::{Carried, KnownBy, NamedMachine};
 pub use select::fit::{FitOptions, fit, fit_family, fit_with};
 pub use select::model::{Coefficient, Freedom, HeldUp, Model, ModelSet, ModelWriter};
 pub use solve::covariance::Covariance;

@@ -2,6 +2,7 @@
 
 mod beyond_the_sizes;
 mod busy_machine;
+mod carried;
 mod clock_step;
 mod contradictions;
 mod edges;

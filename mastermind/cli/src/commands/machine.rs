@@ -18,10 +18,8 @@ use mastermind_simulation::machine::read_machine;
 use toml_edit::DocumentMut;
 
 use crate::destination::{Force, is_standard_output};
+use crate::machine_file::TABLE;
 use crate::output;
-
-/// The table of a machine file.
-const TABLE: &str = "processor";
 
 /// Parts of the progress.
 const STEPS: u64 = 1000;

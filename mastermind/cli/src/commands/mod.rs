@@ -1,6 +1,7 @@
 //! One file a verb.
 
 pub mod calibrate;
+pub mod carry;
 pub mod check;
 pub mod choose;
 pub mod compare;

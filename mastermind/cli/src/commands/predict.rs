@@ -9,9 +9,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use mastermind_models::{Coordinate, Metric, Model, ModelSet, Prediction, predict};
+use mastermind_models::{Carried, Coordinate, Metric, Model, ModelSet, Prediction, predict};
 use serde::Serialize;
 
+use crate::carried;
 use crate::commands::fit::Printed;
 use crate::held_out;
 use crate::measurements::{Measured, Reading};
@@ -110,6 +111,7 @@ impl Predict {
                 true => output::json(&Document {
                     prediction,
                     model: model_name,
+                    carried: model.carried.as_ref(),
                     at,
                 })?,
                 false => output::json(&Counted::new(&prediction, model, at))?,
@@ -178,6 +180,7 @@ pub fn read_models(path: &Path, shown: bool) -> anyhow::Result<ModelSet> {
     }
     let text = fs::read_to_string(path).with_context(act)?;
     let models = ModelSet::from_json(&text).with_context(act)?;
+    carried::note(path, &models);
     Ok(match shown {
         true => models.shown_alone(),
         false => models,
@@ -202,6 +205,8 @@ struct Document<'a> {
     #[serde(flatten)]
     prediction: Prediction,
     model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    carried: Option<&'a Carried>,
     at: &'a Coordinate,
 }
 
@@ -266,6 +271,9 @@ fn tell(model: &Model, coordinate: &Coordinate, prediction: &Prediction) {
         ),
         false => "the samples do not tell how far off that may be: measure again".into(),
     });
+    if let Some(of) = &model.carried {
+        output::line(carried::line(of));
+    }
     for note in model.notes.iter().filter(|note| note.is_of_fit()) {
         output::line(note.to_string());
     }

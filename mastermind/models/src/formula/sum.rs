@@ -255,7 +255,10 @@ impl Formula {
             coefficient: term.coefficient * scale,
             ..term.clone()
         };
-        Self::new(self.constant * scale, self.terms.iter().map(term).collect())
+        Self {
+            written: self.written.as_ref().map(|written| written.scaled(scale)),
+            ..Self::new(self.constant * scale, self.terms.iter().map(term).collect())
+        }
     }
 
     /// The parts of a sum, `+` and `-` between them.

@@ -97,6 +97,13 @@ impl Written {
         Ok(self.expression.gradient(&known, &unknowns)?.1)
     }
 
+    /// The formula times a finite number above 0, which is put before the text.
+    pub(crate) fn scaled(&self, scale: f64) -> Self {
+        let text = format!("{scale:e} * ({})", self.text);
+        // A formula in brackets is one.
+        Self::new(&text, self.values.clone()).unwrap_or_else(|_| self.clone())
+    }
+
     pub(crate) fn is_finite(&self) -> bool {
         self.values.values().all(|value| value.is_finite())
     }

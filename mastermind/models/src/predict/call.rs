@@ -115,7 +115,12 @@ fn predict_with(
     let [shown_lower_s, shown_upper_s] = drifted(shown_s, [shown_lower_s, shown_upper_s]);
     let [lower_s, upper_s] = unvaried(model, coordinate, [lower_s, upper_s]);
     // A formula that is below 0 there knows nothing of the time.
-    let upper_s = match value_s < 0.0 || is_apart(model, coordinate) {
+    let is_unknown = model
+        .carried
+        .as_ref()
+        .is_some_and(|of| of.deviation.is_none());
+    let lower_s = if is_unknown { 0.0 } else { lower_s };
+    let upper_s = match value_s < 0.0 || is_unknown || is_apart(model, coordinate) {
         true => f64::INFINITY,
         false => upper_s,
     };
@@ -142,10 +147,13 @@ fn predict_with(
     })
 }
 
-/// An interval with what formulas were seen to be off by beyond the sizes that they were fitted to, in logarithms.
+/// An interval with what formulas were seen to be off by beyond the sizes that they were fitted to, and on another machine than that they were
+/// fitted on, in logarithms.
 fn drifted(model: &Model, coordinate: &Coordinate, value_s: f64, interval: [f64; 2]) -> [f64; 2] {
     let [lower_s, upper_s] = interval;
-    let drift = NORMAL * model.drift * model.distance(coordinate).ln();
+    let of_machine = model.carried.as_ref().and_then(|of| of.deviation);
+    let beyond = model.drift * model.distance(coordinate).ln();
+    let drift = NORMAL * beyond.hypot(of_machine.unwrap_or(0.0));
     if drift == 0.0 || value_s <= 0.0 {
         return interval;
     }

@@ -13,7 +13,7 @@ use crate::solve::uncertainty::Uncertainty;
 /// formula itself: the spread of the total over the model's alternatives, by their weights. All are
 /// multiplied by the model's `total_ratio`: what was set aside or weighed little belongs to the total. Where calls were held up, delays
 /// come on top, some with each call and some with its time ([`crate::HeldUp`]); each call varies by that too, and what delays take on
-/// average is known as well as the calls fitted show it.
+/// average is known as well as the calls fitted show it. The factor of a model from another machine is wrong for all calls alike.
 #[derive(Debug, Clone)]
 pub struct Total<'a> {
     model: &'a Model,
@@ -102,6 +102,9 @@ impl<'a> Total<'a> {
         let n_records = (self.model.n_records as f64).max(1.0);
         let of_mean_s2 = self.delays_s * self.delays_s / n_records;
         sum.add(of_mean_s2, self.model.freedom.sigma);
+        let carried = self.model.carried.as_ref();
+        let of_factor = carried.and_then(|of| of.deviation).unwrap_or(0.0);
+        sum.add((of_factor * self.time_s).powi(2), f64::INFINITY);
         sum
     }
 

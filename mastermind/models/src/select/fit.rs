@@ -679,6 +679,7 @@ fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) 
         n_points: points.n_coordinates,
         n_records: points.n_calls,
         n_refused: samples.n_refused,
+        carried: None,
         notes,
     };
     let predicted_s = match model.alternatives.is_empty() {

@@ -4,6 +4,7 @@
 
 pub(crate) mod between_runs;
 pub(crate) mod calibration;
+pub(crate) mod carried;
 pub(crate) mod choice;
 pub(crate) mod clean;
 pub(crate) mod drift;

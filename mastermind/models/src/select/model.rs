@@ -12,6 +12,7 @@ use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::metric::Metric;
 use crate::samples::parameter::{Coordinate, Value};
+use crate::select::carried::Carried;
 use crate::select::layout::ListDocument;
 use crate::solve::covariance::Covariance;
 
@@ -215,6 +216,9 @@ pub struct Model {
     /// Calls of the method, all modes, that were refused as samples.
     #[serde(default)]
     pub n_refused: u64,
+    /// Where it is from, if it was not fitted on its machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried: Option<Carried>,
     /// What else to know.
     #[serde(default)]
     pub notes: Vec<Note>,
@@ -294,6 +298,10 @@ impl Model {
                 format!("a ratio of intervals of {}", self.interval_ratio),
                 "one above 0",
             );
+        }
+        let deviation = self.carried.as_ref().and_then(|of| of.deviation);
+        if deviation.is_some_and(|of| !(of.is_finite() && of >= 0.0)) {
+            return wrong("a deviation that is not finite".into(), "one of 0 or more");
         }
         if !self.formula.is_finite() || !self.sigma.iter().all(Formula::is_finite) {
             return wrong("a number that is not finite".into(), "finite ones");
