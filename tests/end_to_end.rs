@@ -89,6 +89,7 @@ mod verbs_new;
 mod verbs_queue;
 mod verbs_shell;
 mod verbs_simulate;
+mod verbs_system;
 mod verbs_transform;
 mod wrap;
 mod wrap_adapting;

@@ -64,6 +64,11 @@ fn the_page_on_other_machines() {
 }
 
 #[test]
+fn the_page_on_end_to_end_models() {
+    follow(&["end-to-end.md"]);
+}
+
+#[test]
 fn the_page_on_scripts() {
     follow(&["scripts.md"]);
 }

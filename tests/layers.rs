@@ -19,7 +19,7 @@ const FRAMEWORK: [&str; 6] = [
 const FOR_COMPONENTS: [&str; 3] = ["cca-abi", "cca-port-macro", "cca-ports"];
 
 /// The crates of `mastermind/` and what each may use, `cca-*` aside.
-const MASTERMIND: [(&str, &[&str]); 18] = [
+const MASTERMIND: [(&str, &[&str]); 19] = [
     ("mastermind-records", &[]),
     ("mastermind-export", &["mastermind-records"]),
     (
@@ -36,6 +36,10 @@ const MASTERMIND: [(&str, &[&str]); 18] = [
     (
         "mastermind-programs",
         &["mastermind-models", "mastermind-queueing"],
+    ),
+    (
+        "mastermind-system",
+        &["mastermind-programs", "mastermind-queueing"],
     ),
     (
         "mastermind-simulation",
@@ -80,6 +84,7 @@ const MASTERMIND: [(&str, &[&str]); 18] = [
             "mastermind-queueing",
             "mastermind-machine",
             "mastermind-serve",
+            "mastermind-system",
             "mastermind-simulation",
             "mastermind-diagrams",
             "mastermind-replay",

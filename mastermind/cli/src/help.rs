@@ -25,6 +25,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
         "Larger machines",
         &[
             "simulate",
+            "system",
             "queue",
             "calibrate",
             "machine",

@@ -31,6 +31,7 @@ pub mod serve;
 pub mod shell;
 pub mod simulate;
 pub mod suggest;
+pub mod system;
 pub mod transform;
 mod trying;
 pub mod use_library;

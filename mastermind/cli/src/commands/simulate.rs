@@ -2,7 +2,7 @@
 
 mod costs;
 mod records;
-mod schedule;
+pub mod schedule;
 mod sensitivity;
 mod study;
 mod trace;

@@ -1,0 +1,297 @@
+//! What a system file says: components with their profiles, requests and evaluation methods.
+
+use std::collections::BTreeMap;
+
+use mastermind_programs::expression::Expression;
+
+use crate::quantity::Unit;
+
+/// A model of application, runtime and hardware.
+#[derive(Debug, Clone, PartialEq)]
+pub struct System {
+    /// Its name.
+    pub name: String,
+    /// The component whose time is that of the system, where the file names it.
+    pub total: Option<String>,
+    /// What a study varies.
+    pub parameters: BTreeMap<String, Given>,
+    /// Units that the file declares.
+    pub units: BTreeMap<String, UnitRule>,
+    /// The components, by name.
+    pub components: Vec<Component>,
+    /// When a cheap method stands in for a dear one.
+    pub cross_check: CrossCheck,
+}
+
+/// A number that a file gives.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Given {
+    /// `25 us`, `4`.
+    Quantity(f64, Option<Unit>),
+    /// Anything else is calculated.
+    Formula(Expression),
+}
+
+/// What a unit is of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum UnitRule {
+    /// Of nothing else: something that is counted.
+    Base,
+    /// So many of another one.
+    Converted {
+        /// How many.
+        count: Expression,
+        /// Of what.
+        of: Unit,
+    },
+}
+
+/// A semantic domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Domain {
+    /// Tasks, assemblies, recorded runs.
+    Application,
+    /// MPI library, scheduler.
+    Runtime,
+    /// Processors, memory, network.
+    Hardware,
+}
+
+impl Domain {
+    /// Each, from what is implemented to what implements it.
+    pub const ALL: [Self; 3] = [Self::Application, Self::Runtime, Self::Hardware];
+
+    /// As a file has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::Runtime => "runtime",
+            Self::Hardware => "hardware",
+        }
+    }
+
+    /// The domain of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|domain| domain.name() == name)
+    }
+}
+
+/// A component.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Component {
+    /// Its name.
+    pub name: String,
+    /// Its domain.
+    pub domain: Domain,
+    /// The kind of task or device, which selectors ask for.
+    pub kind: String,
+    /// What else its profile says.
+    pub attributes: BTreeMap<String, Attribute>,
+    /// A machine file that gives further attributes.
+    pub machine: Option<String>,
+    /// Parameters that a request gives it, with their units.
+    pub accepts: BTreeMap<String, Unit>,
+    /// The unit of its result.
+    pub returns: Unit,
+    /// What it runs on, by the name that its formulas have for the result: call and return.
+    pub requests: BTreeMap<String, Request>,
+    /// What it goes on to: data flow.
+    pub then: BTreeMap<String, Request>,
+    /// From the cheapest to the dearest, which the others are judged by.
+    pub methods: Vec<Method>,
+}
+
+/// An attribute of a profile.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Attribute {
+    /// A word.
+    Text(String),
+    /// A number.
+    Number(Given),
+}
+
+/// A request: which component is meant, and what it is given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// Every condition holds of what is meant.
+    pub select: Vec<Condition>,
+    /// Values of the parameters that it accepts.
+    pub with: BTreeMap<String, Expression>,
+}
+
+/// A condition over an attribute of a profile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// `domain`, `kind`, `name`, `method`, or any other attribute.
+    pub attribute: String,
+    /// How it compares.
+    pub relation: Relation,
+    /// With what: a number where the text is one.
+    pub value: String,
+}
+
+/// How an attribute compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relation {
+    /// It is that.
+    Equal,
+    /// It is something else.
+    Unequal,
+    /// It is more.
+    Greater,
+    /// It is more, or that.
+    AtLeast,
+    /// It is less.
+    Less,
+    /// It is less, or that.
+    AtMost,
+}
+
+impl Relation {
+    /// Each as it is written, longer signs first.
+    pub const ALL: [(&'static str, Self); 6] = [
+        (">=", Self::AtLeast),
+        ("<=", Self::AtMost),
+        ("!=", Self::Unequal),
+        (">", Self::Greater),
+        ("<", Self::Less),
+        ("=", Self::Equal),
+    ];
+
+    /// As it is written.
+    pub fn sign(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(_, relation)| *relation == self);
+        found.map_or("", |(sign, _)| sign)
+    }
+
+    /// Whether it holds between two numbers.
+    pub fn holds(self, a: f64, b: f64) -> bool {
+        match self {
+            Self::Equal => a == b,
+            Self::Unequal => a != b,
+            Self::Greater => a > b,
+            Self::AtLeast => a >= b,
+            Self::Less => a < b,
+            Self::AtMost => a <= b,
+        }
+    }
+}
+
+/// A way to find the result of a component.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Method {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub kind: MethodKind,
+}
+
+/// What a method does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MethodKind {
+    /// A value that is known.
+    Constant {
+        /// The value.
+        value: Given,
+        /// Where it lies, lower and upper end.
+        interval: Option<[Given; 2]>,
+    },
+    /// A formula over parameters, results of requests, and attributes of what they found.
+    Formula(Expression),
+    /// A closed queueing network.
+    Queue(QueueMethod),
+    /// What another part of the program evaluates.
+    Tool(ToolMethod),
+}
+
+impl MethodKind {
+    /// What such methods are called.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Constant { .. } => "constant",
+            Self::Formula(_) => "formula",
+            Self::Queue(_) => "AMVA network",
+            Self::Tool(method) => method.tool.name(),
+        }
+    }
+}
+
+/// A closed queueing network whose numbers are formulas; its result is the time of a round of one class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueueMethod {
+    /// The class.
+    pub class: String,
+    /// How it is solved.
+    pub solver: Solver,
+    /// By name: customers, and time of a round at no station.
+    pub classes: BTreeMap<String, [Expression; 2]>,
+    /// By name: servers, none of a delay, and demands by class.
+    pub stations: BTreeMap<String, (Option<Expression>, BTreeMap<String, Expression>)>,
+}
+
+/// How a network is solved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Solver {
+    /// Exact mean value analysis.
+    Exact,
+    /// Its approximation by Chandy and Neuse.
+    Linearizer,
+    /// Its approximation by Bard and Schweitzer.
+    BardSchweitzer,
+}
+
+/// A method whose numbers are formulas, and whose work is done elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolMethod {
+    /// What does the work.
+    pub tool: Tool,
+    /// The file, folder or form that it works on.
+    pub subject: String,
+    /// A file of fitted models.
+    pub models: Option<String>,
+    /// The method of a component whose time is meant.
+    pub call: Option<String>,
+    /// The request whose component has the machine.
+    pub on: Option<String>,
+    /// Ranks.
+    pub ranks: Option<Expression>,
+    /// Parameters of a call, variables of a program, settings of a run, or arguments of a closed form.
+    pub numbers: BTreeMap<String, Expression>,
+}
+
+/// What does the work of a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// A model that was fitted to records.
+    Model,
+    /// The recorded calls themselves.
+    Records,
+    /// A program, a schedule or a recorded run, simulated.
+    Simulation,
+    /// A LogGP formula.
+    ClosedForm,
+    /// The component itself, called and timed.
+    Execution,
+}
+
+impl Tool {
+    /// What its methods are called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Model => "fitted model",
+            Self::Records => "recorded distribution",
+            Self::Simulation => "LogGP simulation",
+            Self::ClosedForm => "LogGP closed form",
+            Self::Execution => "direct execution",
+        }
+    }
+}
+
+/// When a cheap method stands in for a dear one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CrossCheck {
+    /// Largest relative difference.
+    pub bound: f64,
+    /// Parameters at which methods are compared, where that is too dear at those of the evaluation.
+    pub at: BTreeMap<String, Given>,
+}
