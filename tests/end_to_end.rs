@@ -64,6 +64,7 @@ mod rc_ccaffeine;
 mod rc_corpus;
 mod rc_script;
 mod readers_beside_runs;
+mod recommend;
 mod record_directories;
 mod refraction;
 mod report;

@@ -31,6 +31,7 @@ const MASTERMIND: [(&str, &[&str]); 19] = [
     ("mastermind-composition", &["mastermind-models"]),
     ("mastermind-correction", &["mastermind-models"]),
     ("mastermind-queueing", &[]),
+    ("mastermind-recommend", &[]),
     ("mastermind-machine", &[]),
     ("mastermind-serve", &[]),
     (
@@ -82,6 +83,7 @@ const MASTERMIND: [(&str, &[&str]); 19] = [
             "mastermind-correction",
             "mastermind-programs",
             "mastermind-queueing",
+            "mastermind-recommend",
             "mastermind-machine",
             "mastermind-serve",
             "mastermind-system",

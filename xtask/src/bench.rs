@@ -244,6 +244,15 @@ pub fn machines(workspace: &Workspace) -> Result<(), StepError> {
     run_step("machines", &mut script)
 }
 
+/// Whether the first recommendation for a seeded problem is the best one, and saves what it says.
+pub fn recommend(workspace: &Workspace) -> Result<(), StepError> {
+    let mut script = Command::new("python3");
+    script
+        .arg(workspace.root.join("benches/recommend/run.py"))
+        .arg(workspace.release());
+    run_step("recommend", &mut script)
+}
+
 /// What `fit` and `compare` make of records that were taken beside a busy process.
 pub fn busy(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("python3");

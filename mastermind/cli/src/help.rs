@@ -15,7 +15,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ),
     ("In a browser", &["serve"]),
     ("Model", &["fit", "predict", "suggest", "correct"]),
-    ("Choose", &["choose", "plan"]),
+    ("Choose", &["choose", "plan", "recommend"]),
     (
         "Components and assemblies",
         &["list", "describe", "check", "graph", "new", "shell"],

@@ -19,6 +19,10 @@ use crate::run_notes;
 /// The parameter that holds the processor time before a call of MPI ([`cca_abi::recording::MPI_EVENT_PARAMETERS`]).
 const CPU_BEFORE: &str = "cpu_before";
 
+/// Longest time between two calls that is the recording's own, nanoseconds: two readings of the processor's time, at most 0.5 us each on the
+/// machines met, and the append of a record.
+pub const MAX_OWN_NS: u64 = 2000;
+
 /// A run and its replay.
 pub struct RecordedRun {
     /// How long each rank took, nanoseconds.
@@ -203,8 +207,6 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
 
 /// How long a thread did not run in the time between two calls, nanoseconds.
 fn off_processor_ns(gap_ns: u64, cpu_ns: u64) -> u64 {
-    // Two readings of the processor's time, at most 0.5 us each on the machines met, and the append of a record.
-    const MAX_OWN_NS: u64 = 2000;
     match gap_ns.saturating_sub(cpu_ns) {
         ..=MAX_OWN_NS => 0,
         off_ns => off_ns,

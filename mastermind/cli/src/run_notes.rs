@@ -221,7 +221,7 @@ fn number(run: &Settings, name: &str) -> Option<f64> {
 }
 
 /// Whether `INSTANCE.KEY` or a whole name means a setting.
-fn is_meant(by: &str, name: &str) -> bool {
+pub fn is_meant(by: &str, name: &str) -> bool {
     let of_instance = || {
         let (instance, key) = by.split_once('.')?;
         let rest = name.strip_prefix(instance)?.strip_prefix('.')?;

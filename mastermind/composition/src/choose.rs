@@ -490,6 +490,12 @@ impl<'a> Composition<'a> {
         let doubt = ranked.get(1);
         let doubt = doubt.map(|next| self.doubt(&best, next, options));
         ranked.truncate(options.n_best.max(1));
+        let current = Found {
+            cost: self.problem.cost(&current_choice),
+            choice: current_choice.clone(),
+        };
+        let is_other = best.choice != current.choice && current.cost.is_finite();
+        let against_current = is_other.then(|| self.doubt(&best, &current, options));
         let mut sum = Predicted::default();
         let mut instances = Vec::new();
         for (site, table) in self.tables.iter().enumerate() {
@@ -557,6 +563,7 @@ impl<'a> Composition<'a> {
                 },
             ranked,
             doubt,
+            against_current,
             pareto,
             without_model,
             instances,

@@ -25,6 +25,7 @@ pub mod predict;
 pub mod profile;
 pub mod proxy;
 pub mod queue;
+pub mod recommend;
 pub mod report;
 pub mod run;
 pub mod serve;

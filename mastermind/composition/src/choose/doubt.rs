@@ -22,7 +22,7 @@ struct Differing<'a> {
 }
 
 impl Composition<'_> {
-    /// Compares the best with the next one.
+    /// Compares the best with another one.
     pub(super) fn doubt(&self, best: &Found, next: &Found, options: &ChooseOptions) -> Doubt {
         let sites = 0..self.instances.len();
         let differing = sites.filter_map(|site| self.differing(site, best, next, options));
@@ -55,6 +55,7 @@ impl Composition<'_> {
         Doubt {
             told_apart: comparison.is_told(mastermind_models::LEVEL) && is_large,
             spread_known: of_runs.is_some(),
+            models_deviation: others_s2.sqrt(),
             comparison,
             run,
         }

@@ -70,6 +70,8 @@ pub struct Choice {
     pub ranked: Vec<Ranked>,
     /// The best assembly compared with the next one: whether runs distinguish them. None without another one.
     pub doubt: Option<Doubt>,
+    /// How sure it is that it is better than the current one; none where that is the best.
+    pub against_current: Option<Doubt>,
     /// Every assembly that no other one beats in both time and the attribute asked for, the fastest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pareto: Vec<Ranked>,
@@ -153,6 +155,8 @@ pub struct Doubt {
     pub told_apart: bool,
     /// Whether runs show how much they differ.
     pub spread_known: bool,
+    /// Standard deviation of the difference by the models alone, without what runs differ by, seconds.
+    pub models_deviation: f64,
     /// The instance and the two classes of which a run with each, side by side, would tell most.
     pub run: Option<(String, [String; 2])>,
 }

@@ -1,7 +1,7 @@
 //! Whether two assemblies are distinguished, and what is risked by choosing one of them.
 
 use serde::Serialize;
-use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
+use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 
 /// What is known of the difference of two assemblies.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -14,12 +14,28 @@ pub struct Comparison {
     pub reversed: f64,
     /// What choosing the first is expected to cost more than knowing which is better, seconds; infinite where nothing is known of it.
     pub regret: f64,
+    /// Degrees of freedom of the deviation; infinite (`null` in JSON) for a normal distribution.
+    pub freedom: f64,
 }
 
 impl Comparison {
     /// Whether the difference is beyond doubt at a level, 0.95 say, on both sides.
     pub fn is_told(&self, level: f64) -> bool {
         self.reversed.min(1.0 - self.reversed) < 0.5 * (1.0 - level)
+    }
+
+    /// Interval of the difference at a level, seconds; `None` where nothing is known of its deviation.
+    pub fn interval_s(&self, level: f64) -> Option<[f64; 2]> {
+        if !self.deviation.is_finite() {
+            return None;
+        }
+        let probability = 0.5 + 0.5 * level;
+        let factor = match StudentsT::new(0.0, 1.0, self.freedom) {
+            Ok(student) if self.freedom.is_finite() => student.inverse_cdf(probability),
+            _ => Normal::standard().inverse_cdf(probability),
+        };
+        let half = factor * self.deviation;
+        Some([self.difference - half, self.difference + half])
     }
 }
 
@@ -56,6 +72,7 @@ pub fn compare_assemblies(difference: f64, deviation: f64, freedom: f64) -> Comp
         deviation,
         reversed,
         regret,
+        freedom,
     }
 }
 

@@ -1,0 +1,171 @@
+//! What is known of a run and of what could be done about its time. All times are seconds; what is `None`, or empty, is not known.
+
+/// What is known of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// How long its slowest rank took.
+    pub elapsed_s: f64,
+    /// What models say of other classes in its assembly.
+    pub choice: Option<ChoiceFacts>,
+    /// Libraries that have newer code than the one that they ran.
+    pub libraries: Vec<LibraryFacts>,
+    /// What its ranks did.
+    pub parallel: Option<ParallelFacts>,
+    /// Settings that may be chosen freely, and what other values of them give.
+    pub settings: Vec<SettingFacts>,
+    /// Methods that did not take what their models say.
+    pub off_models: Vec<OffModelFacts>,
+}
+
+/// Another class for an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The instance.
+    pub instance: String,
+    /// Its class in the run.
+    pub from: String,
+    /// The other one.
+    pub to: String,
+}
+
+/// The best assembly, by models.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChoiceFacts {
+    /// What it has in place of the present classes; none where the present assembly is the best.
+    pub changes: Vec<Change>,
+    /// What the present assembly takes, predicted.
+    pub current_s: f64,
+    /// What the best one takes, predicted.
+    pub best_s: f64,
+    /// Interval of their difference with what runs differ by; `None` where no runs show that.
+    pub saved_interval_s: Option<[f64; 2]>,
+    /// Standard deviation of the difference by the models alone.
+    pub models_deviation_s: f64,
+    /// How many assemblies there are.
+    pub assemblies: String,
+    /// What more runs would tell.
+    pub open: Option<OpenQuestion>,
+}
+
+/// Two assemblies that runs do not distinguish.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenQuestion {
+    /// The instance and its two classes of which more runs would tell most.
+    pub run: (String, [String; 2]),
+    /// What choosing now costs on average against knowing which is better; `None` where no runs show how much they differ.
+    pub regret_s: Option<f64>,
+}
+
+/// A library that has newer code.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LibraryFacts {
+    /// What it is and runs.
+    pub running: String,
+    /// The variable of the environment that has it run the newer one, and its value.
+    pub change: (String, String),
+    /// How many times as fast that is, least and most; `None` where it was not measured.
+    pub gain: Option<[f64; 2]>,
+    /// What recorded calls of the library took.
+    pub recorded_s: Option<f64>,
+}
+
+/// What the ranks of a run did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParallelFacts {
+    /// Each rank.
+    pub ranks: Vec<RankFacts>,
+    /// Processors that the ranks of a host may use.
+    pub processors: Option<u32>,
+    /// Most ranks on a host.
+    pub ranks_of_host: u32,
+    /// What a replay of the run says.
+    pub replay: Option<ReplayFacts>,
+    /// Small messages that could be one.
+    pub messages: Option<MessageFacts>,
+    /// Where most of the waiting is.
+    pub waiting: Option<WaitFacts>,
+}
+
+/// What a rank did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RankFacts {
+    /// Rank.
+    pub rank: u32,
+    /// Time outside of MPI.
+    pub computing_s: f64,
+    /// Time in MPI.
+    pub mpi_s: f64,
+    /// How long it ran on a processor.
+    pub running_s: Option<f64>,
+    /// How long it was ready to run and waited for a processor.
+    pub waiting_s: Option<f64>,
+    /// What it computed most of, beyond the mean of the ranks: a method and those seconds.
+    pub most_extra: Option<(String, f64)>,
+}
+
+/// The run once more, by simulation of its recorded calls, where messages take no time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplayFacts {
+    /// How long it takes.
+    pub free_s: f64,
+    /// Of what each rank computes between two messages, those parts in which no other one computed, by rank.
+    pub alone_s: Vec<f64>,
+    /// What each rank computes, by rank.
+    pub computing_s: Vec<f64>,
+}
+
+/// Messages that follow each other without anything in between.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MessageFacts {
+    /// Messages of all ranks.
+    pub messages: u64,
+    /// How many there would be if those that follow each other to one rank were one.
+    pub merged: u64,
+    /// Their mean size, bytes.
+    pub mean_bytes: f64,
+    /// What fewer messages save on the rank that it saves most: expected, least and most.
+    pub saved_s: [f64; 3],
+}
+
+/// Calls of MPI that wait longest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitFacts {
+    /// The function, and the place that calls it where that is known.
+    pub call: String,
+    /// What its calls took on the rank where they took longest.
+    pub seconds: f64,
+    /// That rank.
+    pub rank: u32,
+}
+
+/// A setting that may be chosen freely.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SettingFacts {
+    /// Its name; `ranks` for the number of ranks.
+    pub name: String,
+    /// Its value in the run.
+    pub now: f64,
+    /// The value of least predicted time.
+    pub best: f64,
+    /// Predicted time of a run with the value now, and its interval.
+    pub now_s: (f64, [f64; 2]),
+    /// The same with the best value.
+    pub best_s: (f64, [f64; 2]),
+    /// Runs that this is known from.
+    pub runs: usize,
+    /// Whether a run had the best value.
+    pub was_run: bool,
+}
+
+/// A method that took longer than its model says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OffModelFacts {
+    /// The method.
+    pub method: String,
+    /// Its calls.
+    pub calls: u64,
+    /// What they took.
+    pub measured_s: f64,
+    /// What its model says they take, and the interval of that.
+    pub predicted_s: (f64, [f64; 2]),
+}

@@ -1,0 +1,111 @@
+//! All rules, and what they recommend in order.
+
+use serde::{Deserialize, Serialize};
+
+use crate::facts::Facts;
+use crate::rules::RULES;
+use crate::saving::Saving;
+
+/// Part of a run's time that an action must be expected to save to be recommended: repeated runs of one program differ by as much on quiet
+/// machines (0.3 to 1 % in the runs of `benches/history`).
+pub(crate) const LEAST_SHARE: f64 = 0.01;
+
+/// Part of a run's time by which an action may slow it down at the bad end of its interval without a word.
+const MAX_UNSAID_LOSS: f64 = 0.02;
+
+/// What kind of action it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Other classes in the assembly.
+    Implementation,
+    /// Newer code of a library.
+    Library,
+    /// Another value of a setting.
+    Setting,
+    /// Another number of ranks.
+    Ranks,
+    /// A processor for each rank.
+    Processors,
+    /// Work that is divided more evenly.
+    Balance,
+    /// Work of one rank that all wait for.
+    SerialPart,
+    /// Ranks that wait for each other in turns.
+    Order,
+    /// Fewer and larger messages.
+    Messages,
+    /// A method that takes longer than its model says.
+    OffModel,
+    /// Runs that tell more.
+    Measure,
+}
+
+/// An action, and what it would save.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Recommendation {
+    /// What kind it is.
+    pub kind: Kind,
+    /// What to do, as a sentence without its full stop.
+    pub action: String,
+    /// What it would save of the run's time; `None` where that is not known.
+    pub saving: Option<Saving>,
+    /// What it is concluded from.
+    pub evidence: Vec<String>,
+    /// What has to be changed for it.
+    pub change: Carried,
+    /// Whether the run may become slower by more than 2 % at the bad end of the interval.
+    pub may_slow_down: bool,
+}
+
+/// What carries an action out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carried {
+    /// Instances with other classes: pairs of instance and class.
+    Replace(Vec<(String, String)>),
+    /// A variable of the environment.
+    Variable(String, String),
+    /// A setting.
+    Set(String, f64),
+    /// More runs of the assembly, with an instance as each of two classes.
+    Measure(String, [String; 2]),
+    /// Somebody changes the program.
+    Program,
+}
+
+impl Recommendation {
+    /// An action that carries nothing out by itself, without evidence.
+    pub(crate) fn new(kind: Kind, action: String, saving: Option<Saving>) -> Self {
+        Self {
+            kind,
+            action,
+            saving,
+            evidence: Vec::new(),
+            change: Carried::Program,
+            may_slow_down: false,
+        }
+    }
+
+    fn expected_s(&self) -> Option<f64> {
+        self.saving.map(|saving| saving.expected_s())
+    }
+}
+
+/// What to do next, the action that is expected to save most first; those of unknown saving last.
+///
+/// What is expected to save less than a hundredth of the run's time is left out.
+pub fn recommend(facts: &Facts) -> Vec<Recommendation> {
+    let mut all: Vec<Recommendation> = RULES.iter().flat_map(|rule| rule(facts)).collect();
+    let least_s = LEAST_SHARE * facts.elapsed_s;
+    all.retain(|one| one.expected_s().is_none_or(|seconds| seconds >= least_s));
+    for one in &mut all {
+        let worst_s = one.saving.map_or(0.0, |saving| saving.interval_s[0]);
+        one.may_slow_down = worst_s < -MAX_UNSAID_LOSS * facts.elapsed_s;
+    }
+    all.sort_by(|a, b| {
+        let order = |one: &Recommendation| one.expected_s().unwrap_or(f64::NEG_INFINITY);
+        order(b).total_cmp(&order(a))
+    });
+    all
+}
