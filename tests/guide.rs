@@ -69,6 +69,11 @@ fn the_page_on_end_to_end_models() {
 }
 
 #[test]
+fn the_page_on_recommendations() {
+    follow(&["recommend.md"]);
+}
+
+#[test]
 fn the_page_on_scripts() {
     follow(&["scripts.md"]);
 }

@@ -19,7 +19,7 @@ const FRAMEWORK: [&str; 6] = [
 const FOR_COMPONENTS: [&str; 3] = ["cca-abi", "cca-port-macro", "cca-ports"];
 
 /// The crates of `mastermind/` and what each may use, `cca-*` aside.
-const MASTERMIND: [(&str, &[&str]); 19] = [
+const MASTERMIND: [(&str, &[&str]); 20] = [
     ("mastermind-records", &[]),
     ("mastermind-export", &["mastermind-records"]),
     (

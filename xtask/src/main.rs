@@ -39,13 +39,10 @@ const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|benc
   queueing      formulas of contention beside LINE's and beside simulations, and what simulated times depend on; as extrap
   end-to-end    models of runs recorded on few ranks, next to runs on more; as extrap
   history       false and missed alarms of history check over series of runs, beside Apache Otava's; as extrap
-<<<<<<< HEAD
   machines      whether libraries that run other code are found, whether the processor is measured alike twice, and whether models
                 carried to another machine hold there; as extrap
-=======
   machines      whether libraries that run other code are found, and whether the processor is measured alike twice; as extrap
   recommend     whether the first recommendation for a seeded problem is the best one, and saves what it says; needs python3
->>>>>>> 5ed386c (recommend: what to do next about the time of a run)
   busy          what fit and compare make of the adaptive case's records where another process keeps a processor busy
   scale         records of large runs: bytes a call packed, speed of packing and reading, a profile of 100,000 ranks; needs python3
   mpip          wrap beside mpiP: mpip LIBMPIP, the libmpiP.so of the MPI that mpicc and mpirun are of
