@@ -41,7 +41,6 @@ const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|benc
   history       false and missed alarms of history check over series of runs, beside Apache Otava's; as extrap
   machines      whether libraries that run other code are found, whether the processor is measured alike twice, and whether models
                 carried to another machine hold there; as extrap
-  machines      whether libraries that run other code are found, and whether the processor is measured alike twice; as extrap
   recommend     whether the first recommendation for a seeded problem is the best one, and saves what it says; needs python3
   busy          what fit and compare make of the adaptive case's records where another process keeps a processor busy
   scale         records of large runs: bytes a call packed, speed of packing and reading, a profile of 100,000 ranks; needs python3
