@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use mastermind_simulation::analytic::Sweep3d;
+use mastermind_simulation::machine::read_machine;
 use mastermind_tests::{Scratch, root};
 use serde_json::Value;
 
@@ -352,5 +354,101 @@ fn a_system_is_drawn() {
     let svg = fs::read_to_string(scratch.path("system.svg")).expect("the picture");
     for name in ["sweep", "k_block", "mpi", "core", "switch", "hardware"] {
         assert!(svg.contains(&format!(">{name}<")), "{name}");
+    }
+}
+
+/// The studies of POEMS's figures: one command each, whose closed form is the library's.
+#[test]
+fn the_figures_of_poems_are_studies() {
+    let scratch = Scratch::new();
+    let file = |name: &str| {
+        root()
+            .join("examples/sweep3d")
+            .join(name)
+            .display()
+            .to_string()
+    };
+    let [problem, sweep, machine] = ["problem.toml", "sweep3d.toml", "machine.toml"].map(file);
+    let simulated = |model: &str, set: &[&str]| {
+        let words = [
+            "simulate",
+            model,
+            "--machine",
+            &machine,
+            "--ranks",
+            "100",
+            "--json",
+        ];
+        let set = set.iter().flat_map(|one| ["--set", *one]);
+        let words: Vec<_> = words.into_iter().chain(set).collect();
+        number(&document(&scratch.mastermind(&words).well())["makespan_ns"])
+    };
+    let given = [
+        "px=10",
+        "k_blocks=26",
+        "angle_groups=2",
+        "bytes=3360",
+        "block=294e-6",
+    ];
+    let expected_ns = simulated(&sweep, &given);
+    assert_eq!(simulated(&problem, &["it=14", "jt=14"]), expected_ns);
+    let text = fs::read_to_string(file("machine.toml")).expect("the machine");
+    let link = read_machine(&text).expect("a machine").inter;
+    let study = file("figure-5.3a.toml");
+    let words = [
+        "simulate",
+        &problem,
+        "--machine",
+        &machine,
+        "--study",
+        &study,
+        "--json",
+    ];
+    let report = document(&scratch.mastermind(&words).well());
+    let rows = report["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 7);
+    for row in rows {
+        let side = number(&row["ranks"]).sqrt() as u32;
+        let form = Sweep3d {
+            columns: side,
+            rows: side,
+            k_blocks: 26,
+            angle_groups: 2,
+            block_ns: 294_000,
+            bytes: 3360,
+            link,
+        };
+        let [analytic_s, time_s] = ["analytic_s", "time_s"].map(|name| number(&row[name]));
+        let closed_s = form.iteration_ns() as f64 / 1e9;
+        assert!(
+            (analytic_s / closed_s - 1.0).abs() < 1e-6,
+            "{row} {closed_s}"
+        );
+        if side == 10 {
+            assert_eq!(time_s * 1e9, expected_ns);
+        }
+    }
+    // The others are read, and sound for their smallest number of ranks.
+    for figure in ["5.2", "5.3b", "5.4a", "5.4b"] {
+        let text = fs::read_to_string(file(&format!("figure-{figure}.toml"))).expect("a study");
+        let lines = text.lines().map(|line| match line.starts_with("ranks") {
+            true => "ranks = [4]",
+            false => line,
+        });
+        scratch.write("small.toml", lines.collect::<Vec<_>>().join("\n"));
+        let words = [
+            "simulate",
+            &problem,
+            "--machine",
+            &machine,
+            "--study",
+            "small.toml",
+            "--json",
+        ];
+        let report = document(&scratch.mastermind(&words).well());
+        assert!(
+            !report["rows"].as_array().expect("rows").is_empty(),
+            "{figure}"
+        );
     }
 }

@@ -68,7 +68,10 @@ impl StudyFigure {
     /// Simulated times, with those of the analytic model behind them.
     fn times(&self) -> Vec<Line> {
         let simulated = self.series.iter().map(|series| Line {
-            name: series.name.clone(),
+            name: match series.name.is_empty() {
+                true => "simulated".to_owned(),
+                false => series.name.clone(),
+            },
             points: series.points.iter().map(|p| (p.x, p.time_s)).collect(),
             is_marked: true,
         });
