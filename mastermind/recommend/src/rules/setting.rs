@@ -38,7 +38,7 @@ fn other_value(setting: &SettingFacts) -> Recommendation {
         Some(Saving::of_difference(setting.now_s, setting.best_s)),
     );
     found.evidence = vec![format!(
-        "a model of {runs} runs over {name} predicts {} now and {} then",
+        "{runs} runs over {name}: {} now and {} then",
         seconds(setting.now_s.0),
         seconds(setting.best_s.0)
     )];

@@ -54,7 +54,7 @@ pub fn gather(sources: &Sources<'_>) -> anyhow::Result<Facts> {
         facts.off_models = off_models(&run, &models)?;
     }
     if let (Some(folder), false) = (sources.runs, sources.free.is_empty()) {
-        facts.settings = settings::facts(&run, folder, sources.free)?;
+        facts.settings = settings::facts((&run, sources.records), folder, sources.free)?;
     }
     Ok(facts)
 }

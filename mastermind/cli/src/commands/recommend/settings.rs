@@ -17,7 +17,7 @@ const RANKS: &str = "ranks";
 /// Values between the least and the greatest that are looked at, besides those that were run.
 const N_BETWEEN: usize = 64;
 
-/// Distinct values from which on a curve is fitted through them: with fewer nothing between them is known.
+/// Distinct values from which on a curve is fitted through them: with fewer, nothing between them is known.
 const MIN_VALUES: usize = 4;
 
 /// A run with its settings.
@@ -29,18 +29,23 @@ struct Other {
 /// What is known of each free setting. Runs count that differ from the run in that setting alone.
 ///
 /// # Arguments
+/// * `records` - the records of the run
 /// * `folder` - a folder with a folder of records for each run
 /// * `free` - names of the settings
 ///
 /// # Errors
 /// The folder cannot be read; a setting is not there, is no number, or has one value only.
-pub fn facts(run: &Run, folder: &Path, free: &[String]) -> anyhow::Result<Vec<SettingFacts>> {
+pub fn facts(
+    (run, records): (&Run, &Path),
+    folder: &Path,
+    free: &[String],
+) -> anyhow::Result<Vec<SettingFacts>> {
     let [own] = &run_notes::settings(run)[..] else {
         bail!(
             "cannot compare settings: the records are of several programs that were asked to do different things, expected one"
         );
     };
-    let others = read(folder)?;
+    let others = read(folder, records)?;
     let each = free.iter().map(|name| {
         let act = || format!("cannot say which value of \"{name}\" is best");
         let (name, now) = number(own, name).with_context(act)?;
@@ -56,13 +61,17 @@ pub fn facts(run: &Run, folder: &Path, free: &[String]) -> anyhow::Result<Vec<Se
     each.collect()
 }
 
-/// All runs of a folder.
-fn read(folder: &Path) -> anyhow::Result<Vec<Other>> {
+/// All runs of a folder but for one.
+fn read(folder: &Path, own: &Path) -> anyhow::Result<Vec<Other>> {
     let act = || format!("cannot read runs \"{}\"", folder.display());
     let mut others = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(act)? {
         let path = entry.with_context(act)?.path();
-        if !path.is_dir() {
+        let is_own = path
+            .canonicalize()
+            .ok()
+            .is_some_and(|path| own.canonicalize().ok() == Some(path));
+        if !path.is_dir() || is_own {
             continue;
         }
         let run = match Run::open(&path) {
@@ -166,49 +175,41 @@ fn one(name: &str, now: f64, values: &[(f64, f64)]) -> anyhow::Result<SettingFac
 /// Times of whole runs over a setting.
 enum Totals {
     Curve(Box<Model>),
-    /// Mean at each value, and how much runs of one value differ, relative, with its factor for an interval.
+    /// Mean at each value, and half the interval of a fresh run, relative.
     Means(Vec<(f64, f64)>, f64),
 }
 
 impl Totals {
+    /// A curve through the runs where it is as near to them as runs of one value are to each other, else the runs themselves.
     fn of(name: &str, values: &[(f64, f64)], distinct: &[f64]) -> anyhow::Result<Self> {
-        if distinct.len() >= MIN_VALUES {
-            let mut set = SampleSet::new(Metric::Wall);
-            let method = set.declare("run", &[Parameter::real(name, "")])?;
-            for (value, seconds) in values {
-                set.push(method, &[*value], *seconds)?;
+        let at = |value: &f64| {
+            let times = values.iter().filter(|(other, _)| other == value);
+            times.map(|(_, seconds)| *seconds).collect()
+        };
+        let times: Vec<Vec<f64>> = distinct.iter().map(at).collect();
+        let mean = |times: &Vec<f64>| times.iter().sum::<f64>() / times.len() as f64;
+        let means: Vec<f64> = times.iter().map(mean).collect();
+        let Some((variance, freedom)) =
+            repeated(&times, &means).or_else(|| beside_neighbours(distinct, &means))
+        else {
+            bail!(
+                "two values were run, each once, so that nothing shows how much runs differ, expected runs repeated or a third value"
+            );
+        };
+        if distinct.len() >= MIN_VALUES
+            && let Some(model) = curve(name, values)?
+        {
+            let mut squares = 0.0;
+            for (value, mean) in distinct.iter().zip(&means) {
+                let predicted = predict(&model, &Coordinate::new().with(name, *value))?.mean_s;
+                squares += (mean / predicted.max(f64::MIN_POSITIVE)).ln().powi(2);
             }
-            let samples = set.finish();
-            let samples = samples.first().context("no run has a time")?;
-            if let Some(model) = fit(samples)?.into_iter().next() {
+            if squares / means.len() as f64 <= variance {
                 return Ok(Self::Curve(Box::new(model)));
             }
         }
-        let mut means = Vec::new();
-        let (mut squares, mut freedom) = (0.0, 0_usize);
-        for at in distinct {
-            let times: Vec<f64> = values
-                .iter()
-                .filter(|(value, _)| value == at)
-                .map(|(_, seconds)| *seconds)
-                .collect();
-            let mean = times.iter().sum::<f64>() / times.len() as f64;
-            squares += times
-                .iter()
-                .map(|time| (time / mean - 1.0).powi(2))
-                .sum::<f64>();
-            freedom += times.len() - 1;
-            means.push((*at, mean));
-        }
-        if freedom == 0 {
-            bail!(
-                "no value was run twice, so that nothing shows how much runs differ, expected runs repeated or {MIN_VALUES} values"
-            );
-        }
-        Ok(Self::Means(
-            means,
-            half_width(squares / freedom as f64, freedom as f64),
-        ))
+        let means = distinct.iter().copied().zip(means).collect();
+        Ok(Self::Means(means, half_width(variance, freedom)))
     }
 
     /// Seconds of a run, and the interval of a fresh one.
@@ -228,6 +229,51 @@ impl Totals {
             }
         })
     }
+}
+
+/// A model of whole runs, if one can be fitted.
+fn curve(name: &str, values: &[(f64, f64)]) -> anyhow::Result<Option<Model>> {
+    let mut set = SampleSet::new(Metric::Wall);
+    let method = set.declare("run", &[Parameter::real(name, "")])?;
+    for (value, seconds) in values {
+        set.push(method, &[*value], *seconds)?;
+    }
+    let samples = set.finish();
+    let models = samples.first().map(fit).transpose()?;
+    Ok(models.and_then(|models| models.into_iter().next()))
+}
+
+/// How much runs of one value differ, as a relative variance with its degrees of freedom; `None` where none was repeated.
+fn repeated(times: &[Vec<f64>], means: &[f64]) -> Option<(f64, f64)> {
+    let pairs = times.iter().zip(means);
+    let squares = pairs.map(|(times, mean)| {
+        times
+            .iter()
+            .map(|time| (time / mean - 1.0).powi(2))
+            .sum::<f64>()
+    });
+    let squares: f64 = squares.sum();
+    let freedom: usize = times.iter().map(|times| times.len() - 1).sum();
+    (freedom > 0).then(|| (squares / freedom as f64, freedom as f64))
+}
+
+/// The same by how far runs lie from the line between their neighbours, in logarithms: too much where the times are curved.
+fn beside_neighbours(distinct: &[f64], means: &[f64]) -> Option<(f64, f64)> {
+    let points: Vec<[f64; 2]> = distinct
+        .iter()
+        .zip(means)
+        .map(|(x, y)| [x.abs().max(f64::MIN_POSITIVE).ln(), y.ln()])
+        .collect();
+    let squares = points.windows(3).map(|three| {
+        let [[x0, y0], [x, y], [x1, y1]] = [three[0], three[1], three[2]];
+        let share = (x - x0) / (x1 - x0);
+        // The line between two runs varies by as much as these do.
+        let weight = 1.0 + share.powi(2) + (1.0 - share).powi(2);
+        (y - y0 - share * (y1 - y0)).powi(2) / weight
+    });
+    let squares: Vec<f64> = squares.filter(|square| square.is_finite()).collect();
+    let n = squares.len() as f64;
+    (n > 0.0).then(|| (squares.iter().sum::<f64>() / n, n))
 }
 
 #[cfg(test)]
@@ -258,6 +304,27 @@ mod tests {
         assert!(
             one("ranks", 1.0, &[(1.0, 2.0), (1.0, 2.0)]).is_err(),
             "one value"
+        );
+    }
+
+    #[test]
+    fn where_no_curve_is_near_to_the_runs_the_best_of_them_is_taken() {
+        // A product of matrices by its block, ms, once each: no family of models falls and rises so.
+        let values = [
+            (2.0, 202.4),
+            (8.0, 115.1),
+            (24.0, 105.5),
+            (60.0, 141.2),
+            (160.0, 171.1),
+            (480.0, 201.2),
+        ];
+        let found = one("block", 2.0, &values).expect("six runs");
+        assert!((8.0..=60.0).contains(&found.best), "{found:?}");
+        assert!(found.now_s.0 - found.best_s.0 > 80.0, "{found:?}");
+        // How much runs differ is not known well: of what three lines between neighbours leave.
+        assert!(
+            found.best_s.1[0] < 105.5 && found.best_s.1[1] > 110.0,
+            "{found:?}"
         );
     }
 }
