@@ -89,6 +89,7 @@ mod verbs_machine;
 mod verbs_new;
 mod verbs_queue;
 mod verbs_shell;
+mod verbs_signature;
 mod verbs_simulate;
 mod verbs_system;
 mod verbs_transform;

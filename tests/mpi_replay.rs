@@ -242,6 +242,110 @@ fn an_assembly_becomes_a_schedule_too() {
 }
 
 #[test]
+fn a_replayed_run_computes_as_the_machine_does() {
+    let Some(mpi) = mpis().into_iter().next() else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let library = bin_dir().join("libheat_conduction.so");
+    let assembly = scratch.example("heat/heat.toml", &[&library], &[]);
+    let small = [
+        "--set",
+        "driver.nx=40",
+        "--set",
+        "driver.ny=40",
+        "--set",
+        "driver.steps=7",
+    ];
+    let run = [
+        "--mpi",
+        mpi.kind.name(),
+        "--ranks",
+        "2",
+        "--records",
+        "records",
+        "--mpi-events",
+    ];
+    scratch
+        .verb("run", &assembly, &[&run[..], &small].concat())
+        .well();
+    let machine = |name: &str| fs::read_to_string(root().join("examples/carry").join(name));
+    let network = fs::read_to_string(root().join("examples/sweep3d/machine.toml")).expect("one");
+    scratch.write("network.toml", &network);
+    for name in ["here.toml", "there.toml"] {
+        scratch.write(
+            name,
+            network.clone() + "\n" + &machine(name).expect("a machine"),
+        );
+    }
+    let simulate = |machine: &str, options: &[&str]| {
+        let words = ["simulate", "records", "--machine", machine, "--json"];
+        document(&scratch.mastermind(&[&words[..], options].concat()).well())
+    };
+    let work = |value: &Value| -> f64 {
+        let processes = value["processes"].as_array().expect("processes").iter();
+        let work = processes.map(|process| process["work_ns"].as_f64().expect("a number"));
+        work.sum()
+    };
+    let by = |value: &Value| {
+        value["recorded"]["computation_by"]["factor"]
+            .as_f64()
+            .expect("one")
+    };
+    let plain = simulate("network.toml", &[]);
+    assert_eq!(by(&plain), 1.0);
+    // Another processor alone says nothing of how far it is from the recorded one.
+    let other = simulate("there.toml", &[]);
+    assert_eq!((by(&other), work(&other)), (1.0, work(&plain)));
+    assert_eq!(other["recorded"]["computation_by"]["machine"], "made up");
+    let scaled = simulate("there.toml", &["--recorded-on", "here.toml"]);
+    let expected = 1.5_f64.powf((1.0 + 1.0 + 0.5) / 3.0);
+    assert!((by(&scaled) / expected - 1.0).abs() < 0.01, "{scaled}");
+    let ratio = work(&scaled) / work(&plain);
+    assert!((ratio / by(&scaled) - 1.0).abs() < 1e-3, "{ratio}");
+    // By component: one of them takes ten times as long, the others as long as before.
+    let fit = ["fit", "records", "-o", "models.json"];
+    scratch.mastermind(&fit).well();
+    let refused = [
+        "simulate",
+        "records",
+        "--machine",
+        "there.toml",
+        "--models",
+        "models.json",
+    ];
+    let refused = scratch.mastermind(&refused).error();
+    assert!(refused.contains("carry"), "{refused}");
+    let carry = [
+        "carry",
+        "models.json",
+        "--from",
+        "here.toml",
+        "--to",
+        "here.toml",
+        "-o",
+        "c.json",
+    ];
+    scratch.mastermind(&carry).well();
+    let with_factor = |factor: &dyn Fn(&str) -> f64| {
+        let mut models = document(&scratch.read("c.json"));
+        for model in models["models"].as_array_mut().expect("models") {
+            let factor = factor(model["method"].as_str().expect("a name"));
+            model["carried"]["factor"] = factor.into();
+        }
+        scratch.write("d.json", models.to_string());
+        let options = ["--models", "d.json"];
+        work(&simulate("here.toml", &options)) / work(&plain)
+    };
+    assert!((with_factor(&|_| 3.0) - 3.0).abs() < 0.01);
+    let some = with_factor(&|method| match method.contains("HeatKernel") {
+        true => 10.0,
+        false => 1.0,
+    });
+    assert!(some > 1.01 && some < 9.99, "{some}");
+}
+
+#[test]
 fn records_without_calls_of_mpi_are_refused() {
     let scratch = Scratch::new();
     let library = bin_dir().join("libheat_conduction.so");

@@ -82,7 +82,7 @@ const OF_EXAMPLES: [&str; 5] = [
 ];
 
 /// What some tests need, as they name it: a file by which it is known, and the package of Debian and Ubuntu that has it.
-const OF_TESTS: [(&str, &str, &str); 7] = [
+const OF_TESTS: [(&str, &str, &str); 8] = [
     (
         "jemalloc",
         "/usr/include/jemalloc/jemalloc.h",
@@ -106,6 +106,7 @@ const OF_TESTS: [(&str, &str, &str); 7] = [
     ),
     ("chromium", "/usr/bin/chromium", "chromium"),
     ("chromedriver", "/usr/bin/chromedriver", "chromium-driver"),
+    ("valgrind", "/usr/bin/valgrind", "valgrind"),
 ];
 
 /// Headers by which a machine with the packages of `examples/fft` is known.
@@ -570,7 +571,8 @@ mod tests {
                 "clang",
                 "libomp-dev",
                 "chromium",
-                "chromium-driver"
+                "chromium-driver",
+                "valgrind"
             ]
         );
     }

@@ -30,6 +30,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "calibrate",
             "machine",
             "carry",
+            "signature",
             "transform",
         ],
     ),

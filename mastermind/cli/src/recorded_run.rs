@@ -1,16 +1,17 @@
 //! A run whose calls of MPI were recorded one by one, as what a replay is made of.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::bail;
+use mastermind_component::method_name;
 use mastermind_programs::Collectives;
 use mastermind_records::definition::MPI_CLASS;
 use mastermind_records::{Log, ProcessorTime, Record, Run, Value, starts_or_ends};
 use mastermind_replay::{
-    POLL_GAP_NS, RecordedCall, RecordedProgram, RecordedRank, Replay, is_communication, program,
-    replay,
+    ComponentCall, POLL_GAP_NS, RecordedCall, RecordedProgram, RecordedRank, Replay,
+    is_communication, program, replay,
 };
 
 use crate::commands::profile;
@@ -31,6 +32,8 @@ pub struct RecordedRun {
     pub computation: &'static str,
     /// The least share that a rank had of the processor time that it was ready for, 0 to 1.
     pub processor_share: Option<f64>,
+    /// The processors that it ran on, as the system named them.
+    pub processors: BTreeSet<String>,
     /// What it did.
     pub ranks: Vec<RecordedRank>,
 }
@@ -104,6 +107,7 @@ impl RecordedRun {
                 .values()
                 .map(ProcessorTime::share)
                 .min_by(f64::total_cmp),
+            processors: processors(&run),
             ranks,
         })
     }
@@ -132,10 +136,67 @@ impl RecordedRun {
         Ok(program)
     }
 
+    /// Lets it compute as on another processor.
+    ///
+    /// # Arguments
+    /// * `records` - where it was read from
+    /// * `factors` - of methods, time there by time here
+    /// * `others` - that of all else
+    ///
+    /// # Errors
+    /// The records cannot be read any more.
+    pub fn scale(
+        &mut self,
+        records: &Path,
+        factors: &BTreeMap<String, f64>,
+        others: f64,
+    ) -> anyhow::Result<()> {
+        let run = profile::open(records)?;
+        for (rank, recorded) in (0..).zip(&mut self.ranks) {
+            let logs = run
+                .logs_of(rank)
+                .map(|(log, _)| component_calls(log, factors));
+            // As of threads, of which those without calls of MPI are left out.
+            let components: Vec<_> = logs.flatten().collect();
+            recorded.scale(&components, others);
+        }
+        Ok(())
+    }
+
     /// How long the slowest rank took, nanoseconds.
     pub fn longest_ns(&self) -> u64 {
         self.elapsed_ns.iter().copied().max().unwrap_or(0)
     }
+}
+
+fn processors(run: &Run) -> BTreeSet<String> {
+    let circumstances = run.logs().iter();
+    let circumstances = circumstances.filter_map(|log| log.definitions().circumstances.as_ref());
+    circumstances
+        .filter_map(|found| found.processor.clone())
+        .collect()
+}
+
+/// Calls of components on a thread with their factors; `None` of a thread without calls of MPI that are replayed.
+fn component_calls(log: &Log, factors: &BTreeMap<String, f64>) -> Option<Vec<ComponentCall>> {
+    let mut by_method = HashMap::new();
+    let (mut calls, mut has_mpi) = (Vec::new(), false);
+    for record in log.records() {
+        if record.method.is_mpi() {
+            has_mpi |= !record.failed && is_communication(&record.method.method);
+            continue;
+        }
+        let factor = by_method.entry(record.method.id);
+        let factor = factor.or_insert_with(|| factors.get(&method_name(record.method)).copied());
+        if let Some(factor) = *factor {
+            calls.push(ComponentCall {
+                start_ns: record.start_ns,
+                end_ns: record.start_ns.saturating_add(record.wall_ns),
+                factor,
+            });
+        }
+    }
+    has_mpi.then_some(calls)
 }
 
 fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {

@@ -10,6 +10,7 @@
 //! dispatch::ask        asks one: it is loaded into this process, which should be one that can be spared
 //! level                instruction sets, in an order
 //! processor            times of instructions, loads, reading, faults
+//! signature            what a call does, over its size
 //! ```
 //!
 //! Nothing here starts a process, reads the environment or prints.
@@ -17,5 +18,6 @@
 pub mod dispatch;
 mod level;
 pub mod processor;
+pub mod signature;
 
 pub use level::{Level, offered};

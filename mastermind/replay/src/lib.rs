@@ -6,6 +6,7 @@
 //! rank.rs        the calls of a rank as operations that wait for each other
 //! messages.rs    the send of each receive
 //! goal.rs        all of it as the text of a GOAL schedule
+//! scaling.rs     before all that, computation as another processor takes it
 //! program.rs     instead of those: the run, or several on different numbers of ranks, as a program model, by reader.rs, folding.rs, flow.rs,
 //!                grid.rs, rank_expressions.rs, costs.rs and writer.rs
 //! ```
@@ -34,6 +35,7 @@ mod program;
 mod rank;
 mod rank_expressions;
 mod reader;
+mod scaling;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -41,6 +43,7 @@ use std::collections::BTreeMap;
 pub use call::{RecordedCall, is_communication};
 pub use program::{RecordedProgram, program, program_of_runs};
 pub use rank::POLL_GAP_NS;
+pub use scaling::ComponentCall;
 
 use collectives::Groups;
 use mastermind_programs::Collectives;

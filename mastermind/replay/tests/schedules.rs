@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mastermind_programs::Collectives;
 use mastermind_programs::goal::read_goal;
-use mastermind_replay::{RecordedCall, RecordedRank, Replay, ReplayError, replay};
+use mastermind_replay::{ComponentCall, RecordedCall, RecordedRank, Replay, ReplayError, replay};
 use mastermind_simulation::engine::{ProcessResult, ScheduleOutcome, simulate_schedule};
 use mastermind_simulation::machine::{Link, Machine};
 
@@ -173,6 +173,45 @@ fn a_rank_computes_for_as_long_as_it_had_a_processor() {
             .any(|note| note.contains("did not run") && !note.contains("or more they slept")),
         "{notes:?}"
     );
+}
+
+#[test]
+fn a_rank_computes_by_the_factors_of_its_components() {
+    let recorded = || {
+        ranks(
+            vec![vec![
+                call("MPI_Init", (0, 7)),
+                message("MPI_Send", (27, 27), 0, 3),
+                after(4, call("MPI_Win_lock", (30, 30))),
+                message("MPI_Recv", (37, 37), 0, 3),
+                call("MPI_Finalize", (65, 70)),
+            ]],
+            (7, 65),
+        )
+    };
+    let work = |scale: &dyn Fn(&mut RecordedRank)| {
+        let mut ranks = recorded();
+        ranks.iter_mut().for_each(scale);
+        run(&made(&ranks)).processes[0].work_ns
+    };
+    let plain_ns = 20_000 + 4000 + 7000 + 28_000;
+    assert_eq!(work(&|_| ()), plain_ns);
+    assert_eq!(work(&|rank| rank.scale(&[], 1.0)), plain_ns);
+    assert_eq!(work(&|rank| rank.scale(&[], 0.5)), plain_ns / 2);
+    // Half of the first stretch, and all of the third.
+    let component = |(start, end): (u64, u64)| ComponentCall {
+        start_ns: 1000 * start,
+        end_ns: 1000 * end,
+        factor: 3.0,
+    };
+    let calls = [vec![component((17, 27)), component((29, 38))]];
+    let expected_ns = 10_000 + 30_000 + (4.0 * (2.0 + 3.0) / 3.0 * 1000.0_f64).round() as u64;
+    let expected_ns = expected_ns + 21_000 + 27_000 + 3000;
+    assert_eq!(work(&|rank| rank.scale(&calls, 1.0)), expected_ns);
+    // What comes after the last call is computation too.
+    let mut cut = ranks(vec![vec![call("MPI_Init", (0, 7))]], (7, 65));
+    cut[0].scale(&[], 2.0);
+    assert_eq!(cut[0].span_ns, (7000, 123_000));
 }
 
 #[test]

@@ -30,6 +30,7 @@ pub mod report;
 pub mod run;
 pub mod serve;
 pub mod shell;
+pub mod signature;
 pub mod simulate;
 pub mod suggest;
 pub mod system;

@@ -1,5 +1,6 @@
 //! `mastermind simulate`: how long a program model, or a schedule, takes on a machine.
 
+mod computation;
 mod costs;
 mod records;
 pub mod schedule;
@@ -28,6 +29,7 @@ use mastermind_simulation::machine::{Machine, read_machine};
 use mastermind_simulation::report::{Timeline, TimelineError, html};
 use serde::Serialize;
 
+use self::computation::Computation;
 use self::sensitivity::Sensitivities;
 use crate::run_notes::MIN_SHARE;
 use crate::session::{assignment, model};
@@ -61,9 +63,12 @@ pub struct Simulate {
     /// Let a global variable begin with another value
     #[arg(long, value_name = "VAR=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
-    /// Fitted models that costs name, as fit writes them
+    /// Fitted models that costs name, as fit writes them; of a recorded run models as carry writes them, by whose factors its components compute
     #[arg(long, value_name = "FILE")]
     models: Option<PathBuf>,
+    /// The machine file of where a recorded run was made: its computation is scaled by what the two processors take
+    #[arg(long, value_name = "A.toml", conflicts_with_all = ["models", "study", "missing_costs"])]
+    recorded_on: Option<PathBuf>,
     /// Take the shown formula of each model alone, not the median over all credible ones
     #[arg(long, requires = "models")]
     shown: bool,
@@ -167,6 +172,8 @@ struct RecordedTimes {
     difference_percent: f64,
     /// What the ranks compute for between their calls: "processor time", or the "wall time" in between where only that was recorded.
     computation: &'static str,
+    /// How that is scaled for the machine's processor.
+    computation_by: Computation,
     /// The least share that a rank had of the processor time that it was ready for, 0 to 1; none where the system did not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     processor_share: Option<f64>,
@@ -270,6 +277,12 @@ impl Simulate {
         if self.rules != RuleBook::Own {
             bail!(
                 "cannot simulate model \"{}\": --rules loggopsim is for GOAL schedules, expected none",
+                self.model.display()
+            );
+        }
+        if self.recorded_on.is_some() {
+            bail!(
+                "cannot simulate model \"{}\": --recorded-on is for recorded runs, expected none",
                 self.model.display()
             );
         }
@@ -630,6 +643,9 @@ fn tell(name: &str, report: &Report) {
             ms(recorded.elapsed_ns),
             recorded.difference_percent
         ));
+        if let Some(line) = recorded.computation_by.line() {
+            output::line(line);
+        }
     }
     if let Some(sensitivity) = &report.sensitivity {
         sensitivity.tell();

@@ -35,7 +35,11 @@ impl Simulate {
         let act = || format!("cannot simulate schedule \"{}\"", self.model.display());
         let options = [
             ("--set", !self.set.is_empty()),
-            ("--models", self.models.is_some()),
+            (
+                "--models",
+                self.models.is_some() && !recorded_run::is_one(&self.model),
+            ),
+            ("--shown", self.shown),
             ("--spread", self.spread),
             ("--main", self.main.is_some()),
             ("--study", self.study.is_some()),
@@ -119,7 +123,8 @@ impl Simulate {
             let bytes = text.metadata().map_or(0, |about| about.len());
             return Ok((read_goal_in(text, bytes, order)?, None));
         }
-        let run = RecordedRun::read(&self.model)?;
+        let mut run = RecordedRun::read(&self.model)?;
+        let computation_by = self.scale(&mut run)?;
         let replay = run.replay(machine.collectives)?;
         let bytes = replay.goal.len() as u64;
         let schedule = read_goal_in(&*replay.goal, bytes, order)?;
@@ -128,6 +133,7 @@ impl Simulate {
             ranks_ns: run.elapsed_ns,
             difference_percent: 0.0,
             computation: run.computation,
+            computation_by,
             processor_share: run.processor_share,
             collectives: replay.collectives,
             notes: replay.notes,

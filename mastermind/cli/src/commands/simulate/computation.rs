@@ -1,0 +1,122 @@
+//! The computation of a recorded run on another processor: by the factors of carried models, by those of two processors, or as it was.
+
+use std::collections::BTreeMap;
+
+use anyhow::bail;
+use mastermind_models::{Carried, KnownBy};
+use serde::Serialize;
+
+use super::Simulate;
+use crate::commands::predict::read_models;
+use crate::machine_file;
+use crate::recorded_run::RecordedRun;
+
+/// How long the ranks compute, by how long they did.
+#[derive(Serialize)]
+pub(super) struct Computation {
+    /// The processors of the run, as far as the records say.
+    recorded_on: Vec<String>,
+    /// That of the machine, if its file says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine: Option<String>,
+    /// The factor of what no component computes; 1 where computation is as it was.
+    factor: f64,
+    /// Methods that have a factor of their model.
+    n_methods: usize,
+    #[serde(skip)]
+    how: How,
+}
+
+enum How {
+    Unchanged,
+    ByModels,
+    ByProcessors,
+}
+
+impl Simulate {
+    /// Lets a recorded run compute as the machine does, as far as that is known.
+    ///
+    /// # Errors
+    /// The models are not carried; a machine file says nothing of its processor, where that is asked for.
+    pub(super) fn scale(&self, run: &mut RecordedRun) -> anyhow::Result<Computation> {
+        let own = machine_file::processor(&self.machine_text()?)?;
+        let mut computation = Computation {
+            recorded_on: run.processors.iter().cloned().collect(),
+            machine: own.map(|of| of.identity.model),
+            factor: 1.0,
+            n_methods: 0,
+            how: How::Unchanged,
+        };
+        let mut factors = BTreeMap::new();
+        if let Some(path) = &self.models {
+            let models = read_models(path, false)?;
+            let carried = models.models.iter();
+            let carried =
+                carried.filter_map(|model| Some((&model.method, model.carried.as_ref()?)));
+            let carried: Vec<_> = carried.collect();
+            if carried.is_empty() {
+                bail!(
+                    "models \"{}\" are of the machine that they were fitted on, expected such as carry writes for another one",
+                    path.display()
+                );
+            }
+            factors.extend(
+                carried
+                    .iter()
+                    .map(|(method, of)| ((*method).clone(), of.factor)),
+            );
+            computation.factor = common(carried.iter().map(|(_, of)| *of));
+            computation.n_methods = factors.len();
+            computation.how = How::ByModels;
+        } else if let Some(from) = &self.recorded_on {
+            let to = self.machine.as_deref().unwrap_or(from);
+            let (one, other) = (machine_file::read(from)?, machine_file::read(to)?);
+            computation.factor = machine_file::ratio([(from, &one), (to, &other)])?.factor;
+            computation.how = How::ByProcessors;
+        } else {
+            return Ok(computation);
+        }
+        run.scale(&self.model, &factors, computation.factor)?;
+        Ok(computation)
+    }
+}
+
+/// The factor of most methods: the common one, or where each has its own their geometric mean.
+fn common<'c>(carried: impl Iterator<Item = &'c Carried> + Clone) -> f64 {
+    let own = [KnownBy::OwnCalls, KnownBy::Class];
+    let mut shared = carried.clone().filter(|of| !own.contains(&of.known_by));
+    if let Some(of) = shared.next() {
+        return of.factor;
+    }
+    let logs: Vec<f64> = carried.map(|of| of.factor.ln()).collect();
+    (logs.iter().sum::<f64>() / logs.len() as f64).exp()
+}
+
+impl Computation {
+    /// What is said of it; `None` where the machine has the processor of the run.
+    pub(super) fn line(&self) -> Option<String> {
+        let recorded = self.recorded_on.join(", ");
+        let on = match recorded.as_str() {
+            "" => "a processor that the records do not name",
+            name => name,
+        };
+        Some(match (&self.how, &self.machine) {
+            (How::ByModels, _) => format!(
+                "computation by the factors of {} methods from models of another machine, all else by {:.3}",
+                self.n_methods, self.factor
+            ),
+            (How::ByProcessors, _) => format!(
+                "computation by the factor {:.3} of the two processors",
+                self.factor
+            ),
+            (How::Unchanged, Some(machine)) if *machine == recorded => return None,
+            (How::Unchanged, Some(machine)) => format!(
+                "computation as recorded on {on}, though the machine has {machine}: --recorded-on A.toml scales it by the two processors, \
+                 --models by the factors that carry found"
+            ),
+            (How::Unchanged, None) => format!(
+                "computation as recorded on {on}: the machine file does not say what its processor is"
+            ),
+        })
+    }
+}
