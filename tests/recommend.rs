@@ -55,11 +55,37 @@ fn each_loss_is_named_with_its_cause() {
             assert!(action.contains(cause), "{mpi}, {problem}: {action}");
             let [low, high] = [0, 1].map(|end| found["saving"]["interval_s"][end].as_f64());
             assert!(low <= high && high > Some(0.0), "{mpi}, {problem}: {found}");
+            let share = |factor: &str| document["efficiency"][factor].as_f64().expect("a share");
+            let product = share("load_balance") * share("serialisation") * share("transfer");
+            assert!(
+                (product - share("parallel")).abs() < 1e-9,
+                "{mpi}, {problem}: {document}"
+            );
             assert!(
                 found["command"].is_null(),
                 "nothing changes a program: {found}"
             );
         }
+    }
+}
+
+#[test]
+fn the_profile_has_the_efficiencies_that_sums_tell() {
+    for mpi in mpis_with("mpicc") {
+        let scratch = Scratch::new();
+        record(mpi, &scratch, &[], "records", &["uneven", "10", "10000"]);
+        let profile = scratch.mastermind(&["profile", "records", "--mpi", "--json"]);
+        let profile: Value = serde_json::from_str(&profile.well()).expect("a document");
+        let share = |factor: &str| profile["efficiency"][factor].as_f64().expect("a share");
+        let product = share("load_balance") * share("communication");
+        assert!(
+            (product - share("parallel")).abs() < 1e-9,
+            "{mpi}: {profile}"
+        );
+        assert!(
+            profile["efficiency"]["transfer"].is_null(),
+            "{mpi}: no replay"
+        );
     }
 }
 
@@ -168,6 +194,13 @@ fn the_best_assembly_is_that_of_choose() {
             let instance = change[0].as_str().expect("an instance");
             assert_eq!(chosen["best"][instance], change[1], "{found}");
         }
+        let number = |value: &Value| value.as_f64().expect("a number");
+        let saved_s = number(&chosen["current_s"]) - number(&chosen["predicted_s"]);
+        let against = number(&chosen["against_current"]["difference"]);
+        assert!(
+            (against - saved_s).abs() < 1e-6 * saved_s.abs().max(1e-3),
+            "{chosen}"
+        );
         let command = found["command"].as_str().expect("a command");
         assert!(command.contains(" --replace "), "{command}");
         assert!(!command.contains("--records"), "{command}");

@@ -50,6 +50,18 @@ impl RecordedRun {
     /// The records cannot be read, or have no calls of MPI with their tags and requests.
     pub fn read(records: &Path) -> anyhow::Result<Self> {
         let run = profile::open(records)?;
+        let recorded = Self::of(&run, records)?;
+        if !has_processor_time(&recorded.ranks) {
+            run_notes::warn_of_waiting(&run);
+        }
+        Ok(recorded)
+    }
+
+    /// Takes what is needed of a run that was opened.
+    ///
+    /// # Errors
+    /// It has no calls of MPI with their tags and requests, or lacks ranks.
+    pub fn of(run: &Run, records: &Path) -> anyhow::Result<Self> {
         let act = || format!("cannot replay run \"{}\"", records.display());
         let mut methods = run
             .logs()
@@ -91,14 +103,10 @@ impl RecordedRun {
                 act()
             );
         }
-        let ranks: Vec<_> = (0..n_ranks).map(|rank| recorded_rank(&run, rank)).collect();
-        let has_processor_time = ranks.iter().all(|rank| rank.off_processor_ns.is_some());
-        if !has_processor_time {
-            run_notes::warn_of_waiting(&run);
-        }
+        let ranks: Vec<_> = (0..n_ranks).map(|rank| recorded_rank(run, rank)).collect();
         Ok(Self {
             elapsed_ns: ranks.iter().map(RecordedRank::elapsed_ns).collect(),
-            computation: match has_processor_time {
+            computation: match has_processor_time(&ranks) {
                 true => "processor time",
                 false => "wall time",
             },
@@ -107,7 +115,7 @@ impl RecordedRun {
                 .values()
                 .map(ProcessorTime::share)
                 .min_by(f64::total_cmp),
-            processors: processors(&run),
+            processors: processors(run),
             ranks,
         })
     }
@@ -264,6 +272,11 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
     let start_ns = started_ns.unwrap_or(first_ns).min(last_ns);
     recorded.span_ns = (start_ns, ended_ns.unwrap_or(last_ns).max(start_ns));
     recorded
+}
+
+/// Whether the processor time of every rank was recorded.
+fn has_processor_time(ranks: &[RecordedRank]) -> bool {
+    ranks.iter().all(|rank| rank.off_processor_ns.is_some())
 }
 
 /// How long a thread did not run in the time between two calls, nanoseconds.

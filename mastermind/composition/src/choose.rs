@@ -429,6 +429,21 @@ impl<'a> Composition<'a> {
         sites.map(|site| place(site).unwrap_or(0)).collect()
     }
 
+    /// The current assembly among the candidates; `None` where a class of it is none, or is forbidden.
+    ///
+    /// # Arguments
+    /// * `like` - any other assembly
+    fn found_current(&self, like: &Found) -> Option<Found> {
+        let mut choice = like.choice.clone();
+        for (site, classes) in self.classes.iter().enumerate() {
+            let current = &self.current[self.instances[site]];
+            choice[site] = classes.iter().position(|class| class == current)?;
+        }
+        self.complete(&mut choice);
+        let cost = self.problem.cost(&choice);
+        cost.is_finite().then_some(Found { choice, cost })
+    }
+
     /// Forbids what does not meet a requirement.
     fn require(&mut self, requirement: &Requirement, attributes: &Attributes) -> Result<(), Error> {
         let mut sites = Vec::new();
@@ -490,12 +505,9 @@ impl<'a> Composition<'a> {
         let doubt = ranked.get(1);
         let doubt = doubt.map(|next| self.doubt(&best, next, options));
         ranked.truncate(options.n_best.max(1));
-        let current = Found {
-            cost: self.problem.cost(&current_choice),
-            choice: current_choice.clone(),
-        };
-        let is_other = best.choice != current.choice && current.cost.is_finite();
-        let against_current = is_other.then(|| self.doubt(&best, &current, options));
+        let current = self.found_current(&best);
+        let current = current.filter(|current| current.choice != best.choice);
+        let against_current = current.map(|current| self.doubt(&best, &current, options));
         let mut sum = Predicted::default();
         let mut instances = Vec::new();
         for (site, table) in self.tables.iter().enumerate() {

@@ -1,5 +1,7 @@
 //! What is known of a run and of what could be done about its time. All times are seconds; what is `None`, or empty, is not known.
 
+use crate::efficiency::Efficiency;
+
 /// What is known of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
@@ -15,6 +17,23 @@ pub struct Facts {
     pub settings: Vec<SettingFacts>,
     /// Methods that did not take what their models say.
     pub off_models: Vec<OffModelFacts>,
+}
+
+impl Facts {
+    /// How well the run uses its ranks; `None` of one rank.
+    pub fn efficiency(&self) -> Option<Efficiency> {
+        let parallel = self.parallel.as_ref()?;
+        match &parallel.replay {
+            Some(replay) => {
+                Efficiency::of(self.elapsed_s, &replay.computing_s, Some(replay.free_s))
+            }
+            None => {
+                let computing: Vec<f64> =
+                    parallel.ranks.iter().map(|rank| rank.computing_s).collect();
+                Efficiency::of(self.elapsed_s, &computing, None)
+            }
+        }
+    }
 }
 
 /// Another class for an instance.

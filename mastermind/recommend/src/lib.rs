@@ -27,12 +27,14 @@
 //! V. S. Adve et al., "POEMS", IEEE TSE 26(11), 2000, section 7 (the performance recommender over the database of models and
 //! measurements).
 
+mod efficiency;
 mod facts;
 mod order;
 mod rules;
 mod saving;
 mod score;
 
+pub use efficiency::Efficiency;
 pub use facts::{
     Change, ChoiceFacts, Facts, LibraryFacts, MessageFacts, OffModelFacts, OpenQuestion,
     ParallelFacts, RankFacts, ReplayFacts, SettingFacts, WaitFacts,

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use mastermind_recommend::{Calibration, Recommendation, Saving, Score, recommend};
+use mastermind_recommend::{Calibration, Efficiency, Recommendation, Saving, Score, recommend};
 use serde::Serialize;
 
 use self::carrying::{Carrying, Command};
@@ -108,6 +108,8 @@ struct Shown {
 struct Document<'a> {
     /// How long the run took, seconds.
     elapsed_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    efficiency: Option<Efficiency>,
     recommendations: &'a [Shown],
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<&'a Score>,
@@ -145,7 +147,11 @@ impl Recommend {
         };
         let mut all: Vec<Shown> = recommend(&facts).into_iter().map(shown).collect();
         all.truncate(self.top.get());
+        let efficiency = facts.efficiency();
         if !self.json {
+            if let Some(efficiency) = &efficiency {
+                output::line(efficiency.to_string());
+            }
             tell(&all, facts.elapsed_s);
         }
         let score = self.score(&all, &carrying)?;
@@ -155,6 +161,7 @@ impl Recommend {
         match (self.json, &score) {
             (true, score) => output::json(&Document {
                 elapsed_s: facts.elapsed_s,
+                efficiency,
                 recommendations: &all,
                 score: score.as_ref(),
             })?,

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::bail;
+use mastermind_recommend::Efficiency;
 use mastermind_records::{
     CallTimes, CommunicatorClass, MessageSizes, MpiCallNow, MpiCalls, MpiRank, Run, starts_or_ends,
 };
@@ -35,6 +36,9 @@ pub struct Report {
     pub over_ranks: Spread,
     /// Time of the application over the ranks.
     pub application_over_ranks: Spread,
+    /// How well the ranks are used, of a run of several; none of an assembly, of which only a part is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub efficiency: Option<Efficiency>,
     /// Each function of MPI.
     pub functions: Vec<FunctionRow>,
     /// Sizes of messages, a histogram a function; none where calls were not recorded one by one.
@@ -189,6 +193,20 @@ pub struct SiteRow {
     pub moved: MovedShare,
 }
 
+/// Of the times of the ranks; where several threads of one call MPI, of their mean.
+fn efficiency(ranks: &[MpiRank]) -> Option<Efficiency> {
+    if ranks.len() < 2 {
+        return None;
+    }
+    let elapsed_ns = ranks.iter().map(|rank| rank.application_ns).max()?;
+    let computing = ranks.iter().map(|rank| {
+        let all_ns = rank.thread_ns().saturating_sub(rank.mpi_ns);
+        all_ns as f64 / f64::from(rank.threads.max(1))
+    });
+    let computing: Vec<f64> = computing.collect();
+    Efficiency::of(elapsed_ns as f64, &computing, None)
+}
+
 impl Report {
     /// # Arguments
     /// * `per_rank` - a row a call site and rank
@@ -216,6 +234,9 @@ impl Report {
                 ranks.iter().map(|rank| rank.application_ns),
                 ranks.len(),
             ),
+            efficiency: Some(&ranks)
+                .filter(|_| !is_assembly)
+                .and_then(|ranks| efficiency(ranks)),
             functions: functions(run, &ranks, &calls, all, is_assembly),
             sizes: sizes(&calls),
             by_communicator: by_communicator(&calls, all),
@@ -240,6 +261,9 @@ impl Report {
             ),
             self.function_text(top),
         ];
+        if let Some(efficiency) = &self.efficiency {
+            parts.insert(1, efficiency.to_string());
+        }
         let n_found = self.ranks.iter().filter(|row| row.has_mpi()).count();
         if let Some(text) = now::missing_ranks(self.ranks_of_run, n_found) {
             parts.push(text);

@@ -53,12 +53,23 @@ pub fn facts(run: &Run, records: &Path) -> Option<ParallelFacts> {
             most_extra: extra.get(&rank.rank).cloned(),
         }
     });
-    let recorded = has_events(run)
-        .then(|| RecordedRun::read(records).ok())
-        .flatten();
+    let recorded = has_events(run).then(|| RecordedRun::of(run, records));
+    let recorded = recorded.and_then(|recorded| match recorded {
+        Ok(recorded) => Some(recorded),
+        Err(error) => {
+            cannot_replay(&error);
+            None
+        }
+    });
     let replay = recorded
         .as_ref()
-        .and_then(|recorded| replay_facts(&recorded.ranks));
+        .and_then(|recorded| match replay_facts(&recorded.ranks) {
+            Ok(facts) => Some(facts),
+            Err(error) => {
+                cannot_replay(&error);
+                None
+            }
+        });
     Some(ParallelFacts {
         ranks: facts.collect(),
         processors: processors(&info),
@@ -69,6 +80,12 @@ pub fn facts(run: &Run, records: &Path) -> Option<ParallelFacts> {
             .and_then(|recorded| message_facts(&recorded.ranks)),
         waiting: waiting(run),
     })
+}
+
+/// Says that losses are not told apart.
+fn cannot_replay(error: &anyhow::Error) {
+    let lacking = "of uneven work, serial parts and turns only the first is looked for";
+    crate::output::complain!("warning: {lacking}: {error:#}");
 }
 
 /// Whether calls of MPI were recorded one by one with their requests.
@@ -154,10 +171,10 @@ fn free_machine() -> Machine {
     }
 }
 
-/// The run with messages that take no time; `None` if it cannot be replayed.
-fn replay_facts(ranks: &[RecordedRank]) -> Option<ReplayFacts> {
+/// The run with messages that take no time.
+fn replay_facts(ranks: &[RecordedRank]) -> anyhow::Result<ReplayFacts> {
     let simulated = simulated(ranks)?;
-    Some(ReplayFacts {
+    Ok(ReplayFacts {
         free_s: simulated.length_ns as f64 * NS,
         alone_s: simulated.alone_s(),
         computing_s: simulated.computing_s(),
@@ -171,10 +188,10 @@ struct Simulated {
     computing: Vec<Vec<(u64, u64)>>,
 }
 
-fn simulated(ranks: &[RecordedRank]) -> Option<Simulated> {
+fn simulated(ranks: &[RecordedRank]) -> anyhow::Result<Simulated> {
     let machine = free_machine();
-    let schedule = replay(ranks, Collectives::default()).ok()?.goal;
-    let schedule = read_goal_in(&*schedule, schedule.len() as u64, WaitOrder::Operations).ok()?;
+    let schedule = replay(ranks, Collectives::default())?.goal;
+    let schedule = read_goal_in(&*schedule, schedule.len() as u64, WaitOrder::Operations)?;
     let mut computing = vec![Vec::new(); ranks.len()];
     let mut take = |slice: Slice| {
         if slice.element == Kind::Calc as u32
@@ -185,9 +202,9 @@ fn simulated(ranks: &[RecordedRank]) -> Option<Simulated> {
     };
     let how = (Rules::Own, Limits::default());
     let slices = ScheduleSlices(Some(&mut take));
-    let outcome = simulate_schedule_by(schedule, &machine, how, &mut |_| {}, slices).ok()?;
+    let outcome = simulate_schedule_by(schedule, &machine, how, &mut |_| {}, slices)?;
     computing.iter_mut().for_each(joined);
-    Some(Simulated {
+    Ok(Simulated {
         length_ns: outcome.makespan_ns,
         computing,
     })
