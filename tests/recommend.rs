@@ -56,7 +56,7 @@ fn each_loss_is_named_with_its_cause() {
             let [low, high] = [0, 1].map(|end| found["saving"]["interval_s"][end].as_f64());
             assert!(low <= high && high > Some(0.0), "{mpi}, {problem}: {found}");
             let share = |factor: &str| document["efficiency"][factor].as_f64().expect("a share");
-            let product = share("load_balance") * share("serialisation") * share("transfer");
+            let product = share("load_balance") * share("communication");
             assert!(
                 (product - share("parallel")).abs() < 1e-9,
                 "{mpi}, {problem}: {document}"
@@ -223,6 +223,8 @@ fn what_goes_wrong_is_said() {
             .contains("expected --records with those of one"),
         "{alone:?}"
     );
+    let without = scratch.verb("recommend", &assembly, &["--records", "records"]);
+    assert_eq!(without.code, Some(2), "{without:?}");
     let none = scratch.mastermind(&["recommend", "nowhere"]);
     assert!(
         none.error()

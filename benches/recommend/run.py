@@ -103,7 +103,7 @@ class Bench:
                    ([*mpirun(fixed_ranks or ranks), *other], self.folder))
 
     def setting(self, name, program, ranks, words, values, now):
-        """A free argument, the last one, of which some values are run."""
+        """A free setting, the last argument, run at several values."""
         runs = self.folder / f"{name}-runs"
         runs.mkdir()
         for value in values:
@@ -144,7 +144,7 @@ class Bench:
         self.judge(name, {"implementation"}, found, (run, self.folder), (changed, self.folder))
 
     def blas(self, name, value):
-        """NumPy over an OpenBLAS that was told to run old code."""
+        """NumPy over an OpenBLAS configured to run old code."""
         numpy = self.folder / "numpy"
         if not numpy.exists():
             sh(sys.executable, "-m", "venv", numpy)

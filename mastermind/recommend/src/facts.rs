@@ -2,6 +2,9 @@
 
 use crate::efficiency::Efficiency;
 
+/// Part of the computing that a replay may lack without a word. Arbitrary: the losses that it says are off by no more than that.
+const MAX_LACKING: f64 = 0.1;
+
 /// What is known of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
@@ -20,19 +23,36 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// How well the run uses its ranks; `None` of one rank.
+    /// How well the run uses its ranks, by their sums; what messages and waiting have in it, by a replay that has all of their computing. `None`
+    /// of one rank.
     pub fn efficiency(&self) -> Option<Efficiency> {
         let parallel = self.parallel.as_ref()?;
-        match &parallel.replay {
+        let whole = parallel
+            .replay
+            .as_ref()
+            .filter(|_| parallel.lacking().is_none());
+        match whole {
             Some(replay) => {
                 Efficiency::of(self.elapsed_s, &replay.computing_s, Some(replay.free_s))
             }
-            None => {
-                let computing: Vec<f64> =
-                    parallel.ranks.iter().map(|rank| rank.computing_s).collect();
-                Efficiency::of(self.elapsed_s, &computing, None)
-            }
+            None => Efficiency::of(self.elapsed_s, &parallel.computing_s(), None),
         }
+    }
+}
+
+impl ParallelFacts {
+    /// What each rank computes, by its sums.
+    pub(crate) fn computing_s(&self) -> Vec<f64> {
+        self.ranks.iter().map(|rank| rank.computing_s).collect()
+    }
+
+    /// The part of the ranks' time outside of MPI that the replay does not have as computing, if that is more than [`MAX_LACKING`]: what a program
+    /// does between calls that poll counts as waiting there, and with processor time what it waited for a processor.
+    pub fn lacking(&self) -> Option<f64> {
+        let replayed_s: f64 = self.replay.as_ref()?.computing_s.iter().sum();
+        let all_s: f64 = self.computing_s().iter().sum();
+        let lacking = 1.0 - replayed_s / all_s;
+        (lacking > MAX_LACKING).then_some(lacking)
     }
 }
 

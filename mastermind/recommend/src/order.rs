@@ -6,8 +6,8 @@ use crate::facts::Facts;
 use crate::rules::RULES;
 use crate::saving::Saving;
 
-/// Part of a run's time that an action must be expected to save to be recommended: repeated runs of one program differ by as much on quiet
-/// machines (0.3 to 1 % in the runs of `benches/history`).
+/// Part of a run's time that an action must be expected to save to be recommended: three runs of each show no smaller difference
+/// (`benches/recommend`, whose measured intervals are 1 % of a run and more to either side).
 pub(crate) const LEAST_SHARE: f64 = 0.01;
 
 /// Part of a run's time by which an action may slow it down at the bad end of its interval without a word.

@@ -179,6 +179,9 @@ impl Recommend {
             (true, Some(_)) => bail!(WrongUse(
                 "--records is for an assembly, expected one record directory"
             )),
+            (false, Some(_)) if self.models.is_none() => bail!(WrongUse(
+                "nothing is known of the classes of an assembly without models, expected --models"
+            )),
             (false, Some(records)) => Ok((Some(&self.target), records)),
             (false, None) if self.target.exists() => bail!(WrongUse(
                 "an assembly alone says nothing of a run, expected --records with those of one"

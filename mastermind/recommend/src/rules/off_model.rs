@@ -5,8 +5,8 @@ use crate::order::{Kind, Recommendation};
 use crate::rules::seconds;
 use crate::saving::Saving;
 
-/// By how much a component's time differs between runs that differ in nothing, relative, on machines that others use too: the greatest change
-/// that `benches/history` saw from one run to the next. Models say how calls vary within runs.
+/// By how much a component's time may differ between runs that differ in nothing, relative. Arbitrary: models say how calls vary within runs,
+/// and nothing says how runs do on a machine that others use too.
 const BETWEEN_RUNS: f64 = 0.1;
 
 /// Find out why a method is slower than it was: at most the difference can be saved.

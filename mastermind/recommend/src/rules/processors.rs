@@ -13,8 +13,8 @@ const MIN_SHARE: f64 = 0.8;
 ///
 /// Of ranks that share processors among themselves, those that wait in MPI take the processors from those that compute. With as many ranks as
 /// processors the same work takes, where it divides evenly, the processor time of all computing by the number of processors: computing
-/// ran on a processor for the same share of its wall time as the rank did. It takes at least that, and at most what the computing ranks had as
-/// wall time. Where others have the processors, what the ranks waited for them is the most that can be saved.
+/// ran on a processor for the same share of its wall time as the rank did. It takes at least what is left
+/// where all waiting was in it, and at most its wall time. Where others have the processors, what the ranks waited for them is the most that can be saved.
 pub(super) fn own_processors(facts: &Facts) -> Vec<Recommendation> {
     let found = facts.parallel.as_ref().and_then(|parallel| {
         let least = parallel
@@ -75,6 +75,9 @@ fn fewer_ranks(facts: &Facts, parallel: &ParallelFacts, processors: u32) -> Reco
     let wall_s: f64 = parallel.ranks.iter().map(|rank| rank.computing_s).sum();
     let saved = |then_s: f64| facts.elapsed_s - then_s;
     let worst_s = saved(wall_s / all);
+    // All that a rank waited for a processor may have been while it computed.
+    let least = |rank: &RankFacts| (rank.computing_s - rank.waiting_s.unwrap_or(0.0)).max(0.0);
+    let least_s: f64 = parallel.ranks.iter().map(least).sum();
     let mut found = Recommendation::new(
         Kind::Processors,
         format!(
@@ -83,7 +86,7 @@ fn fewer_ranks(facts: &Facts, parallel: &ParallelFacts, processors: u32) -> Reco
         ),
         Some(Saving::predicted(
             saved(then_s),
-            [worst_s.min(saved(then_s)), facts.elapsed_s - 0.9 * then_s],
+            [worst_s.min(saved(then_s)), saved(least_s / all)],
         )),
     );
     found.evidence = vec![format!(
@@ -91,6 +94,9 @@ fn fewer_ranks(facts: &Facts, parallel: &ParallelFacts, processors: u32) -> Reco
         parallel.ranks_of_host,
         seconds(computing_s)
     )];
+    found.evidence.push(
+        "the ranks are taken to divide one amount of work among them; where each has its own, fewer ranks do less".into(),
+    );
     found.change = Carried::Set("ranks".into(), all);
     found
 }

@@ -295,7 +295,8 @@ fn time_s(command: &Command) -> anyhow::Result<f64> {
     if let Some(folder) = &command.folder {
         process.current_dir(folder);
     }
-    process.stdin(Stdio::null());
+    // What it prints is not kept: a program may print more than memory holds.
+    process.stdin(Stdio::null()).stdout(Stdio::null());
     let began = Instant::now();
     let ended = process.output().with_context(act)?;
     let seconds = began.elapsed().as_secs_f64();

@@ -7,7 +7,9 @@ use mastermind_component::{Asked, Basis, workload};
 use mastermind_composition::{Choice, ChooseOptions, choose_with, model_name};
 use mastermind_machine::dispatch::{Dispatch, Library};
 use mastermind_models::{LEVEL, Metric, ModelSet, Total, Uncertainty};
-use mastermind_recommend::{Change, ChoiceFacts, Facts, LibraryFacts, OffModelFacts, OpenQuestion};
+use mastermind_recommend::{
+    Change, ChoiceFacts, Facts, LibraryFacts, OffModelFacts, OpenQuestion, ParallelFacts,
+};
 use mastermind_records::{Profile as Table, Run, RunInfo};
 
 use super::{parallel, settings};
@@ -40,12 +42,24 @@ pub struct Sources<'a> {
 pub fn gather(sources: &Sources<'_>) -> anyhow::Result<Facts> {
     let run = profile::open(sources.records)?;
     tell_missing_records(&run, "what they took is not in what is recommended");
+    if !run.is_finished() {
+        crate::output::complain!(
+            "warning: the run has not ended, or was killed: what it took until then is all that is looked at"
+        );
+    }
     let mut facts = Facts {
         elapsed_s: elapsed_s(&run),
         parallel: parallel::facts(&run, sources.records),
         libraries: libraries(&run, sources.records),
         ..Facts::default()
     };
+    if let Some(lacking) = facts.parallel.as_ref().and_then(ParallelFacts::lacking) {
+        crate::output::complain!(
+            "warning: the replay lacks {:.0} % of the time that ranks spend outside of MPI, as between calls that poll: serial parts and turns are \
+             those of the rest",
+            100.0 * lacking
+        );
+    }
     if let Some(path) = sources.models {
         let mut models = read_models(path, false)?;
         if let Some(assembly) = sources.assembly {
