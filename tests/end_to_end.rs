@@ -25,6 +25,7 @@ mod families;
 mod figures_and_exports;
 mod fit_and_predict;
 mod fit_of_mpi;
+mod flowcharts;
 mod full_disk;
 mod guest_libc;
 mod guest_matrix;

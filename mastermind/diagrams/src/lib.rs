@@ -1,11 +1,12 @@
 //! Activity diagrams that other people's tools draw, read as program models.
 //!
-//! [`read_plantuml`] reads PlantUML in both of its syntaxes, [`read_xmi`] reads UML 2.5.1 in XMI. Each gives a
+//! [`read_plantuml`] reads PlantUML in both of its syntaxes, [`read_xmi`] UML 2.5.1 in XMI, [`read_mermaid`] flowcharts of
+//! Mermaid, which [`flowchart_of_markdown`] finds in a page. Each gives a
 //! [`Reading`]: the [`Model`](mastermind_programs::Model) that `mastermind-simulation` runs, and warnings about
-//! what was ignored or assumed. The module of each reader ([`plantuml`], [`xmi`]) says which annotations it knows.
+//! what was ignored or assumed. The module of each reader ([`plantuml`], [`xmi`], [`mermaid`]) says which annotations it knows.
 //!
-//! Both readers build the same graph of nodes and edges for each activity (`diagram::Graph`); `diagram::structure` then finds
-//! decisions, loops, forks and joins in it, by the same rules for both. Pure functions: nothing here reads a file or prints.
+//! All readers build the same graph of nodes and edges for each activity (`diagram::Graph`); `diagram::structure` then finds
+//! decisions, loops, forks and joins in it, by the same rules for all. Pure functions: nothing here reads a file or prints.
 //!
 //! ```
 //! let reading = mastermind_diagrams::read_plantuml("@startuml\nstart\n:a <<action+>> {cost = 1};\nstop\n@enduml\n")?;
@@ -14,9 +15,12 @@
 //! ```
 
 mod diagram;
+pub mod mermaid;
+pub mod picture;
 pub mod plantuml;
 pub mod xmi;
 
 pub use diagram::{DiagramError, Reading};
+pub use mermaid::{flowchart_of_markdown, read_mermaid};
 pub use plantuml::read_plantuml;
 pub use xmi::{read_xmi, read_xmi_from};

@@ -324,7 +324,8 @@ fn kind(path: &Path) -> Option<Kind> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     match ending.as_str() {
         "rc" => Some(Kind::Script),
-        "puml" | "plantuml" | "uml" | "xmi" | "goal" | "mmd" => Some(Kind::Model),
+        "puml" | "plantuml" | "pu" | "iuml" | "wsd" | "uml" | "xmi" | "emx" | "goal" | "mmd"
+        | "mermaid" => Some(Kind::Model),
         "toml" => kind_of_toml(&head(path)?),
         "json" => kind_of_json(&head(path)?),
         _ => None,

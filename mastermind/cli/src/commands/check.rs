@@ -21,7 +21,7 @@ use crate::session::{Problems, assignment, build, model, read_assembly};
 #[command(after_help = "Example: mastermind check examples/shock/shock.toml")]
 pub struct Check {
     /// The assembly file, an rc script, or a program model (TOML with a [model] table, the same as JSON,
-    /// PlantUML, XMI)
+    /// PlantUML, XMI, a flowchart of Mermaid or of Markdown: FILE.md#2)
     assembly: PathBuf,
     /// Of a program model, begin with this activity, not with the one that no other names
     #[arg(long, value_name = "ACTIVITY")]

@@ -38,7 +38,7 @@ use crate::session::{assignment, build, model, read_assembly};
                         --records records --models models.json"
 )]
 pub struct Graph {
-    /// The assembly file, an rc script, or a program model
+    /// The assembly file, an rc script, or a program model or diagram (as check takes it)
     assembly: PathBuf,
     /// Of a program model, begin with this activity, not with the one that no other names
     #[arg(long, value_name = "ACTIVITY")]

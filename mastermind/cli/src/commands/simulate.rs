@@ -42,7 +42,7 @@ use crate::{output, recorded_run};
 )]
 pub struct Simulate {
     /// The model: TOML with a [model] table, the same as JSON, activity diagrams in PlantUML (.puml) or
-    /// XMI (.uml, .xmi), a GOAL schedule (.goal, and .bin as LogGOPSim's txt2bin writes it), or the record directory of a run
+    /// XMI (.uml, .xmi, .emx), a flowchart of Mermaid (.mmd) or out of Markdown (FILE.md#2, FILE.md#HEADING), a GOAL schedule (.goal, and .bin as LogGOPSim's txt2bin writes it), or the record directory of a run
     /// with --mpi-events, which is done again on the machine
     model: PathBuf,
     /// The machine

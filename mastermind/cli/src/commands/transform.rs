@@ -22,8 +22,8 @@ use crate::session::sources::SIMULATION;
 #[derive(Args)]
 #[command(after_help = "Example: mastermind transform examples/sample/sample.puml -o sample")]
 pub struct Transform {
-    /// The model: TOML with a [model] table, the same as JSON, or activity diagrams in PlantUML (.puml)
-    /// or XMI (.uml, .xmi); or the record directory of a run with --mpi-events
+    /// The model: TOML with a [model] table, the same as JSON, activity diagrams in PlantUML (.puml)
+    /// or XMI (.uml, .xmi, .emx), a flowchart of Mermaid (.mmd) or of Markdown (FILE.md#2); or the record directory of a run with --mpi-events
     model: PathBuf,
     /// Record directories of further runs of the same program on other numbers of ranks, for one model of all of them
     #[arg(value_name = "RUN")]

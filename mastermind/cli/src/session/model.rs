@@ -4,37 +4,107 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use mastermind_diagrams::read_plantuml;
-use mastermind_diagrams::read_xmi_from;
-use mastermind_diagrams::{DiagramError, Reading};
+use mastermind_diagrams::{
+    DiagramError, Reading, flowchart_of_markdown, read_mermaid, read_plantuml, read_xmi_from,
+};
 use mastermind_programs::{Finding, LONGEST_MODEL_BYTES, Model, read_json, read_toml};
 
-/// What a file is, by its name and, of a `.toml`, by its tables.
+/// What a file is, by its name and, of one with another ending, by what it begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Toml,
     Json,
     PlantUml,
     Xmi,
+    Mermaid,
+    Markdown,
     Goal,
+    /// A kind that people draw in and that is not read.
+    NotRead(&'static str),
+    /// Nothing that is known.
+    Unknown,
 }
 
+/// What is read, for errors.
+const KINDS: &str = "a program model in TOML or JSON (.toml, .json), PlantUML (.puml, .plantuml, .pu, .iuml, .wsd), UML in XMI \
+                     (.uml, .xmi, .emx), a flowchart of Mermaid (.mmd, .mermaid, or of Markdown: FILE.md#1) or a GOAL schedule (.goal)";
+
 fn kind(path: &Path) -> Kind {
+    let by_text = || text_of(path).map_or(Kind::Unknown, |text| kind_of_text(&text));
+    match kind_by_ending(path) {
+        // PlantUML has this ending too.
+        Some(Kind::Xmi) if by_text() == Kind::PlantUml => Kind::PlantUml,
+        Some(kind) => kind,
+        None => by_text(),
+    }
+}
+
+fn kind_by_ending(path: &Path) -> Option<Kind> {
     let end = path.extension().and_then(|end| end.to_str());
-    match end.map(str::to_ascii_lowercase).as_deref() {
-        Some("json") => Kind::Json,
-        Some("puml" | "plantuml" | "pu" | "iuml" | "wsd") => Kind::PlantUml,
-        Some("uml" | "xmi") => Kind::Xmi,
-        Some("goal" | "bin") => Kind::Goal,
-        _ => Kind::Toml,
+    Some(match end.map(str::to_ascii_lowercase)?.as_str() {
+        "json" => Kind::Json,
+        "puml" | "plantuml" | "pu" | "iuml" | "wsd" => Kind::PlantUml,
+        "uml" | "xmi" | "emx" => Kind::Xmi,
+        "mmd" | "mermaid" => Kind::Mermaid,
+        "md" | "markdown" => Kind::Markdown,
+        "goal" | "bin" => Kind::Goal,
+        "drawio" | "dio" => Kind::NotRead("draw.io"),
+        "bpmn" | "bpmn2" => Kind::NotRead("BPMN"),
+        "toml" => Kind::Toml,
+        _ => return None,
+    })
+}
+
+/// What a text is, by what it begins with.
+fn kind_of_text(text: &str) -> Kind {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let head: String = text.chars().take(4096).collect();
+    let first = head.split(|c: char| c.is_whitespace() || c == ';').next();
+    if head.starts_with('<') {
+        let has = |words: &[&str]| words.iter().any(|word| head.contains(word));
+        return if has(&["<mxfile", "<mxGraphModel"]) {
+            Kind::NotRead("draw.io")
+        } else if has(&["/BPMN/", "<bpmn:", "<bpmn2:"]) {
+            Kind::NotRead("BPMN")
+        } else if has(&["uml:", "UML:", "xmi"]) {
+            Kind::Xmi
+        } else {
+            Kind::Unknown
+        };
+    }
+    if head.lines().any(|line| line.starts_with("@startuml")) {
+        return Kind::PlantUml;
+    }
+    if matches!(first, Some("graph" | "flowchart")) {
+        return Kind::Mermaid;
+    }
+    let is_toml = text.len() > LONGEST_MODEL_BYTES
+        || text
+            .parse::<toml::Table>()
+            .is_ok_and(|table| !table.is_empty());
+    if is_toml { Kind::Toml } else { Kind::Unknown }
+}
+
+/// A file and the diagram in it that is named: `page.md#2`, `page.md#Heading`. What is a file by itself is one.
+fn in_file(path: &Path) -> (&Path, Option<&str>) {
+    let split = || {
+        let (file, name) = path.to_str()?.rsplit_once('#')?;
+        let file = Path::new(file);
+        (kind_by_ending(file) == Some(Kind::Markdown)).then_some((file, name))
+    };
+    match split() {
+        Some((file, name)) if !path.exists() => (file, Some(name)),
+        _ => (path, None),
     }
 }
 
 /// Whether a file is one of programs: a diagram, JSON, a schedule, or TOML with a `[model]` table. What cannot be
 /// read is none.
 pub fn is_model(path: &Path) -> bool {
-    if kind(path) != Kind::Toml {
-        return path.is_file();
+    let (path, _) = in_file(path);
+    match kind(path) {
+        Kind::Toml | Kind::Unknown => {}
+        _ => return path.is_file(),
     }
     let Ok(text) = fs::read_to_string(path) else {
         return false;
@@ -66,12 +136,30 @@ pub struct Loaded {
 /// The file cannot be read, or is not of its form; it has no activity of that name.
 pub fn load(path: &Path, main: Option<&str>) -> anyhow::Result<Loaded> {
     let act = || format!("cannot read model \"{}\"", path.display());
-    let text = || text_of(path).with_context(act);
-    let reading = match kind(path) {
+    let (file, part) = in_file(path);
+    let text = || text_of(file).with_context(act);
+    let reading = match kind(file) {
         Kind::Toml => Ok(plain(read_toml(&text()?).with_context(act)?)),
         Kind::Json => Ok(plain(read_json(&text()?).with_context(act)?)),
         Kind::PlantUml => read_plantuml(&text()?),
         Kind::Xmi => read_xmi_from(&text()?, main),
+        Kind::Mermaid => read_mermaid(&text()?, None),
+        Kind::Markdown => {
+            let found = flowchart_of_markdown(&text()?, part);
+            let (text, heading) = found.with_context(act)?;
+            read_mermaid(&text, Some(&heading))
+        }
+        Kind::NotRead(name) => bail!(
+            "{}: a file of {name}, which is not read, expected {KINDS}",
+            act()
+        ),
+        Kind::Unknown => {
+            text()?;
+            bail!(
+                "{}: a file of no kind that is known, expected {KINDS}",
+                act()
+            )
+        }
         // It may be larger than the memory: it is not even opened.
         Kind::Goal => bail!(
             "{}: a GOAL schedule, expected a program model; simulate runs it",

@@ -71,10 +71,14 @@ pub(crate) struct Edge {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Guard {
     When(Expression),
+    /// When it holds; else, where it names what the file does not know, so often.
+    WhenOrShare(Expression, f64),
     /// Where no other is.
     Otherwise,
-    /// Where something holds that is said in prose; `share` of the times, where that is said. No graph has any once it is
-    /// [settled](super::settle).
+    /// Where no other is, which is so often.
+    OtherwiseShare(f64),
+    /// Where something holds that is said in prose; `share` of the times, where that is said. No graph has any of these, nor
+    /// shares, once it is [settled](super::settle).
     Prose {
         text: String,
         share: Option<f64>,

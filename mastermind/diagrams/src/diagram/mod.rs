@@ -7,9 +7,11 @@
 //! with its place; what is passed over is a warning.
 
 mod collect;
+mod endless;
 mod graph;
 mod guards;
 mod implicit;
+mod names;
 mod prose;
 mod sections;
 mod structure;
@@ -17,10 +19,11 @@ mod words;
 
 pub(crate) use collect::{Collected, Place};
 pub(crate) use graph::{Edge, Graph, Guard, Node, NodeKind, Wrapper};
-pub(crate) use prose::{declares, settle};
+pub(crate) use names::name_and_words;
+pub(crate) use prose::{declares, settle, share_of};
 pub(crate) use sections::Sections;
-pub(crate) use structure::{Manners, structure};
-pub(crate) use words::{Annotation, Part, guard_of, prose};
+pub(crate) use structure::{Manners, structure, understood};
+pub(crate) use words::{Annotation, Part, answer, guard_of, not, prose};
 
 use mastermind_programs::{Finding, Model};
 
@@ -56,6 +59,14 @@ pub enum DiagramError {
         /// The bound.
         most: usize,
     },
+    /// A Markdown file has no such flowchart, or several of which none is named.
+    #[error("cannot read flowchart of Markdown: {}", no_such(wanted.as_deref(), known))]
+    NoSuchFlowchart {
+        /// The number or heading that was asked for.
+        wanted: Option<String>,
+        /// The headings of those that there are, in their order.
+        known: Vec<String>,
+    },
     /// It says what no model can be made of.
     #[error("cannot read diagram: {}{}", .findings[0], more(.findings.len() - 1))]
     Findings {
@@ -69,5 +80,23 @@ fn more(n: usize) -> String {
         String::new()
     } else {
         format!("; {n} more findings, see check")
+    }
+}
+
+fn no_such(wanted: Option<&str>, known: &[String]) -> String {
+    let found = match wanted {
+        Some(wanted) => format!("none is \"{wanted}\""),
+        None => format!("it has {}", known.len()),
+    };
+    let shown = known.iter().take(20).zip(1..);
+    let shown: Vec<_> = shown
+        .map(|(heading, n)| format!("{n} \"{heading}\""))
+        .collect();
+    match shown.is_empty() {
+        true => format!("{found}, expected a block ```mermaid that begins with graph or flowchart"),
+        false => format!(
+            "{found}, expected one by number or heading, as FILE.md#1: {}",
+            shown.join(", ")
+        ),
     }
 }

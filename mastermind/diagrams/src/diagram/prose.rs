@@ -5,8 +5,8 @@
 
 use super::collect::{Collected, Place};
 use super::graph::{Edge, Graph, Guard, NodeKind, Wrapper};
-use super::implicit;
 use super::structure::Manners;
+use super::{endless, implicit};
 use mastermind_programs::expression::{Argument, Builtin, Expression};
 use mastermind_programs::{CHANCE, ElementKind, Rule, System};
 
@@ -27,6 +27,7 @@ pub(crate) fn settle(graph: &mut Graph, manners: Manners, declares: bool, out: &
     if manners.leaves_out_nodes {
         implicit::complete(graph, !manners.parts_by_decision, out);
     }
+    endless::end_loops(graph, out);
     for node in 0..graph.nodes.len() {
         if matches!(graph.nodes[node].kind, NodeKind::Decision { .. }) {
             decide(graph, node, declares, out);
@@ -98,16 +99,22 @@ fn begin_once(graph: &mut Graph, manners: Manners, out: &mut Collected) {
         element: &graph.nodes[first].name,
         at: &at,
     };
-    let reason = format!(
-        "{} initial nodes: the activity begins at all of them at once",
-        initial.len()
-    );
+    let n = initial.len();
+    let (kind, reason) = if manners.parts_by_decision && manners.leaves_out_nodes {
+        let reason = format!(
+            "{n} initial nodes whose ways no join brings together: one of them is taken, where UML begins at all"
+        );
+        (NodeKind::Decision { ordered: true }, reason)
+    } else {
+        let reason = format!("{n} initial nodes: the activity begins at all of them at once");
+        (NodeKind::Fork, reason)
+    };
     out.warn(Rule::InitialNode, place, reason);
     for node in &initial {
         graph.nodes[*node].kind = NodeKind::Merge;
     }
     let begin = graph.node("begin", at.clone(), NodeKind::Initial);
-    let fork = graph.node("begin", at, NodeKind::Fork);
+    let fork = graph.node("begin", at, kind);
     graph.edge(begin, fork);
     for node in initial {
         graph.edge(fork, node);
@@ -162,24 +169,38 @@ fn decide(graph: &mut Graph, node: usize, declares: bool, out: &mut Collected) {
     let edges: Vec<usize> = (0..graph.edges.len())
         .filter(|i| of_node(&graph.edges[*i]))
         .collect();
-    say_nothing(graph, &edges);
+    say_nothing(graph, &edges, declares);
     let mut prose: Vec<(usize, String, Option<f64>)> = Vec::new();
-    let mut n_otherwise = 0;
+    let (mut n_otherwise, mut n_given, mut given) = (0, 0, 0.0);
     for edge in &edges {
         match &graph.edges[*edge].guard {
             Some(Guard::Prose { text, share }) => prose.push((*edge, text.clone(), *share)),
             Some(Guard::When(condition)) if !declares && names_unknown(condition) => {
                 prose.push((*edge, condition.to_string(), None));
             }
+            Some(Guard::WhenOrShare(condition, share)) => {
+                let (condition, share) = (condition.clone(), *share);
+                if !declares && names_unknown(&condition) {
+                    prose.push((*edge, condition.to_string(), Some(share)));
+                } else {
+                    graph.edges[*edge].guard = Some(Guard::When(condition));
+                }
+            }
             Some(Guard::When(_)) => {}
+            Some(Guard::OtherwiseShare(share)) => {
+                given += share;
+                n_otherwise += 1;
+                n_given += 1;
+                graph.edges[*edge].guard = Some(Guard::Otherwise);
+            }
             Some(Guard::Otherwise) | None => n_otherwise += 1,
         }
     }
     if prose.is_empty() {
         return;
     }
-    let given: f64 = prose.iter().filter_map(|(.., share)| *share).sum();
-    let open = prose.iter().filter(|(.., share)| share.is_none()).count() + n_otherwise;
+    given += prose.iter().filter_map(|(.., share)| *share).sum::<f64>();
+    let open = prose.iter().filter(|(.., share)| share.is_none()).count() + n_otherwise - n_given;
     let each = (1.0 - given).max(0.0) / open.max(1) as f64;
     let all_prose = prose.len() + n_otherwise == edges.len();
     let n = prose.len();
@@ -215,12 +236,14 @@ fn decide(graph: &mut Graph, node: usize, declares: bool, out: &mut Collected) {
 }
 
 /// Edges of which several have no guard, where none has a condition, are alternatives of which nothing is said.
-fn say_nothing(graph: &mut Graph, edges: &[usize]) {
+fn say_nothing(graph: &mut Graph, edges: &[usize], declares: bool) {
     let guard = |edge: &usize| graph.edges[*edge].guard.as_ref();
     let n_bare = edges.iter().filter(|edge| guard(edge).is_none()).count();
-    let has_condition = edges
-        .iter()
-        .any(|edge| matches!(guard(edge), Some(Guard::When(_) | Guard::Otherwise)));
+    let has_condition = edges.iter().any(|edge| match guard(edge) {
+        Some(Guard::When(condition)) => declares || !names_unknown(condition),
+        Some(Guard::Otherwise) => true,
+        _ => false,
+    });
     if n_bare < 2 || has_condition {
         return;
     }

@@ -364,6 +364,38 @@ pub(crate) fn guard_of(text: &str, condition: Option<&Expression>) -> Option<Gua
     }
 }
 
+/// The guard of a branch: the condition, unless its label says no, or is a guard itself.
+pub(crate) fn answer(condition: &str, label: &str) -> Option<Guard> {
+    let label = label.trim();
+    if label.starts_with('[') {
+        return guard_of(label, None);
+    }
+    let parsed = parse(condition.trim_end_matches('?'));
+    match (parsed, parse(label)) {
+        (Ok(condition), _) => {
+            let lower = label.to_ascii_lowercase();
+            let end = lower.find(|c: char| c.is_ascii_digit() || ",;(".contains(c));
+            let answer = lower[..end.unwrap_or(lower.len())].trim();
+            let word = if matches!(answer, "no" | "false" | "n") {
+                "no"
+            } else {
+                "yes"
+            };
+            match (guard_of(word, Some(&condition)), share_of(label)) {
+                // A word may be a question or a variable: the file is to say which.
+                (Some(Guard::When(condition)), Some(share)) => {
+                    Some(Guard::WhenOrShare(condition, share))
+                }
+                (guard, _) => guard,
+            }
+        }
+        // A question in prose, and a comparison as the answer.
+        (Err(_), Ok(answer @ Expression::Binary(..))) => Some(Guard::When(answer)),
+        (Err(_), _) if condition.is_empty() => Some(prose(label, label)),
+        (Err(_), _) => Some(prose(condition, label)),
+    }
+}
+
 /// A guard in prose, whose label may say its share.
 pub(crate) fn prose(text: &str, label: &str) -> Guard {
     Guard::Prose {

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use super::flow::Flow;
 use super::lines::{Block, Line};
-use super::text::{after, name_and_words};
+use super::text::after;
 use crate::diagram::{
-    Annotation, Collected, Edge, Graph, Guard, NodeKind, Place, Sections, guard_of, prose,
+    Annotation, Collected, Edge, Graph, Guard, NodeKind, Place, Sections, guard_of, name_and_words,
+    prose,
 };
 use mastermind_programs::Rule;
 use mastermind_programs::expression::{Expression, parse};

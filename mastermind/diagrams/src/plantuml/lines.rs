@@ -1,5 +1,7 @@
 //! A file as diagrams, each as the lines that say something.
 
+use super::new;
+use super::text::after;
 use crate::diagram::{Collected, Place};
 use mastermind_programs::Rule;
 
@@ -64,6 +66,48 @@ const HARMLESS: [&str; 4] = ["!theme", "!pragma", "!option", "!assume"];
 /// Longest line that names put in may make, bytes, and most of such names: a file of few lines could make any length.
 const MAX_EXPANDED: usize = 1 << 14;
 const MAX_DEFINITIONS: usize = 1000;
+
+/// What goes over several lines, of which each may begin with any word: a note, a legend, an action.
+#[derive(Debug, Default)]
+enum Inside {
+    #[default]
+    Nothing,
+    /// Up to one of these.
+    Note([&'static str; 2]),
+    Action,
+}
+
+impl Inside {
+    /// Whether a line lies in something, its first line not counted.
+    fn is_in(&mut self, text: &str) -> bool {
+        let lower = text.to_ascii_lowercase();
+        match self {
+            Self::Note(ends) => {
+                if ends.contains(&lower.as_str()) {
+                    *self = Self::Nothing;
+                }
+                true
+            }
+            Self::Action => {
+                if new::ends_action(text) {
+                    *self = Self::Nothing;
+                }
+                true
+            }
+            Self::Nothing => {
+                let note = after(text, "floating").unwrap_or(text);
+                if after(text, "legend").is_some() {
+                    *self = Self::Note(["end legend", "endlegend"]);
+                } else if after(note, "note").is_some_and(|rest| !rest.contains([':', '"'])) {
+                    *self = Self::Note(["end note", "endnote"]);
+                } else if new::begins_action(text) {
+                    *self = Self::Action;
+                }
+                false
+            }
+        }
+    }
+}
 
 /// Names that the preprocessor puts a text in for: `!$name = "text"`, `!define NAME text`.
 #[derive(Debug, Default)]
@@ -146,6 +190,7 @@ pub(super) fn blocks(text: &str, out: &mut Collected) -> Vec<Block> {
     let mut open: Option<Block> = None;
     let mut comment = false;
     let mut layout: Option<&str> = None;
+    let mut inside = Inside::default();
     let mut definitions = Definitions::default();
     let lines = text.trim_start_matches('\u{feff}').lines().zip(1..);
     for (text, number) in lines {
@@ -167,7 +212,7 @@ pub(super) fn blocks(text: &str, out: &mut Collected) -> Vec<Block> {
         }
         if text.starts_with("@enduml") {
             blocks.extend(open.take());
-            layout = None;
+            (layout, inside) = (None, Inside::default());
             continue;
         }
         let Some(block) = &mut open else {
@@ -182,6 +227,10 @@ pub(super) fn blocks(text: &str, out: &mut Collected) -> Vec<Block> {
                 .eq_ignore_ascii_case(&end.replace(' ', ""))
             {
                 layout = None;
+            }
+        } else if inside.is_in(text) {
+            if !text.is_empty() {
+                block.lines.push(line);
             }
         } else if !text.is_empty() {
             match passed_over(&line, out) {

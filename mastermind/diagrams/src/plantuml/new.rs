@@ -5,8 +5,10 @@ mod notes;
 
 use super::flow::{Flow, Tail, blank, wrapper};
 use super::lines::{Block, Line};
-use super::text::{after, bracketed, name_and_words};
-use crate::diagram::{Annotation, Collected, Graph, NodeKind, Place, Sections, Wrapper};
+use super::text::{after, bracketed};
+use crate::diagram::{
+    Annotation, Collected, Graph, NodeKind, Place, Sections, Wrapper, name_and_words,
+};
 use blocks::Frame;
 use mastermind_programs::Rule;
 
@@ -371,6 +373,16 @@ fn action_begin(text: &str) -> Option<&str> {
 fn is_ended(text: &str, semicolon: Option<usize>) -> bool {
     let rest = semicolon.map(|at| text[at + 1..].trim());
     rest.is_some_and(|rest| rest.is_empty() || (rest.starts_with("<<") && rest.ends_with(">>")))
+}
+
+/// Whether a line begins an action that goes on in the next one.
+pub(super) fn begins_action(line: &str) -> bool {
+    action_begin(line).is_some_and(|text| !is_ended(text, text.rfind(';')) && !is_sdl(text))
+}
+
+/// Whether a line ends an action.
+pub(super) fn ends_action(line: &str) -> bool {
+    is_ended(line, line.rfind(';')) || line.ends_with(['|', ']', '}', '<']) && is_sdl(line)
 }
 
 /// Whether the sign of an SDL shape ends an action of one line.

@@ -65,6 +65,9 @@ enum End {
     Object,
 }
 
+/// Edges by the element of the activity or group that they belong to.
+type EdgesByContainer<'a, 'input> = HashMap<roxmltree::NodeId, Vec<Node<'a, 'input>>>;
+
 /// A container's graph under construction.
 #[derive(Default)]
 struct Level<'a> {
@@ -92,7 +95,8 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         out: &mut Collected,
     ) -> (Graph, Vec<Variable>) {
         let mut seen = HashSet::new();
-        let graph = self.container(node, &mut seen, 0, out);
+        let edges = self.edges_by_container(node);
+        let graph = self.container(node, (&edges, &mut seen), 0, out);
         let variables = node
             .children()
             .filter(|child| child.has_tag_name_local("variable"));
@@ -107,12 +111,11 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
     fn container(
         &self,
         owner: Node<'a, 'input>,
-        seen: &mut HashSet<&'a str>,
+        (edges, seen): (&EdgesByContainer<'a, 'input>, &mut HashSet<&'a str>),
         depth: usize,
         out: &mut Collected,
     ) -> Graph {
         let mut level = Level::default();
-        let mut edges: Vec<Node<'a, 'input>> = Vec::new();
         // What comes into a group or leaves it orders nothing inside.
         for pin in owner.children().filter(|child| self.is_pin(*child)) {
             if let Some(id) = self.document.id(pin) {
@@ -127,23 +130,77 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
                 continue;
             };
             let is_node = NODES.contains(&tag);
-            let is_edge = EDGES.contains(&tag) || matches!(tag, "ControlFlow" | "ObjectFlow");
             // Tools write some of them twice, as a node and in a group.
-            if (is_node || is_edge) && !seen.insert(id) {
+            if is_node && !seen.insert(id) {
                 continue;
             }
             if is_node {
-                self.node(child, id, &mut level, seen, depth, out);
-            } else if is_edge {
-                edges.push(child);
+                self.node(child, id, &mut level, (edges, &mut *seen), depth, out);
             }
         }
         let mut objects = Vec::new();
-        for edge in edges {
-            self.edge(edge, &mut level, &mut objects, out);
+        for edge in edges.get(&owner.id()).into_iter().flatten() {
+            self.edge(*edge, &mut level, &mut objects, out);
         }
         self.object_flows(&mut level, &objects, out);
         level.graph
+    }
+
+    /// The edges of an activity, each with the innermost container that has both of its ends, whichever the file has it in.
+    fn edges_by_container(&self, activity: Node<'a, 'input>) -> EdgesByContainer<'a, 'input> {
+        let is_edge = |node: &Node<'a, 'input>| {
+            let tag = node.tag_name().name();
+            node.is_element()
+                && (EDGES.contains(&tag) || matches!(tag, "ControlFlow" | "ObjectFlow"))
+        };
+        let mut containers: HashMap<&'a str, Vec<roxmltree::NodeId>> = HashMap::new();
+        for element in activity.descendants().filter(|node| !is_edge(node)) {
+            if let Some(id) = self.document.id(element) {
+                let above = element
+                    .ancestors()
+                    .skip(1)
+                    .filter(|above| self.is_container(*above));
+                let above = above.take(DEEPEST + 1).map(|above| above.id());
+                containers.entry(id).or_insert_with(|| above.collect());
+            }
+        }
+        let mut seen = HashSet::new();
+        let mut found = EdgesByContainer::new();
+        for edge in activity.descendants().filter(is_edge) {
+            // Tools write some of them twice, as an edge and in a group.
+            let id = self.document.id(edge);
+            if !id.is_some_and(|id| seen.insert(id)) {
+                continue;
+            }
+            let own = edge
+                .ancestors()
+                .skip(1)
+                .find(|above| self.is_container(*above));
+            let ends = ["source", "target"].map(|role| {
+                let ids = references(edge, role);
+                ids.first().and_then(|id| containers.get(id))
+            });
+            let common = match ends {
+                [Some(from), Some(to)] => from.iter().copied().find(|one| to.contains(one)),
+                _ => None,
+            };
+            if let Some(container) = common.or(own.map(|own| own.id())) {
+                found.entry(container).or_default().push(edge);
+            }
+        }
+        found
+    }
+
+    /// Whether an element has nodes and edges of its own: an activity or a structured node.
+    fn is_container(&self, element: Node<'a, 'input>) -> bool {
+        matches!(
+            self.document.kind(element),
+            "Activity"
+                | "StructuredActivityNode"
+                | "structuredNode"
+                | "LoopNode"
+                | "ExpansionRegion"
+        )
     }
 
     /// The elements of a container, those in its partitions and interruptible regions among them.
@@ -164,7 +221,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         node: Node<'a, 'input>,
         id: &'a str,
         level: &mut Level<'a>,
-        seen: &mut HashSet<&'a str>,
+        (edges, seen): (&EdgesByContainer<'a, 'input>, &mut HashSet<&'a str>),
         depth: usize,
         out: &mut Collected,
     ) {
@@ -192,7 +249,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
             "ForkNode" => NodeKind::Fork,
             "JoinNode" => NodeKind::Join,
             "StructuredActivityNode" | "LoopNode" | "ExpansionRegion" if depth < DEEPEST => {
-                let inner = self.container(node, seen, depth + 1, out);
+                let inner = self.container(node, (edges, seen), depth + 1, out);
                 self.group(node, kind, inner, place, out)
             }
             "StructuredActivityNode" | "LoopNode" | "ExpansionRegion" => {
@@ -211,6 +268,17 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         };
         let index = level.graph.node(&name, at, kind);
         level.ends.insert(id, End::Node(index));
+        if matches!(level.graph.nodes[index].kind, NodeKind::Group(..)) {
+            // An edge may lead to what lies in the group, or leave that: from outside this is the group.
+            for inner in node
+                .descendants()
+                .filter(|inner| NODES.contains(&inner.tag_name().name()))
+            {
+                if let Some(id) = self.document.id(inner) {
+                    level.ends.insert(id, End::Node(index));
+                }
+            }
+        }
         for inner in node.descendants().filter(|inner| self.is_pin(*inner)) {
             if let Some(id) = self.document.id(inner) {
                 level.ends.insert(id, End::Pin(index));

@@ -18,15 +18,14 @@ mod activity;
 mod annotations;
 mod document;
 mod nfp;
+mod paths;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::diagram::{
-    Collected, DiagramError, Manners, Place, Reading, Sections, declares, settle, structure,
-};
+use crate::diagram::{Collected, DiagramError, Place, Reading, Sections, declares, understood};
 use annotations::Annotations;
 use document::Document;
-use mastermind_programs::{Activity, ElementKind, Finding, Model, Rule, visit};
+use mastermind_programs::{Activity, ElementKind, Model, Rule, visit};
 
 /// Longest file, bytes.
 const LONGEST: usize = 256 << 20;
@@ -59,7 +58,11 @@ pub fn read_xmi_from(text: &str, main: Option<&str>) -> Result<Reading, DiagramE
     if found > most {
         return Err(DiagramError::Attributes { found, most });
     }
-    let xml = roxmltree::Document::parse(text)?;
+    let mut xml = roxmltree::Document::parse(text)?;
+    let identified = paths::with_identifiers(text, &xml);
+    if let Some(text) = &identified {
+        xml = roxmltree::Document::parse(text)?;
+    }
     let document = Document::new(&xml);
     let mut out = Collected::default();
     let activities = document.activities();
@@ -84,30 +87,11 @@ pub fn read_xmi_from(text: &str, main: Option<&str>) -> Result<Reading, DiagramE
             continue;
         };
         let reader = activity::Reader::new(&document, &annotations, &names);
-        let one = |parts_by_decision| {
-            let mut own = Collected::default();
-            let (mut graph, locals) = reader.activity(*node, &mut own);
-            let declares =
-                has_variables || sections.declare() || !locals.is_empty() || declares(&graph);
-            let manners = Manners {
-                merges_by_itself: false,
-                leaves_out_nodes: true,
-                parts_by_decision,
-            };
-            settle(&mut graph, manners, declares, &mut own);
-            (structure(&graph, manners, &name, &mut own), locals, own)
-        };
-        let mut found = one(false);
-        let is_tangled =
-            |one: &Finding| matches!(one.rule, Rule::ForkWithoutJoin | Rule::Unstructured);
-        if found.2.findings.iter().any(is_tangled) {
-            // Who draws several edges out of an action, and no join, may mean one of them.
-            let other = one(true);
-            if other.2.findings.is_empty() {
-                found = other;
-            }
-        }
-        let (structured, mut locals, own) = found;
+        let mut own = Collected::default();
+        let (graph, mut locals) = reader.activity(*node, &mut own);
+        let declares =
+            has_variables || sections.declare() || !locals.is_empty() || declares(&graph);
+        let structured = understood(&graph, declares, &name, &mut own);
         locals.extend(structured.locals);
         let flow = structured.flow;
         let mut calls = BTreeSet::new();

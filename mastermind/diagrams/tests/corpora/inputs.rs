@@ -2,13 +2,23 @@
 //!
 //! Part of the fuzz targets and of the test that replays their corpora.
 
-use mastermind_diagrams::{DiagramError, Reading, read_plantuml, read_xmi};
+use mastermind_diagrams::{
+    DiagramError, Reading, flowchart_of_markdown, read_mermaid, read_plantuml, read_xmi,
+};
 use mastermind_models::ModelSet;
 use mastermind_programs::{System, check, lower};
 
 /// Any text as a PlantUML file.
 pub fn plantuml(text: &str) {
     diagram(read_plantuml(text));
+}
+
+/// Any text as a flowchart of Mermaid, and as Markdown with one.
+pub fn mermaid(text: &str) {
+    diagram(read_mermaid(text, None));
+    if let Ok((text, heading)) = flowchart_of_markdown(text, Some("1")) {
+        diagram(read_mermaid(&text, Some(&heading)));
+    }
 }
 
 /// Any text as an XMI file.

@@ -20,6 +20,13 @@ fn plantuml() {
 }
 
 #[test]
+fn mermaid() {
+    replay::replay(&folder("mermaid"), |bytes| {
+        inputs::mermaid(&String::from_utf8_lossy(bytes))
+    });
+}
+
+#[test]
 fn xmi() {
     replay::replay(&folder("xmi"), |bytes| {
         inputs::xmi(&String::from_utf8_lossy(bytes))

@@ -4,6 +4,7 @@
 //! `recursion.uml`), Modelio, Gaphor's export, both syntaxes of PlantUML.
 
 mod large;
+mod mermaid;
 mod property;
 mod public;
 
@@ -195,14 +196,16 @@ fn what_is_no_model_is_refused_by_line() {
             (Rule::Expression, "line 5"),
         ]
     );
-    let unstructured = findings("unstructured.puml");
-    assert!(rules(&unstructured).iter().all(|(rule, _)| {
-        matches!(
-            rule,
-            Rule::Unstructured | Rule::EndlessLoop | Rule::UnreachableElement
-        )
-    }));
-    assert!(!unstructured.is_empty());
+}
+
+/// Nothing ends its loop, which is entered at two places.
+#[test]
+fn a_round_of_an_endless_loop_is_run() {
+    let reading = read("unstructured.puml").expect("a model");
+    let warned = |rule| reading.warnings.iter().filter(|w| w.rule == rule).count();
+    assert_eq!(warned(Rule::EndlessLoop), 1, "{:?}", reading.warnings);
+    let outcome = run("unstructured.puml", 1);
+    assert_eq!(calls(&outcome, "a").0, 1);
 }
 
 #[test]
@@ -221,9 +224,6 @@ fn broken_graphs_are_refused_by_rule() {
         [
             (Rule::OverlappingGuards, "line 17"),
             (Rule::GuardGap, "line 18"),
-            (Rule::EndlessLoop, "line 22"),
-            (Rule::EndlessLoop, "line 23"),
-            (Rule::EndlessLoop, "line 24"),
         ]
     );
     assert_eq!(
@@ -626,4 +626,137 @@ fn a_probability_that_is_none_is_refused() {
         let found = check(&reading.model, &ModelSet::default());
         assert_eq!(found.len(), n, "{asked}: {found:?}");
     }
+}
+
+/// A question of one word, and the answer of an `else`, say how often they are.
+#[test]
+fn labels_of_one_word_conditions_say_shares() {
+    for (first, second, chance) in [
+        ("if (ok?) then (yes, 30 %)", "else (no)", "Number(0.3)"),
+        ("if (ok?) then (no, 30 %)", "else", "Number(0.3)"),
+        ("if (ok) then (yes)", "else (no, 70 %)", "Number(0.3"),
+        (
+            "if (is it ok?) then (yes)",
+            "else (no, 75 %)",
+            "Number(0.25)",
+        ),
+        ("if (ok?) then (yes)", "else (no)", "Number(0.5)"),
+    ] {
+        let text = format!("@startuml\nstart\n{first}\n:a;\n{second}\n:b;\nendif\nstop\n@enduml\n");
+        let model = read_plantuml(&text).expect("a model").model;
+        let flow = format!("{:?}", model.activities["Main"].flow);
+        assert!(flow.contains(chance), "{first}: {flow}");
+    }
+    // A variable is none of that.
+    let text = "@startuml\nnote left\n<<globals>>\nok = 1\nend note\nstart\nif (ok) then (yes, 30 %)\n:a;\nendif\nstop\n@enduml\n";
+    let model = read_plantuml(text).expect("a model").model;
+    let flow = format!("{:?}", model.activities["Main"].flow);
+    assert!(
+        flow.contains("Name(\"ok\")") && !flow.contains("chance"),
+        "{flow}"
+    );
+}
+
+/// Words that begin a line of layout elsewhere.
+#[test]
+fn notes_and_actions_hold_any_line() {
+    let text = "@startuml\nstart\n:a;\nnote right\n title\n skinparam x {\n cost = 2\n header\nend note\n\
+        :set it\nscale by two\ncost = 1;\nstop\n@enduml\n";
+    let reading = read_plantuml(text).expect("a model");
+    let flow = format!("{:?}", reading.model.activities["Main"].flow);
+    assert!(
+        flow.contains("Number(2.0)") && flow.contains("set it scale by two"),
+        "{flow}"
+    );
+}
+
+#[test]
+fn a_loop_without_a_condition_runs_one_round() {
+    let text = "@startuml\nstart\nrepeat\n:a {cost = 1};\nrepeat while ()\n@enduml\n";
+    let reading = read_plantuml(text).expect("a model");
+    let warned = |rule| reading.warnings.iter().filter(|w| w.rule == rule).count();
+    assert_eq!(warned(Rule::EndlessLoop), 1, "{:?}", reading.warnings);
+}
+
+const XMI_HEAD: &str = "<?xml version=\"1.0\"?>\n<uml:Model xmlns:xmi=\"http://www.omg.org/spec/XMI/20131001\" \
+    xmlns:uml=\"http://www.eclipse.org/uml2/5.0.0/UML\" name=\"M\">\n";
+
+#[test]
+fn paths_stand_for_identifiers() {
+    let text = format!(
+        "{XMI_HEAD}<packagedElement xmi:type=\"uml:Activity\" name=\"A\" node=\"//A/i //A/w //A/@node.2\">\n\
+         <edge xmi:type=\"uml:ControlFlow\" source=\"//A/i\" target=\"//A/w\"/>\n\
+         <edge xmi:type=\"uml:ControlFlow\" source=\"//A/w\" target=\"//A/@node.2\"/>\n\
+         <node xmi:type=\"uml:InitialNode\" name=\"i\"/>\n<node xmi:type=\"uml:OpaqueAction\" name=\"w\"/>\n\
+         <node xmi:type=\"uml:ActivityFinalNode\"/>\n</packagedElement>\n</uml:Model>\n"
+    );
+    let places = text
+        .replace("//A/@node", "//@packagedElement.0/@node")
+        .replace("//A/i", "//@packagedElement.0/@node.0")
+        .replace("//A/w", "//@packagedElement.0/@node.1");
+    for text in [text, places] {
+        let model = read_xmi(&text).expect("a model").model;
+        let flow = &model.activities["A"].flow;
+        assert_eq!(flow.len(), 1, "{flow:?}");
+        assert_eq!(flow[0].name, "w");
+    }
+}
+
+/// The edge between the inner nodes stands outside their group, and an edge leads right to the first of them.
+#[test]
+fn edges_of_inner_nodes_are_those_of_their_group() {
+    let text = format!(
+        "{XMI_HEAD}<packagedElement xmi:type=\"uml:Activity\" xmi:id=\"a\" name=\"A\">\n\
+         <edge xmi:type=\"uml:ControlFlow\" xmi:id=\"e1\" source=\"i\" target=\"x\"/>\n\
+         <edge xmi:type=\"uml:ControlFlow\" xmi:id=\"e2\" source=\"x\" target=\"y\"/>\n\
+         <edge xmi:type=\"uml:ControlFlow\" xmi:id=\"e3\" source=\"g\" target=\"z\"/>\n\
+         <node xmi:type=\"uml:InitialNode\" xmi:id=\"i\"/>\n\
+         <node xmi:type=\"uml:StructuredActivityNode\" xmi:id=\"g\" name=\"g\">\n\
+         <node xmi:type=\"uml:OpaqueAction\" xmi:id=\"x\" name=\"x\"/>\n\
+         <node xmi:type=\"uml:OpaqueAction\" xmi:id=\"y\" name=\"y\"/>\n</node>\n\
+         <node xmi:type=\"uml:OpaqueAction\" xmi:id=\"z\" name=\"z\"/>\n</packagedElement>\n</uml:Model>\n"
+    );
+    let model = read_xmi(&text).expect("a model").model;
+    let flow = format!("{:?}", model.activities["A"].flow);
+    let places: Vec<_> = ["\"x\"", "\"y\"", "\"z\""]
+        .map(|name| flow.find(name))
+        .into();
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{flow}"
+    );
+}
+
+/// Ways that a fork parts and nothing brings together end each for itself.
+#[test]
+fn a_fork_without_a_join_is_run() {
+    let node = |kind: &str, id: &str| {
+        format!("<node xmi:type=\"uml:{kind}\" xmi:id=\"{id}\" name=\"{id}\"/>\n")
+    };
+    let edge = |id: &str, from: &str, to: &str| {
+        format!(
+            "<edge xmi:type=\"uml:ControlFlow\" xmi:id=\"{id}\" source=\"{from}\" target=\"{to}\"/>\n"
+        )
+    };
+    let text = [
+        XMI_HEAD.to_owned(),
+        "<packagedElement xmi:type=\"uml:Activity\" xmi:id=\"a\" name=\"A\">\n".to_owned(),
+        node("InitialNode", "i")
+            + &node("ForkNode", "f")
+            + &node("OpaqueAction", "x")
+            + &node("OpaqueAction", "y"),
+        node("FlowFinalNode", "p") + &node("ActivityFinalNode", "q"),
+        edge("1", "i", "f")
+            + &edge("2", "f", "x")
+            + &edge("3", "f", "y")
+            + &edge("4", "x", "p")
+            + &edge("5", "y", "q"),
+        "</packagedElement>\n</uml:Model>\n".to_owned(),
+    ];
+    let model = read_xmi(&text.concat()).expect("a model").model;
+    let flow = format!("{:?}", model.activities["A"].flow);
+    assert!(
+        flow.contains("Parallel") && flow.contains("\"x\"") && flow.contains("\"y\""),
+        "{flow}"
+    );
 }

@@ -15,7 +15,8 @@ mod walk;
 
 use super::collect::Collected;
 use super::graph::Graph;
-use mastermind_programs::{Element, Variable};
+use super::prose::settle;
+use mastermind_programs::{Element, Finding, Rule, Variable};
 
 /// What readers take differently.
 #[derive(Debug, Clone, Copy)]
@@ -47,4 +48,42 @@ pub(crate) fn structure(
 ) -> Structured {
     let mut names = walk::Names::default();
     walk::structured(graph, manners, place, &mut names, out)
+}
+
+/// The flow of a graph that may leave out forks, joins, decisions and merges.
+///
+/// Several edges out of an action are a fork, as UML says; where that gives no flow, its author may have meant one of them.
+///
+/// # Arguments
+/// * `declares` - as for [`settle`]
+/// * `place` - the activity
+pub(crate) fn understood(
+    graph: &Graph,
+    declares: bool,
+    place: &str,
+    out: &mut Collected,
+) -> Structured {
+    let with = |parts_by_decision| {
+        let manners = Manners {
+            merges_by_itself: false,
+            leaves_out_nodes: true,
+            parts_by_decision,
+        };
+        let mut own = Collected::default();
+        let mut graph = graph.clone();
+        settle(&mut graph, manners, declares, &mut own);
+        (structure(&graph, manners, place, &mut own), own)
+    };
+    let is_tangled = |one: &Finding| matches!(one.rule, Rule::ForkWithoutJoin | Rule::Unstructured);
+    let mut found = with(false);
+    if found.1.findings.iter().any(is_tangled) {
+        let other = with(true);
+        if other.1.findings.is_empty() {
+            found = other;
+        }
+    }
+    let (structured, own) = found;
+    out.findings.extend(own.findings);
+    out.warnings.extend(own.warnings);
+    structured
 }

@@ -156,7 +156,7 @@ fn guards(graph: &Graph, edges: &[usize], node: &Node, out: &mut Collected) {
     for edge in edges {
         match &graph.edges[*edge].guard {
             Some(Guard::When(condition)) => conditions.push(condition),
-            Some(Guard::Otherwise | Guard::Prose { .. }) | None => unguarded += 1,
+            _ => unguarded += 1,
         }
     }
     if unguarded > 1 {

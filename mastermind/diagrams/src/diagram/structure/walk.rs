@@ -454,7 +454,7 @@ impl Walk<'_> {
                     guard: Some(guard.clone()),
                     flow,
                 }),
-                Some(Guard::Otherwise | Guard::Prose { .. }) | None => otherwise = Some(flow),
+                _ => otherwise = Some(flow),
             }
         }
         if let Some(flow) = otherwise {

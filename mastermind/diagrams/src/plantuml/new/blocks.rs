@@ -20,7 +20,7 @@ use super::super::flow::{Flow, Tail};
 use super::super::lines::Line;
 use super::super::text::{after, bracketed};
 use super::Reader;
-use crate::diagram::{Annotation, Guard, NodeKind, Wrapper, guard_of, prose};
+use crate::diagram::{Annotation, Guard, NodeKind, Wrapper, answer, guard_of, prose, share_of};
 use mastermind_programs::expression::{Binary, Expression, parse};
 
 /// A block that is open.
@@ -142,7 +142,7 @@ impl Reader<'_> {
         } else if let Some(rest) = after(text, "if").filter(|rest| rest.starts_with('(')) {
             self.open_if(line, rest);
         } else if after(text, "else").is_some() {
-            self.open_else(line);
+            self.open_else(line, text);
         } else if after_any(text, &["endif", "end if"]).is_some() {
             self.close(line, "if");
         } else if let Some(rest) = after(text, "switch") {
@@ -233,7 +233,9 @@ impl Reader<'_> {
         }
     }
 
-    fn open_else(&mut self, line: &Line) {
+    fn open_else(&mut self, line: &Line, text: &str) {
+        let label = after(text, "else").and_then(bracketed);
+        let share = label.and_then(|(label, _)| share_of(label));
         match self.frames.last_mut() {
             Some(Frame::If {
                 decision,
@@ -243,8 +245,8 @@ impl Reader<'_> {
             }) if !*has_else => {
                 *has_else = true;
                 ends.append(&mut self.flow.tails);
-                let guard = Some(Guard::Otherwise);
-                let from = *decision;
+                let guard = share.map_or(Guard::Otherwise, Guard::OtherwiseShare);
+                let (from, guard) = (*decision, Some(guard));
                 self.flow.tails = vec![Tail { from, guard }];
                 self.flow.last = None;
             }
@@ -269,7 +271,7 @@ impl Reader<'_> {
             let label = after(rest, "then")
                 .and_then(bracketed)
                 .map_or("", |found| found.0);
-            labelled(condition, label)
+            answer(condition, label)
         };
         Some((condition.to_owned(), guard))
     }
@@ -339,7 +341,7 @@ impl Reader<'_> {
         let label = after(rest, "is")
             .and_then(bracketed)
             .map_or("", |found| found.0);
-        let guard = labelled(condition, label);
+        let guard = answer(condition, label);
         let kind = NodeKind::Decision { ordered: true };
         let decision = self.flow.then(condition, &at, kind);
         self.flow.last = None;
@@ -420,7 +422,7 @@ impl Reader<'_> {
         let (guard, exit) = if condition.is_empty() {
             (None, None)
         } else {
-            let guard = labelled(condition, label);
+            let guard = answer(condition, label);
             (guard, Some(Guard::Otherwise))
         };
         let kind = NodeKind::Decision { ordered: true };
@@ -590,30 +592,6 @@ fn top_comma(text: &str) -> Option<usize> {
     })
 }
 
-/// The guard of a branch: the condition, unless its label says no, or is a guard itself.
-fn labelled(condition: &str, label: &str) -> Option<Guard> {
-    let label = label.trim();
-    if label.starts_with('[') {
-        return guard_of(label, None);
-    }
-    let parsed = parse(condition.trim_end_matches('?'));
-    match (parsed, parse(label)) {
-        (Ok(condition), _) => {
-            let lower = label.to_ascii_lowercase();
-            let word = if matches!(lower.as_str(), "no" | "false" | "n") {
-                "no"
-            } else {
-                "yes"
-            };
-            guard_of(word, Some(&condition))
-        }
-        // A question in prose, and a comparison as the answer.
-        (Err(_), Ok(answer @ Expression::Binary(..))) => Some(Guard::When(answer)),
-        (Err(_), _) if condition.is_empty() => Some(prose(label, label)),
-        (Err(_), _) => Some(prose(condition, label)),
-    }
-}
-
 /// The guard `subject == value`.
 fn compare(subject: &str, value: &str) -> Option<Guard> {
     let lower = value.trim().to_ascii_lowercase();
@@ -621,7 +599,7 @@ fn compare(subject: &str, value: &str) -> Option<Guard> {
         return guard_of(value, None);
     }
     if matches!(lower.as_str(), "yes" | "true" | "no" | "false") {
-        return labelled(subject, value);
+        return answer(subject, value);
     }
     match (parse(subject.trim_end_matches('?')), parse(value)) {
         (Ok(subject), Ok(value)) => Some(Guard::When(Expression::Binary(

@@ -1,0 +1,72 @@
+//! Loops that nothing ends: servers, daemons, `repeat` without a condition.
+//!
+//! A simulation has to end, so of such a loop one round is simulated, with a warning: what leads back to its begin leads to the
+//! end of the activity instead. Loops in it keep their rounds.
+
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use super::collect::{Collected, Place};
+use super::graph::{Graph, NodeKind};
+use mastermind_programs::Rule;
+
+/// Most loops that are opened: each takes a pass over the graph.
+const MAX_LOOPS: usize = 100;
+
+/// Lets each loop without a way out end after a round.
+pub(super) fn end_loops(graph: &mut Graph, out: &mut Collected) {
+    for _ in 0..MAX_LOOPS {
+        let Some((begin, members)) = endless(graph) else {
+            return;
+        };
+        let (name, at) = (
+            graph.nodes[begin].name.clone(),
+            graph.nodes[begin].at.clone(),
+        );
+        let place = Place {
+            element: &name,
+            at: &at,
+        };
+        let reason = "the loop never ends: one round of it is simulated";
+        out.warn(Rule::EndlessLoop, place, reason);
+        let end = graph.node("end", at.clone(), NodeKind::Final);
+        for edge in &mut graph.edges {
+            if edge.to == begin && members.contains(&edge.from) {
+                edge.to = end;
+            }
+        }
+    }
+}
+
+/// The first loop that no edge leaves: where it is entered, and its nodes.
+fn endless(graph: &Graph) -> Option<(usize, Vec<usize>)> {
+    let mut plain = DiGraph::<(), ()>::with_capacity(graph.nodes.len(), graph.edges.len());
+    for _ in &graph.nodes {
+        plain.add_node(());
+    }
+    for edge in &graph.edges {
+        plain.add_edge(NodeIndex::new(edge.from), NodeIndex::new(edge.to), ());
+    }
+    let mut part = vec![0; graph.nodes.len()];
+    let parts = kosaraju_scc(&plain);
+    for (number, nodes) in parts.iter().enumerate() {
+        for node in nodes {
+            part[node.index()] = number;
+        }
+    }
+    let mut has_edge = vec![false; parts.len()];
+    let mut is_left = vec![false; parts.len()];
+    for edge in &graph.edges {
+        if part[edge.from] == part[edge.to] {
+            has_edge[part[edge.from]] = true;
+        } else {
+            is_left[part[edge.from]] = true;
+        }
+    }
+    let number = (0..parts.len()).find(|number| has_edge[*number] && !is_left[*number])?;
+    let members: Vec<usize> = parts[number].iter().map(|node| node.index()).collect();
+    let enters = |edge: &&super::graph::Edge| part[edge.to] == number && part[edge.from] != number;
+    let entered = graph.edges.iter().find(enters).map(|edge| edge.to);
+    let begin = entered.or_else(|| members.iter().min().copied())?;
+    Some((begin, members))
+}

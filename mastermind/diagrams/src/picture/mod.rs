@@ -1,0 +1,158 @@
+//! A diagram as its author drew it: nodes, edges, groups and notes with their texts, before any of it is taken as a program.
+//!
+//! The readers fill a [`Picture`] each; who draws one needs nothing else. Texts are lines of [`Run`]s, of which marks of the
+//! form (`**bold**`, `<b>`, `//italic//`) have become properties (`marks`).
+
+mod marks;
+
+pub use marks::{Line, Run};
+pub(crate) use marks::{markdown, plain};
+
+/// A diagram.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Picture {
+    /// What its file calls it, or the number of it.
+    pub name: String,
+    /// Its title.
+    pub title: Vec<Line>,
+    /// Where edges lead.
+    pub direction: Direction,
+    /// Nodes, in the order of the file.
+    pub nodes: Vec<PictureNode>,
+    /// Edges, in the order of the file.
+    pub edges: Vec<PictureEdge>,
+    /// Partitions, swimlanes, subgraphs: each after the one that it lies in.
+    pub groups: Vec<PictureGroup>,
+}
+
+/// Where the edges of a diagram lead.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// From top to bottom.
+    #[default]
+    Down,
+    /// From bottom to top.
+    Up,
+    /// From left to right.
+    Right,
+    /// From right to left.
+    Left,
+}
+
+/// A node, or a note.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PictureNode {
+    /// What stands in it.
+    pub text: Vec<Line>,
+    /// Its form.
+    pub shape: Shape,
+    /// Colours that the author chose.
+    pub colours: Colours,
+    /// The innermost group that it lies in.
+    pub group: Option<usize>,
+}
+
+/// The form of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A full circle: the begin.
+    Initial,
+    /// A full circle in a ring: the end.
+    Final,
+    /// A circle with a cross: the end of one way.
+    FlowFinal,
+    /// A box with round corners, as an action has.
+    Rounded,
+    /// A box.
+    Rectangle,
+    /// A box with half circles as sides.
+    Stadium,
+    /// A box with double sides.
+    Subroutine,
+    /// A cylinder.
+    Cylinder,
+    /// A circle around a text.
+    Circle,
+    /// Two circles around a text.
+    DoubleCircle,
+    /// A diamond: a decision or a merge.
+    Diamond,
+    /// A hexagon.
+    Hexagon,
+    /// A parallelogram that leans to the right.
+    LeanRight,
+    /// A parallelogram that leans to the left.
+    LeanLeft,
+    /// A trapezoid whose long side is below.
+    Trapezoid,
+    /// A trapezoid whose long side is above.
+    TrapezoidTop,
+    /// A box with a notch on its left.
+    Flag,
+    /// A sheet of paper.
+    Document,
+    /// A bar: a fork or a join.
+    Bar,
+    /// A text without a border.
+    Text,
+    /// A note.
+    Note,
+}
+
+/// Colours as the author wrote them; what is no colour is left to the drawer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Colours {
+    /// Of the area.
+    pub fill: Option<String>,
+    /// Of the border, or the line.
+    pub stroke: Option<String>,
+    /// Of the text.
+    pub text: Option<String>,
+}
+
+/// An edge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PictureEdge {
+    /// Where it leaves.
+    pub from: usize,
+    /// Where it leads.
+    pub to: usize,
+    /// A group that is meant instead of the node where it leaves.
+    pub from_group: Option<usize>,
+    /// A group that is meant instead of the node where it leads.
+    pub to_group: Option<usize>,
+    /// What stands at it, as written.
+    pub label: Vec<Line>,
+    /// How its line is drawn.
+    pub stroke: Stroke,
+    /// Whether a tip stands at its begin, and at its end.
+    pub tips: [bool; 2],
+    /// The colour of its line.
+    pub colour: Option<String>,
+}
+
+/// How a line is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stroke {
+    /// As usual.
+    Solid,
+    /// Dashed.
+    Dashed,
+    /// Thick.
+    Thick,
+    /// Not at all: it only orders its ends.
+    Hidden,
+}
+
+/// A frame around nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PictureGroup {
+    /// Its title.
+    pub title: Vec<Line>,
+    /// The group that it lies in.
+    pub parent: Option<usize>,
+    /// Colours that the author chose.
+    pub colours: Colours,
+    /// Whether it is a swimlane: drawn beside the others, over the whole height.
+    pub is_lane: bool,
+}
