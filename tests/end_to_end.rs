@@ -17,6 +17,7 @@ mod circumstances;
 mod connections;
 mod counters;
 mod damaged_libraries;
+mod dry_run;
 mod dying_ranks;
 mod ending_components;
 mod exceptions;

@@ -105,6 +105,21 @@ fn components_in_c_and_cpp_are_joined_and_measured() {
     assert_eq!(of("get_effort").len(), 20);
     let profile = scratch.mastermind(&["profile", "records"]).well();
     assert!(profile.contains(" solver.solve "), "{profile}");
+    // Left out in a dry run, a method in C leaves its array as it is, or makes it NaN; the driver looks.
+    scratch
+        .mastermind(&["fit", "records", "-o", "models.json"])
+        .well();
+    let verify = [
+        "--dry",
+        "models.json",
+        "--dry-method",
+        "solver.solve",
+        "--verify",
+    ];
+    let ended = scratch.verb("run", &file, &verify);
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    assert!(ended.stdout.contains("a wrong solution"), "{ended:#?}");
+    assert!(!ended.stderr.contains("could be made NaN"), "{ended:#?}");
 }
 
 /// One in Fortran lies between the other two: it provides the port that it uses.

@@ -225,13 +225,18 @@ pub fn history(workspace: &Workspace) -> Result<(), StepError> {
     run_step("series of equal runs", &mut script)
 }
 
-/// Models of recorded runs on few ranks, next to runs on more.
+/// Models of recorded runs on few ranks, next to runs on more; dry runs next to real ones.
 pub fn end_to_end(workspace: &Workspace) -> Result<(), StepError> {
-    let mut script = Command::new("python3");
-    script
-        .arg(workspace.root.join("benches/end-to-end/run.py"))
-        .arg(workspace.release());
-    run_step("models of recorded runs", &mut script)
+    let step = |name: &str, script: &str| {
+        let mut command = Command::new("python3");
+        command
+            .arg(workspace.root.join("benches/end-to-end").join(script))
+            .arg(workspace.release());
+        run_step(name, &mut command)
+    };
+    // Both are run, whatever comes of the first.
+    let of_runs = step("models of recorded runs", "run.py");
+    step("dry runs", "dry.py").and(of_runs)
 }
 
 /// Whether libraries that run other code are found, whether the processor is measured alike twice, and whether models carried to another

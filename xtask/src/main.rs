@@ -37,7 +37,7 @@ const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|benc
                 other policies, as extrap; and what a run takes where a component becomes slow
   assemblies    every assembly of the case study predicted before it is run, in processor seconds; about ten minutes
   queueing      formulas of contention beside LINE's and beside simulations, and what simulated times depend on; as extrap
-  end-to-end    models of runs recorded on few ranks, next to runs on more; as extrap
+  end-to-end    models of runs recorded on few ranks, next to runs on more; dry runs next to real ones; as extrap
   history       false and missed alarms of history check over series of runs, beside Apache Otava's; as extrap
   machines      whether libraries that run other code are found, whether the processor is measured alike twice, and whether models
                 carried to another machine hold there; as extrap

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use cca_ports::{PerfValue, PortError, RSlice, RSliceMut, StableAbi};
+use cca_ports::{PerfValue, Poison, PortError, RSlice, RSliceMut, StableAbi};
 
 /// Number of variables of a state.
 pub const NVAR: usize = 5;
@@ -186,6 +186,12 @@ impl<'a> StatesMut<'a> {
     pub fn into_values(self) -> Result<&'a mut [f64], PortError> {
         check(self.shape, self.data.len())?;
         Ok(self.data.into_mut_slice())
+    }
+}
+
+impl Poison for StatesMut<'_> {
+    fn poison(&mut self) -> u64 {
+        self.data.poison()
     }
 }
 

@@ -38,7 +38,7 @@ typedef struct {
 typedef struct {
     uint32_t parameter;
     uint32_t is_real;
-    size_t n_bounds; /* at least 1 */
+    size_t n_bounds; /* 0 where every call goes on to next[0] */
     const int64_t *bounds;
     const uint32_t *next; /* n_bounds + 1 places of providers, or CCA_INNER_NODE and the place of a node */
 } cca_decision_node;
@@ -66,25 +66,52 @@ static inline cca_port cca_decided(const cca_dispatcher *dispatcher, size_t meth
     const cca_decision_node *nodes = dispatcher->decisions[method].nodes, *node = nodes;
     uint32_t place = 0;
     while (node != NULL) {
-        int64_t key = (int64_t)words[node->parameter];
-        if (node->is_real) key ^= (int64_t)((uint64_t)(key >> 63) >> 1);
-        const int64_t *first = node->bounds;
-        for (size_t left = node->n_bounds; left > 1;) {
-            size_t half = left / 2;
-            first += first[half - 1] <= key ? half : 0;
-            left -= half;
+        size_t below = 0;
+        if (node->n_bounds > 0) {
+            int64_t key = (int64_t)words[node->parameter];
+            if (node->is_real) key ^= (int64_t)((uint64_t)(key >> 63) >> 1);
+            const int64_t *first = node->bounds;
+            for (size_t left = node->n_bounds; left > 1;) {
+                size_t half = left / 2;
+                first += first[half - 1] <= key ? half : 0;
+                left -= half;
+            }
+            below = (size_t)(first - node->bounds) + (*first <= key);
         }
-        place = node->next[(size_t)(first - node->bounds) + (*first <= key)];
+        place = node->next[below];
         node = (place & CCA_INNER_NODE) != 0 ? nodes + (place & ~CCA_INNER_NODE) : NULL;
     }
     return cca_target(dispatcher->providers[place]);
 }
 
-/* Makes a dispatcher for `n` methods. */
+/* StandIn of cca-abi: a dry run calls it in place of a provider. A port without a table points to one. */
+typedef struct {
+    uint64_t poisons; /* whether real numbers among the outputs become NaN */
+    uint64_t n_poisoned;
+} cca_stand_in;
+
+static inline int cca_poisons(cca_port target, uint64_t n) {
+    cca_stand_in *stand_in = (cca_stand_in *)(uintptr_t)target.object;
+    if (stand_in->poisons == 0) return 0;
+    __atomic_fetch_add(&stand_in->n_poisoned, n, __ATOMIC_RELAXED);
+    return 1;
+}
+
+static inline void cca_poison_double(cca_port target, double *values, size_t n) {
+    if (!cca_poisons(target, n)) return;
+    for (size_t place = 0; place < n; place++) values[place] = __builtin_nan("");
+}
+
+static inline void cca_poison_float(cca_port target, float *values, size_t n) {
+    if (!cca_poisons(target, n)) return;
+    for (size_t place = 0; place < n; place++) values[place] = __builtin_nanf("");
+}
+
+/* Makes a dispatcher for `n` methods. One decision more, which is not looked at, says that a provider may be a cca_stand_in. */
 static inline int32_t cca_new_dispatcher(const cca_slot *const *providers, cca_decisions decisions, size_t n,
                                          const cca_vtable_header *table, const cca_interface *interface,
                                          cca_owned_port *dispatcher, cca_error *error) {
-    if (decisions.length != n)
+    if (decisions.length != n && decisions.length != n + 1)
         return cca_fail(error, "cannot make a dispatcher: its source is of another version, expected this one's; make it again");
     cca_dispatcher *made = (cca_dispatcher *)malloc(sizeof *made + n * sizeof *made->decisions);
     if (made == NULL) return cca_fail(error, "cannot make a dispatcher: no memory");

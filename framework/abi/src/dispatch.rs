@@ -17,7 +17,7 @@ pub struct DecisionNode {
     pub parameter: u32,
     /// 1 where the parameter is a real number, else 0.
     pub is_real: u32,
-    /// At least 1.
+    /// 0 where every call goes on to the one place of `next`, whatever its parameters are.
     pub n_bounds: usize,
     /// Keys ([`decision_key`]) in ascending order, `[n_bounds]`.
     pub bounds: *const i64,
@@ -79,16 +79,19 @@ impl Decision {
                     bounds,
                     next,
                 } = *node;
-                let key = decision_key(*words.get_unchecked(parameter as usize), is_real != 0);
-                // Halves what is left without a branch on the value, which nobody could foretell.
-                let (mut first, mut left) = (bounds, n_bounds);
-                while left > 1 {
-                    let half = left / 2;
-                    let is_beyond = *first.add(half - 1) <= key;
-                    first = first.add(if is_beyond { half } else { 0 });
-                    left -= half;
+                let mut below = 0;
+                if n_bounds > 0 {
+                    let key = decision_key(*words.get_unchecked(parameter as usize), is_real != 0);
+                    // Halves what is left without a branch on the value, which nobody could foretell.
+                    let (mut first, mut left) = (bounds, n_bounds);
+                    while left > 1 {
+                        let half = left / 2;
+                        let is_beyond = *first.add(half - 1) <= key;
+                        first = first.add(if is_beyond { half } else { 0 });
+                        left -= half;
+                    }
+                    below = first.offset_from(bounds) as usize + usize::from(*first <= key);
                 }
-                let below = first.offset_from(bounds) as usize + usize::from(*first <= key);
                 let place = *next.add(below);
                 if place & INNER_NODE == 0 {
                     return place as usize;
@@ -116,6 +119,9 @@ unsafe impl<P: ?Sized, const N: usize> Sync for Dispatcher<P, N> {}
 impl<P: ?Sized, const N: usize> Dispatcher<P, N> {
     /// A dispatcher.
     ///
+    /// One decision more than there are methods says that a provider may be a [`crate::StandIn`]: the dispatchers of earlier versions
+    /// take it for an error.
+    ///
     /// # Errors
     /// Another number of decisions than the interface has methods.
     ///
@@ -126,7 +132,12 @@ impl<P: ?Sized, const N: usize> Dispatcher<P, N> {
         decisions: RSlice<'_, Decision>,
     ) -> Result<Self, PortError> {
         let found = decisions.len();
-        let decisions = decisions.as_slice().try_into().map_err(|_| {
+        let decisions = decisions.as_slice();
+        let of_methods = match found.checked_sub(N) {
+            Some(0 | 1) => &decisions[..N],
+            _ => decisions,
+        };
+        let decisions = of_methods.try_into().map_err(|_| {
             PortError::failed(format_args!(
                 "cannot make a dispatcher: decisions for {found} methods, expected {N}"
             ))
@@ -199,6 +210,38 @@ mod tests {
                 assert_eq!(found, expected, "{value} among {bounds:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_node_without_bounds_looks_at_no_parameter() {
+        let next = [7];
+        let node = DecisionNode {
+            parameter: 0,
+            is_real: 0,
+            n_bounds: 0,
+            bounds: core::ptr::null(),
+            next: next.as_ptr(),
+        };
+        let decision = Decision {
+            nodes: &raw const node,
+        };
+        // SAFETY: one node with its one place.
+        assert_eq!(unsafe { decision.provider([]) }, 7);
+    }
+
+    #[test]
+    fn one_decision_more_than_methods_is_taken() {
+        enum Port {}
+        let slots = [];
+        let decisions = [Decision {
+            nodes: core::ptr::null(),
+        }; 4];
+        let made = |n: usize| {
+            let decisions = RSlice::from_slice(&decisions[..n]);
+            // SAFETY: nothing is called, so that no slot is looked at.
+            unsafe { Dispatcher::<Port, 2>::new(slots.as_ptr(), decisions) }.is_ok()
+        };
+        assert_eq!([1, 2, 3, 4].map(made), [false, true, true, false]);
     }
 
     #[test]

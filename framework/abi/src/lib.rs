@@ -31,6 +31,7 @@ mod port;
 pub mod recording;
 mod slot;
 mod slot_pointer;
+mod stand_in;
 
 /// The atomics that slots are made of.
 mod atomic {
@@ -64,6 +65,9 @@ pub use port::{
 };
 pub use slot::{ConnectedPort, Slot};
 pub use slot_pointer::SlotPointer;
+#[doc(hidden)]
+pub use stand_in::{AnyOutcome, AnyOutput, Outcome, Output};
+pub use stand_in::{Poison, StandIn};
 
 // The derive of `StableAbi` names its items by the path `::abi_stable`; `shared_types!` makes that
 // path lead here, so that the items must be found here.

@@ -133,7 +133,7 @@ pub type NewProxy = unsafe extern "C" fn(
 /// # Arguments
 /// * `providers` - the slots of the providers, connected; they and the array outlive the dispatcher
 /// * `decisions` - one for each method, in the table's order; each is a whole tree whose leaves are places in `providers` and
-///   whose parameters are the method's, and outlives the dispatcher
+///   whose parameters are the method's, and outlives the dispatcher; one more, which is not looked at, where providers are stand-ins
 /// * `dispatcher` - space for the dispatcher
 pub type NewDispatcher = unsafe extern "C" fn(
     providers: *const SlotPointer,

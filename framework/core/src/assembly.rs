@@ -33,8 +33,19 @@ pub struct Assembly {
     /// Instance that sends each call of a port to one of several others, to its decision table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dispatch: BTreeMap<String, TableSource>,
+    /// What a dry run leaves out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dry: Option<Dry>,
     /// What starts it.
     pub go: Option<Start>,
+}
+
+/// The `[dry]` table.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dry {
+    /// Methods that decide neither what is called nor what is sent: `INSTANCE.METHOD`, or `INSTANCE.*` for all of an instance.
+    pub methods: Vec<String>,
 }
 
 /// The `[assembly]` table.

@@ -35,9 +35,10 @@ mod replace;
 mod repository;
 mod service_registry;
 mod services;
+mod stand_in;
 mod state;
 
-pub use assembly::{Assembly, AssemblyError, Endpoint, Header, Start};
+pub use assembly::{Assembly, AssemblyError, Dry, Endpoint, Header, Start};
 pub use build::AssemblyProblems;
 pub use connections::ConnectionId;
 pub use connector::{Connector, Provider, Target, TargetKey};
@@ -51,4 +52,5 @@ pub use plain_framework::{PlainFrameworkPort, PlainListenerPort};
 pub use reach::WiringProblems;
 pub use replace::KeptWays;
 pub use repository::Repository;
+pub use stand_in::{LeaveOutError, LeftOut};
 pub use state::is_own;

@@ -132,6 +132,20 @@ impl Provided {
         })
     }
 
+    /// A port that takes another's place in front of it, of the same instance and class, with what it points to.
+    pub fn in_front_of(
+        provided: &Provided,
+        port: OwnedPort,
+        behind: Arc<dyn Provider>,
+    ) -> Arc<Self> {
+        Arc::new(Provided {
+            port,
+            class: provided.class.clone(),
+            _instance: provided._instance.clone(),
+            _behind: Some(behind),
+        })
+    }
+
     /// A port that somebody handed over for others to use, of an instance that is not known.
     pub fn of_service(port: OwnedPort) -> Arc<Self> {
         Arc::new(Provided {
@@ -395,6 +409,21 @@ impl Entry {
             instance: instance.into(),
             port: port.into(),
             known: names(self.provides.keys()),
+        })
+    }
+
+    pub fn provides_port_mut(
+        &mut self,
+        instance: &str,
+        port: &str,
+    ) -> Result<&mut Provides, FrameworkError> {
+        let known = names(self.provides.keys());
+        let provides = self.provides.get_mut(port);
+        provides.ok_or_else(|| FrameworkError::PortNotDefined {
+            kind: "provides",
+            instance: instance.into(),
+            port: port.into(),
+            known,
         })
     }
 

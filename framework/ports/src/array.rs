@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use cca_abi::{OwnedArray, RSlice, RSliceMut, StableAbi};
+use cca_abi::{OwnedArray, Poison, RSlice, RSliceMut, StableAbi};
 
 /// Where an element of an array with `N` indices lies.
 #[repr(C)]
@@ -114,6 +114,14 @@ impl<T, E: Deref<Target = [T]>, const N: usize> Array<E, N> {
     /// Whether there is no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+impl<E: Poison, const N: usize> Poison for Array<E, N> {
+    const IS_LENT: bool = E::IS_LENT;
+
+    fn poison(&mut self) -> u64 {
+        self.elements.poison()
     }
 }
 

@@ -62,8 +62,8 @@ pub use builder::{
     ComponentRepositoryPort, PortConnection,
 };
 pub use cca_abi::{
-    ErrorCode, OwnedArray, OwnedPort, OwnedText, PortError, RSlice, RSliceMut, RStr, RString, RVec,
-    StableAbi,
+    ErrorCode, OwnedArray, OwnedPort, OwnedText, Poison, PortError, RSlice, RSliceMut, RStr,
+    RString, RVec, StableAbi,
 };
 pub use cca_port_macro::{PerfValue, component, port};
 pub use comm::{CommPort, CommPortVtable, Completion, Reduction};

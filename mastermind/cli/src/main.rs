@@ -17,6 +17,7 @@ mod machine_file;
 mod measurements;
 mod output;
 mod recorded_dispatch;
+mod recorded_dry;
 mod recorded_run;
 mod recorded_runs;
 mod run_notes;

@@ -82,7 +82,7 @@ impl From<FormatName> for Format {
 /// What of a call is fitted.
 #[derive(Args, Clone)]
 pub struct Measured {
-    /// Which time, wall, mpi or compute; or the name of a counter that was recorded, of a column or of a metric of Extra-P's.
+    /// Which time, wall, inclusive, mpi or compute; or the name of a counter that was recorded, of a column or of a metric of Extra-P's.
     /// Wall time of records is without that of the measured calls made from it, the others are of the whole call
     /// [default: wall; fit takes every metric of a file of Extra-P's]
     #[arg(long, value_name = "NAME", value_parser = metric)]
@@ -98,7 +98,7 @@ impl Measured {
 
 fn metric(text: &str) -> Result<Metric, String> {
     match text.trim() {
-        "" => Err("expected wall, mpi, compute or the name of a counter".into()),
+        "" => Err("expected wall, inclusive, mpi, compute or the name of a counter".into()),
         name => Ok(Metric::named(name)),
     }
 }
@@ -234,7 +234,7 @@ fn with_unit(inputs: &[PathBuf], reading: &Reading, metric: &Metric) -> anyhow::
         Some((input, NotCounted { known, .. })) => {
             let known: Vec<_> = known.into_iter().collect();
             bail!(
-                "cannot fit {metric}: no counter of that name in \"{}\", expected wall, mpi, compute{}; \
+                "cannot fit {metric}: no counter of that name in \"{}\", expected wall, inclusive, mpi, compute{}; \
                  count it with run --counters METHOD:{metric}",
                 input.display(),
                 known

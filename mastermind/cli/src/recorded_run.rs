@@ -36,6 +36,8 @@ pub struct RecordedRun {
     pub processors: BTreeSet<String>,
     /// What it did.
     pub ranks: Vec<RecordedRank>,
+    /// Methods that it left out, as a dry run, and that nobody has priced.
+    pub unpriced: BTreeSet<String>,
 }
 
 /// Whether a path is that of a record directory, or of a program in one (`DIR:PROGRAM`).
@@ -117,7 +119,20 @@ impl RecordedRun {
                 .min_by(f64::total_cmp),
             processors: processors(run),
             ranks,
+            unpriced: run.dry_methods(),
         })
+    }
+
+    /// Refuses a dry run whose calls have no time.
+    fn check_priced(&self, act: &str) -> anyhow::Result<()> {
+        if self.unpriced.is_empty() {
+            return Ok(());
+        }
+        let methods: Vec<_> = self.unpriced.iter().map(String::as_str).collect();
+        bail!(
+            "{act}: a dry run, which left out {}, expected models of them; mastermind simulate RECORDS --models MODELS",
+            methods.join(", ")
+        )
     }
 
     /// The schedule that does the same; what it lacks is told.
@@ -125,6 +140,7 @@ impl RecordedRun {
     /// # Errors
     /// The records of the ranks do not fit together.
     pub fn replay(&self, library: Collectives) -> anyhow::Result<Replay> {
+        self.check_priced("cannot replay run")?;
         let replay = replay(&self.ranks, library)?;
         for note in &replay.notes {
             crate::output::complain!("warning: {note}");
@@ -137,6 +153,7 @@ impl RecordedRun {
     /// # Errors
     /// The records of the ranks do not fit together, or what they do is no single program.
     pub fn program(&self, name: &str) -> anyhow::Result<RecordedProgram> {
+        self.check_priced("cannot write run as a program")?;
         let program = program(name, &self.ranks)?;
         for note in &program.notes {
             crate::output::complain!("warning: {note}");

@@ -2,10 +2,13 @@
 //! things.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use mastermind_composition::RANKS;
 use mastermind_records::definition::CircumstancesDefinition;
 use mastermind_records::{Definitions, ProcessorTime, Run, RunInfo};
+
+use crate::commands::run::dry;
 
 /// Share of the processor below which times are not those of the program alone.
 pub const MIN_SHARE: f64 = 0.8;
@@ -88,6 +91,46 @@ pub fn warn_of_other_circumstances(first: &Run, second: &Run) {
             differing.join(", ")
         );
     }
+}
+
+/// Warns that methods were left out of a run: what is recorded of their calls is no measurement.
+pub fn warn_of_dry_methods(run: &Run) {
+    let methods = run.dry_methods();
+    if !methods.is_empty() {
+        warn_of_dry(&Vec::from_iter(methods).join(", "));
+    }
+}
+
+/// The same of a run of which only the summary is read.
+pub fn warn_of_dry_summary(records: &Path) {
+    if dry::has_prediction(records) {
+        warn_of_dry("methods");
+    }
+}
+
+fn warn_of_dry(what: &str) {
+    crate::output::complain!(
+        "warning: a dry run, which left out {what}: their calls took no time, and what followed computed with what they left"
+    );
+}
+
+/// Refuses a dry run, for what is only of measurements.
+///
+/// # Arguments
+/// * `act` - what cannot be done: `cannot replay run "records"`
+///
+/// # Errors
+/// The run was dry.
+pub fn refuse_dry(run: &Run, act: impl FnOnce() -> String) -> anyhow::Result<()> {
+    let methods = run.dry_methods();
+    if methods.is_empty() {
+        return Ok(());
+    }
+    anyhow::bail!(
+        "{}: a dry run, which left out {}, expected one with everything",
+        act(),
+        Vec::from_iter(methods).join(", ")
+    )
 }
 
 fn join(names: &BTreeSet<String>) -> String {

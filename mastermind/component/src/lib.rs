@@ -6,6 +6,7 @@
 //! * [`Measurement`]: provides `cca.Measurement`, timers and events for components (section 4.1);
 //! * [`samples`]: the recorded calls as samples, for the fit;
 //! * [`Calls`]: the calls of a method as a figure shows them;
+//! * [`dry_ranks`]: the calls that a dry run left out;
 //! * [`workload`]: the recorded calls as a workload, for the choice;
 //! * [`Basis`]: what the best assembly is chosen from;
 //! * [`names`]: what a method is called, in every verb;
@@ -18,6 +19,7 @@ mod call_graph;
 mod calls;
 mod choosing;
 mod communicators;
+mod dry;
 mod mastermind;
 mod measurement;
 pub mod names;
@@ -35,13 +37,14 @@ pub use adaptation::{
 pub use call_graph::add_to_call_graph;
 pub use calls::{Call, Calls};
 pub use choosing::{Asked, Basis, ChoosingError, NoSetting, full_name, joined, settings};
+pub use dry::{DryCalls, DryRank, dry_ranks};
 pub use mastermind::{CounterChoice, Mastermind, library_hash, mpi_routines, routine_definitions};
 pub use mastermind_records::own_thread;
 pub use measurement::Measurement;
 pub use perf_model::PerfModel;
 pub use record_objects::PerfParam;
 pub use samples::{NotCounted, counted, method_name, samples};
-pub use workload::workload;
+pub use workload::{coordinate, workload};
 pub use wrapped::claim::{Claim, Claimant, claim, claimed_by, numbered};
 pub use wrapped::{
     LibraryAdaptConfig, LibraryAdaptation, MESSAGE_EXTENSION, NOTE_EXTENSION, REMARK_EXTENSION,

@@ -11,7 +11,8 @@ use mastermind_records::{ExclusiveTimes, Record, Run};
 /// timers, and calls of MPI in a row that found nothing.
 ///
 /// Wall time is exclusive: a model is of the component itself, and the composition adds those that it calls. Calls that have
-/// no record are not among them, nor those whose own time is not known because calls made from them have none.
+/// no record are not among them, nor those whose own time is not known because calls made from them have none, nor those of methods that
+/// a dry run left out.
 ///
 /// # Errors
 /// A method that was added before with other parameters.
@@ -23,6 +24,7 @@ pub fn samples(
 ) -> Result<(), mastermind_models::Error> {
     let mut coordinate = Vec::new();
     let is_own = *metric == Metric::Wall;
+    let is_dry = !run.dry_methods().is_empty();
     if let Some(ns) = run.clock_step_ns() {
         sink.clock_step(ns * 1e-9);
     }
@@ -35,6 +37,9 @@ pub fn samples(
                 // Calls that have a record together have no time each.
                 let is_one = record.calls() == 1;
                 if record.failed || !is_one || (is_own && log.lacks_calls_of(&record)) {
+                    continue;
+                }
+                if is_dry && log.definitions().run.leaves_out(record.method) {
                     continue;
                 }
                 let Some(value) = value(&record, own.wall_ns, metric) else {
@@ -121,6 +126,7 @@ pub(crate) fn value(record: &Record<'_>, exclusive_ns: u64, metric: &Metric) -> 
         Metric::Wall => Some(seconds(exclusive_ns)),
         Metric::Mpi => record.mpi_ns.map(seconds),
         Metric::Compute => record.compute_ns().map(seconds),
+        Metric::Inclusive => Some(seconds(record.wall_ns)),
         Metric::Counter { name, .. } => {
             let counters = &record.method.counters;
             let place = counters.iter().position(|counter| counter.name == *name)?;

@@ -209,6 +209,7 @@ impl Calls {
             Metric::Wall => Some(shares.own_ns(lost.call_path, wall_ns)),
             Metric::Mpi => mpi_ns,
             Metric::Compute => mpi_ns.map(|mpi_ns| wall_ns.saturating_sub(mpi_ns)),
+            Metric::Inclusive => Some(wall_ns),
             _ => None,
         };
         let Some(ns) = ns else { return };
@@ -275,7 +276,8 @@ fn coordinate_of_means(method: &MethodDefinition, means: &[f64]) -> Coordinate {
     })
 }
 
-pub(crate) fn coordinate(record: &Record<'_>) -> Coordinate {
+/// The parameters of a call by their names.
+pub fn coordinate(record: &Record<'_>) -> Coordinate {
     let mut coordinate = Coordinate::new();
     for (parameter, value) in record.method.parameters.iter().zip(record.parameters()) {
         coordinate = match value {

@@ -84,6 +84,22 @@ pub struct RunDefinition {
     pub started_unix_ns: u64,
     /// Where MPI time comes from, if it is measured.
     pub mpi: Option<String>,
+    /// Methods that a dry run left out, each `INSTANCE.PORT.METHOD`: their calls are recorded, and took no time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dry: Vec<String>,
+}
+
+impl RunDefinition {
+    /// Whether a dry run left the method out.
+    pub fn leaves_out(&self, method: &MethodDefinition) -> bool {
+        let is_it = |name: &String| {
+            let rest = name.strip_prefix(&method.instance);
+            let rest = rest.and_then(|rest| rest.strip_prefix('.'));
+            let rest = rest.and_then(|rest| rest.strip_prefix(&method.port));
+            rest.and_then(|rest| rest.strip_prefix('.')) == Some(&method.method)
+        };
+        self.dry.iter().any(is_it)
+    }
 }
 
 /// How a process was started, and on what. What is `None` is not known.

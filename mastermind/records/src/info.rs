@@ -18,6 +18,9 @@ pub struct RunInfo {
     pub assembly: String,
     /// Values of the parameters by `INSTANCE.PORT.KEY`.
     pub parameters: BTreeMap<String, String>,
+    /// Methods that a dry run left out, each `INSTANCE.PORT.METHOD`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dry: Vec<String>,
     /// Instances and their classes.
     pub classes: Vec<ClassDefinition>,
     /// Which uses port leads where.
@@ -103,6 +106,7 @@ impl RunInfo {
         Self {
             assembly: definition.assembly,
             parameters: definition.parameters,
+            dry: definition.dry,
             classes: definition.classes,
             connections: definition.connections,
             swaps: run

@@ -103,6 +103,12 @@ impl Run {
             .collect()
     }
 
+    /// The methods that a dry run left out, each `INSTANCE.PORT.METHOD`; none of a run that computed everything.
+    pub fn dry_methods(&self) -> BTreeSet<String> {
+        let runs = self.logs.iter().map(|log| &log.definitions().run);
+        runs.flat_map(|run| run.dry.iter().cloned()).collect()
+    }
+
     /// The logs apart by what their programs were asked to do: a run for each name and each list of arguments of a wrapped program. All others,
     /// and logs of earlier versions, which have no arguments, stay together.
     pub fn by_arguments(self) -> Vec<Self> {

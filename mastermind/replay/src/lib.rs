@@ -7,6 +7,7 @@
 //! messages.rs    the send of each receive
 //! goal.rs        all of it as the text of a GOAL schedule
 //! scaling.rs     before all that, computation as another processor takes it
+//! delay.rs       before that, computation that a dry run left out
 //! program.rs     instead of those: the run, or several on different numbers of ranks, as a program model, by reader.rs, folding.rs, flow.rs,
 //!                grid.rs, rank_expressions.rs, costs.rs and writer.rs
 //! ```
@@ -26,6 +27,7 @@
 mod call;
 mod collectives;
 mod costs;
+mod delay;
 mod flow;
 mod folding;
 mod goal;
@@ -41,6 +43,7 @@ mod writer;
 use std::collections::BTreeMap;
 
 pub use call::{RecordedCall, is_communication};
+pub use delay::Delay;
 pub use program::{RecordedProgram, program, program_of_runs};
 pub use rank::POLL_GAP_NS;
 pub use scaling::ComponentCall;

@@ -1,4 +1,5 @@
-//! The dispatcher of a port: sends each call to the provider that a table has for its performance parameters.
+//! The dispatcher of a port: sends each call to the provider that a table has for its performance parameters. In a dry run that may be
+//! nobody (`cca_abi::StandIn`): the call returns at once.
 
 use proc_macro2::TokenStream;
 use quote::quote_spanned;
@@ -61,14 +62,47 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
     let names = method.argument_names();
     let out = (!method.is_unit()).then(|| quote_spanned! { hygienic() => out, });
     let words = words(method);
+    let left_out = left_out(method);
     quote_spanned! { hygienic() =>
         unsafe extern "C-unwind" fn #name(#parameters) -> i32 {
             // SAFETY: the object is the dispatcher this table belongs to; its slots are connected as long as it is.
             unsafe {
                 let dispatcher = &*object.cast::<::cca_abi::Dispatcher<#dispatcher, #n_methods>>();
                 let target = dispatcher.target(#index, [#(#words),*]);
+                if let ::core::option::Option::Some(stand_in) = target.stand_in() {
+                    #left_out
+                }
                 ((*target.vtable.cast::<#table>()).#name)(target.object, #(#names,)* #out error)
             }
         }
+    }
+}
+
+/// What is done where nobody is to be called: outputs are left or poisoned, and the result is its type's default.
+fn left_out(method: &Method) -> TokenStream {
+    let outputs = method.argument_names().map(|name| {
+        quote_spanned! { hygienic() =>
+            let mut #name = #name;
+            ::cca_abi::Output(&mut #name).poison_lent(stand_in);
+        }
+    });
+    let result = match method.is_unit() {
+        true => quote_spanned! { hygienic() => return 0; },
+        false => {
+            let name = method.name.to_string();
+            quote_spanned! { hygienic() =>
+                return ::cca_abi::guard_value(out, error, || {
+                    let mut value = ::cca_abi::Outcome::of(out).value(#name)?;
+                    ::cca_abi::Output(&mut value).poison(stand_in);
+                    ::core::result::Result::Ok(value)
+                });
+            }
+        }
+    };
+    quote_spanned! { hygienic() =>
+        #[allow(unused_imports, reason = "which of them is needed depends on the types")]
+        use ::cca_abi::{AnyOutcome as _, AnyOutput as _};
+        #(#outputs)*
+        #result
     }
 }

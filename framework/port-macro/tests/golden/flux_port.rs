@@ -439,6 +439,22 @@ impl FluxPortDispatcher {
                         <Axis as ::cca_abi::recording::PerfValue>::to_word(axis),
                     ],
                 );
+            if let ::core::option::Option::Some(stand_in) = target.stand_in() {
+                #[allow(
+                    unused_imports,
+                    reason = "which of them is needed depends on the types"
+                )]
+                use ::cca_abi::{AnyOutcome as _, AnyOutput as _};
+                let mut axis = axis;
+                ::cca_abi::Output(&mut axis).poison_lent(stand_in);
+                let mut left = left;
+                ::cca_abi::Output(&mut left).poison_lent(stand_in);
+                let mut right = right;
+                ::cca_abi::Output(&mut right).poison_lent(stand_in);
+                let mut flux = flux;
+                ::cca_abi::Output(&mut flux).poison_lent(stand_in);
+                return 0;
+            }
             ((*target.vtable.cast::<FluxPortVtable>())
                 .compute)(target.object, axis, left, right, flux, error)
         }
@@ -457,6 +473,24 @@ impl FluxPortDispatcher {
                     1usize,
                     [<usize as ::cca_abi::recording::PerfValue>::to_word(left.len()), 0],
                 );
+            if let ::core::option::Option::Some(stand_in) = target.stand_in() {
+                #[allow(
+                    unused_imports,
+                    reason = "which of them is needed depends on the types"
+                )]
+                use ::cca_abi::{AnyOutcome as _, AnyOutput as _};
+                let mut left = left;
+                ::cca_abi::Output(&mut left).poison_lent(stand_in);
+                return ::cca_abi::guard_value(
+                    out,
+                    error,
+                    || {
+                        let mut value = ::cca_abi::Outcome::of(out).value("faces")?;
+                        ::cca_abi::Output(&mut value).poison(stand_in);
+                        ::core::result::Result::Ok(value)
+                    },
+                );
+            }
             ((*target.vtable.cast::<FluxPortVtable>())
                 .faces)(target.object, left, out, error)
         }

@@ -136,6 +136,7 @@ pub fn rows(info: &RunInfo, decisions: &[Decision]) -> Vec<(&'static str, String
     rows.extend(info.classes.iter().map(of_class));
     let parameter = |(key, value): (&String, &String)| ("parameter", format!("{key} = {value}"));
     rows.extend(info.parameters.iter().map(parameter));
+    rows.extend(info.dry.iter().map(|name| ("left out", name.clone())));
     let swap = |swap: &SwapDefinition| {
         let to = &swap.to;
         (

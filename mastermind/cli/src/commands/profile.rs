@@ -84,6 +84,7 @@ impl Profile {
         let (mut profile, has_ended) = if self.summary {
             let table = Table::of_sums(&ProfileSums::read(&self.records)?);
             tell_unmonitored(&table.unmonitored);
+            run_notes::warn_of_dry_summary(&self.records);
             (table, true)
         } else {
             let run = open(&self.records)?;
@@ -355,6 +356,7 @@ pub fn open(records: &Path) -> anyhow::Result<Run> {
     for damage in run.damage() {
         crate::output::complain!("warning: {damage}");
     }
+    run_notes::warn_of_dry_methods(&run);
     Ok(run)
 }
 

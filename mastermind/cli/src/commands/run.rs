@@ -16,10 +16,12 @@
 //! ```
 
 mod adapt;
-
-pub use adapt::percent;
+pub mod dry;
 mod script;
 
+pub use adapt::percent;
+
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -32,7 +34,7 @@ use cca_core::rc::Script;
 use cca_core::{Assembly, MonitorSelection};
 use cca_loader::ExitWatch;
 use cca_ports::{CommPort, CounterPort, GoPort, UsesPort};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use mastermind_component::{Adaptation, CounterChoice, Mastermind};
 use mastermind_measurement::probe_counters;
 
@@ -45,12 +47,14 @@ use crate::session::back_end::{self, MpiName};
 use crate::session::framework::{COMM, COMM_PORT, Quiet, Session, at_rank};
 use crate::session::gathering::{gather, local_directory};
 use crate::session::recording::{
-    ClockName, Instruments, ProcessorTimeOption, Recording, cannot_be_written, note_unmonitored,
+    ClockName, Instruments, ProcessorTimeOption, Recording, await_ranks, cannot_be_written,
+    note_unmonitored,
 };
 use crate::session::{assignment, build, read_assembly, setting_or_name};
 use crate::{output, recorded_dispatch};
 
 use adapt::Adapting;
+use dry::{Dry, DryArguments};
 pub use script::system;
 
 /// Time for a launcher to pass on what was printed.
@@ -137,6 +141,8 @@ pub struct Run {
     #[arg(long)]
     enable_shell: bool,
     #[command(flatten)]
+    dry: DryArguments,
+    #[command(flatten)]
     keep: KeepArguments,
     #[command(flatten)]
     tried: TryArguments,
@@ -158,6 +164,10 @@ impl Run {
             bail!(WrongUse(
                 "cannot keep a run in a history: no --records, expected --records DIR"
             ));
+        }
+        self.check_dry()?;
+        if self.dry.verifies() {
+            return self.verify();
         }
         let launched = back_end::launcher()?;
         let mpi = self.mpi.map(MpiKind::from);
@@ -189,7 +199,15 @@ impl Run {
         }
         let started = Instant::now();
         let (assembly, mut adapting, go) = session.together(self.assemble(&session))?;
-        let mastermind = self.record(&session, &assembly, instruments.as_ref())?;
+        let dry = session.together(Dry::prepare(&self.dry, &session, &assembly, true))?;
+        let left_out = dry.as_ref().map(|dry| dry.leave_out(&session)).transpose();
+        let left_out = session.together(left_out)?.unwrap_or_default();
+        let mastermind = self.record(&session, &assembly, instruments.as_ref(), dry.as_ref())?;
+        if dry.is_some() && mastermind.is_none() {
+            session.together(Err(anyhow!(
+                "cannot run dry: nothing is recorded, expected records to predict from"
+            )))?;
+        }
         let is_recorded = mastermind.is_some();
         let answer = self.answer(&session, &assembly, adapting.as_mut(), is_recorded);
         let adaptation = self.adapt(adapting, &session, &assembly, mastermind.as_ref());
@@ -204,7 +222,16 @@ impl Run {
             adapt::tell(&session, &assembly, &adaptation.outcome(), records);
         }
         drop(adaptation);
+        if let (Some(_), Some(records)) =
+            (&dry, self.records.as_ref().filter(|_| session.rank == 0))
+        {
+            dry::leave_poisoned(records, &left_out)?;
+        }
         if let Err(error) = ended {
+            let error = match &dry {
+                Some(dry) => error.context(dry.suspicion()),
+                None => error,
+            };
             return self.failed(&session, error);
         }
         if session.rank == 0 {
@@ -212,8 +239,61 @@ impl Run {
             tell_done(&session, &assembly, started);
         }
         drop(go);
+        let (rank, size) = (session.rank, session.size as usize);
         self.close(session, mastermind)?;
+        if let (Some(dry), Some(records)) = (&dry, self.records.as_ref().filter(|_| rank == 0)) {
+            await_ranks(records, Some(size));
+            dry::predict_total(records, dry.methods(), dry.models())?;
+        }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Whether the options of a dry run go with the others.
+    fn check_dry(&self) -> anyhow::Result<()> {
+        if !self.dry.is_asked() {
+            return Ok(());
+        }
+        if Script::is_script(&self.assembly) {
+            bail!(WrongUse(
+                "cannot run an rc script dry: its instances come and go, expected an assembly file; save one in mastermind shell"
+            ));
+        }
+        if self.records.is_none() && !self.dry.verifies() {
+            bail!(WrongUse(
+                "cannot run dry: no --records, expected --records DIR for the calls that are predicted"
+            ));
+        }
+        let is_selected = |selection: &MonitorSelection| *selection != MonitorSelection::All;
+        if self.monitor.as_ref().is_some_and(is_selected) {
+            bail!(WrongUse(
+                "cannot run dry: --monitor leaves calls without a record, expected all of them"
+            ));
+        }
+        Ok(())
+    }
+
+    /// What both runs of `--verify` are given.
+    fn verify(&self) -> anyhow::Result<ExitCode> {
+        let mut words: Vec<OsString> = vec![self.assembly.clone().into()];
+        let mut add = |option: &str, value: String| words.push(format!("{option}={value}").into());
+        for (key, value) in &self.set {
+            add("--set", format!("{key}={value}"));
+        }
+        for (instance, class) in &self.replace {
+            add("--replace", format!("{instance}={class}"));
+        }
+        if let Some(mpi) = self.mpi.and_then(|mpi| mpi.to_possible_value()) {
+            add("--mpi", mpi.get_name().to_owned());
+        }
+        if let Some(ranks) = self.ranks.filter(|ranks| *ranks > 1) {
+            add("--ranks", ranks.to_string());
+            words.push("--mpi-events".into());
+        }
+        let session = Session::serial()?;
+        let (assembly, _, _go) = self.assemble(&session)?;
+        let dry = Dry::prepare(&self.dry, &session, &assembly, false)?;
+        let dry = dry.context("cannot verify: no dry run, expected --dry MODELS")?;
+        dry.verify(&self.dry, &words)
     }
 
     /// What would be wrong on every rank is told once, before there are ranks.
@@ -233,6 +313,7 @@ impl Run {
         }
         let session = Session::serial()?;
         let (assembly, _, _go) = self.assemble(&session)?;
+        Dry::prepare(&self.dry, &session, &assembly, false)?;
         if let Some(recording) = self.recording()? {
             recording.select(&session, &assembly)?;
             recording.check_directory()?;
@@ -289,8 +370,12 @@ impl Run {
         session: &Session,
         assembly: &Assembly,
         instruments: Option<&Instruments>,
+        dry: Option<&Dry>,
     ) -> anyhow::Result<Option<Arc<Mastermind>>> {
-        let recording = session.together(self.recording())?;
+        let mut recording = session.together(self.recording())?;
+        if let (Some(recording), Some(dry)) = (&mut recording, dry) {
+            recording.dry = dry.names();
+        }
         let (Some(recording), Some(instruments)) = (recording, instruments) else {
             return Ok(None);
         };
@@ -402,6 +487,7 @@ impl Run {
                 .filter(|(key, _)| !key.contains('.'))
                 .cloned()
                 .collect(),
+            dry: Vec::new(),
         }))
     }
 

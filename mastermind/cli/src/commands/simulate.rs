@@ -63,7 +63,8 @@ pub struct Simulate {
     /// Let a global variable begin with another value
     #[arg(long, value_name = "VAR=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
-    /// Fitted models that costs name, as fit writes them; of a recorded run models as carry writes them, by whose factors its components compute
+    /// Fitted models that costs name, as fit writes them; of a recorded run models as carry writes them, by whose factors its components compute, and of
+    /// a dry run those of what it left out
     #[arg(long, value_name = "FILE")]
     models: Option<PathBuf>,
     /// The machine file of where a recorded run was made: its computation is scaled by what the two processors take

@@ -27,6 +27,7 @@ use super::MAIN;
 use super::back_end;
 use super::framework::Session;
 use super::gathering::local_directory;
+use crate::commands::run::dry;
 use mastermind_component::names::{self, Names};
 
 /// Name of the Mastermind's instance.
@@ -125,6 +126,8 @@ pub struct Recording {
     pub counters: Vec<CounterChoice>,
     /// Names and values that the user gave to the run.
     pub named: Vec<(String, String)>,
+    /// Methods that are left out, each `INSTANCE.PORT.METHOD`.
+    pub dry: Vec<String>,
 }
 
 /// The clock of the records, and where MPI time comes from; both from before MPI starts.
@@ -188,6 +191,7 @@ impl Recording {
             selection,
             counters: Vec::new(),
             named: Vec::new(),
+            dry: Vec::new(),
         }
     }
 
@@ -287,6 +291,7 @@ impl Recording {
             .try_for_each(fs::remove_file)
             .with_context(|| self.act())?;
         drop_decisions(&self.directory).with_context(|| self.act())?;
+        dry::drop_prediction(&self.directory).with_context(|| self.act())?;
         // That of an earlier run is none of this one.
         match fs::remove_file(self.directory.join(SUMMARY_FILE)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -335,6 +340,7 @@ impl Recording {
         let mut run = run_definition(session, assembly, selected)?;
         run.mpi = mpi.map(|_| MPI_SOURCE.into());
         run.parameters.extend(self.named.clone());
+        run.dry = self.dry.clone();
         let recorder = RunRecorder::start(RecorderConfig {
             // A component may go elsewhere.
             directory: directory.canonicalize().unwrap_or(directory),
@@ -506,6 +512,13 @@ fn logs(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
         .into_iter()
         .filter(|path| holds_records(path))
         .collect())
+}
+
+/// Instance, port and name of every method of an assembly that could be recorded.
+pub fn recordable_methods(framework: &Framework, assembly: &Assembly) -> BTreeSet<[String; 3]> {
+    let connections = monitorable(framework, assembly).into_iter();
+    let connections: Vec<_> = connections.map(|(connection, _)| connection).collect();
+    monitored_methods(framework, &connections)
 }
 
 /// Connections between instances of the assembly, and the one that starts it; the framework's services are not measured.

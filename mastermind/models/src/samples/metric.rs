@@ -11,7 +11,7 @@ use crate::samples::input::{times, with_unit};
 /// Values of a time are seconds, wherever this crate has a name that ends in `_s`; those of a counter are in the counter's
 /// own unit.
 ///
-/// As text and in JSON a time is `wall`, `mpi` or `compute`, a counter its name, with its unit in brackets where it has
+/// As text and in JSON a time is `wall`, `mpi`, `compute` or `inclusive`, a counter its name, with its unit in brackets where it has
 /// one: `page-faults`, `ru_utime [ns]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -22,6 +22,8 @@ pub enum Metric {
     Mpi,
     /// Wall time less MPI time.
     Compute,
+    /// Of records, the whole call with all calls made from it; a model of a component's own time is of [`Metric::Wall`].
+    Inclusive,
     /// A counter, over the whole call.
     Counter {
         /// Its name.
@@ -38,6 +40,7 @@ impl Metric {
             "wall" => Self::Wall,
             "mpi" => Self::Mpi,
             "compute" => Self::Compute,
+            "inclusive" => Self::Inclusive,
             _ => {
                 let (name, unit) = with_unit(text);
                 Self::Counter {
@@ -69,6 +72,7 @@ impl Metric {
             Self::Wall => "wall",
             Self::Mpi => "mpi",
             Self::Compute => "compute",
+            Self::Inclusive => "inclusive",
             Self::Counter { name, .. } => name,
         }
     }
@@ -139,6 +143,7 @@ mod tests {
         for (text, unit, quantity) in [
             ("wall", "s", "wall time"),
             ("mpi", "s", "time in MPI"),
+            ("inclusive", "s", "inclusive time"),
             ("page-faults", "", "page-faults"),
             ("ru_utime [ns]", "ns", "ru_utime"),
         ] {

@@ -229,8 +229,10 @@ impl Interface<'_> {
                 text,
                 "\nstatic int32_t {stem}_dispatch_{name}({}) {{\n{words}    \
                  cca_port target_ = cca_decided((const cca_dispatcher *)object_, {place}, {given});\n    \
+                 if (target_.vtable == NULL) {{\n{}        return CCA_OK;\n    }}\n    \
                  return ((const {stem}_vtable *)(const void *)target_.vtable)->{name}(target_.object{});\n}}\n",
                 self.arguments(method, "const void *object_"),
+                left_out(method),
                 method.all_passed()
             );
         }
@@ -291,5 +293,19 @@ impl Interface<'_> {
              (void (*)(void)){stem}_new_dispatcher }};\n",
             self.methods.len()
         );
+    }
+}
+
+/// What a dispatcher does where nobody is to be called: what is returned is 0, or NaN. How long an array behind a pointer is, nobody knows.
+fn left_out(method: &Method) -> String {
+    let Some(result) = method.result() else {
+        return String::new();
+    };
+    let clear = "        memset(result_, 0, sizeof *result_);\n";
+    match result.kind {
+        crate::types::TypeKind::Real(real) if real == "double" || real == "float" => {
+            format!("{clear}        cca_poison_{real}(target_, result_, 1);\n")
+        }
+        _ => clear.into(),
     }
 }

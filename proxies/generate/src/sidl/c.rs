@@ -25,6 +25,7 @@ use super::names::{camel, stem, upper};
 use super::parameters::{Kind, Parameter, Value};
 use super::resolve::{Access, Element, Enumeration, Library, Method, Plain, Port, Struct, Ty};
 use super::rust;
+use super::stand_in::left_out;
 
 /// A header and a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +118,7 @@ fn comment(text: &str) -> String {
 }
 
 /// A text as a literal of C.
-fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     let mut out = String::from("\"");
     for byte in text.bytes() {
         match byte {
@@ -558,9 +559,11 @@ impl Named<'_> {
                 text,
                 "\nstatic int32_t {stem}_dispatch_{name}({}) {{\n{}    \
                  cca_port target_ = cca_decided((const cca_dispatcher *)object, {place}, {given});\n    \
+                 if (target_.vtable == NULL) {{\n{}    }}\n    \
                  return ((const {stem}_vtable *)(const void *)target_.vtable)->{name}(target_.object{});\n}}\n",
                 self.arguments(method, "const void *object"),
                 words(method),
+                left_out(method),
                 self.passed(method)
             );
             let _ = write!(functions, ", {stem}_dispatch_{name}");

@@ -34,6 +34,7 @@ mod parameters;
 mod parse;
 mod resolve;
 mod rust;
+mod stand_in;
 
 pub use c::CSource;
 pub use error::SidlError;

@@ -161,11 +161,19 @@ static int32_t model_model_new_proxy(const cca_slot *target, const cca_recorder 
 
 static int32_t model_model_dispatch_initialize(const void *object_, const char *name, int *result_, cca_error *error_) {
     cca_port target_ = cca_decided((const cca_dispatcher *)object_, 0, NULL);
+    if (target_.vtable == NULL) {
+        memset(result_, 0, sizeof *result_);
+        return CCA_OK;
+    }
     return ((const model_model_vtable *)(const void *)target_.vtable)->initialize(target_.object, name, result_, error_);
 }
 
 static int32_t model_model_dispatch_update(const void *object_, int *result_, cca_error *error_) {
     cca_port target_ = cca_decided((const cca_dispatcher *)object_, 1, NULL);
+    if (target_.vtable == NULL) {
+        memset(result_, 0, sizeof *result_);
+        return CCA_OK;
+    }
     return ((const model_model_vtable *)(const void *)target_.vtable)->update(target_.object, result_, error_);
 }
 
@@ -174,21 +182,37 @@ static int32_t model_model_dispatch_get_value(const void *object_, model_grid gr
     uint64_t words_[] = { (uint64_t)(int64_t)((int64_t)(count)), cca_label_0((int64_t)(grid)), (uint64_t)(int64_t)cca_quotient(((int64_t)12), ((int64_t)(count)), &cca_is_valid) };
     (void)cca_is_valid;
     cca_port target_ = cca_decided((const cca_dispatcher *)object_, 2, words_);
+    if (target_.vtable == NULL) {
+        memset(result_, 0, sizeof *result_);
+        return CCA_OK;
+    }
     return ((const model_model_vtable *)(const void *)target_.vtable)->get_value(target_.object, grid, values, count, result_, error_);
 }
 
 static int32_t model_model_dispatch_get_time(const void *object_, double *result_, cca_error *error_) {
     cca_port target_ = cca_decided((const cca_dispatcher *)object_, 3, NULL);
+    if (target_.vtable == NULL) {
+        memset(result_, 0, sizeof *result_);
+        cca_poison_double(target_, result_, 1);
+        return CCA_OK;
+    }
     return ((const model_model_vtable *)(const void *)target_.vtable)->get_time(target_.object, result_, error_);
 }
 
 static int32_t model_model_dispatch_finalize(const void *object_, cca_error *error_) {
     cca_port target_ = cca_decided((const cca_dispatcher *)object_, 4, NULL);
+    if (target_.vtable == NULL) {
+        return CCA_OK;
+    }
     return ((const model_model_vtable *)(const void *)target_.vtable)->finalize(target_.object, error_);
 }
 
 static int32_t model_model_dispatch_get_names(const void *object_, char **names, int *result_, cca_error *error_) {
     cca_port target_ = cca_decided((const cca_dispatcher *)object_, 5, NULL);
+    if (target_.vtable == NULL) {
+        memset(result_, 0, sizeof *result_);
+        return CCA_OK;
+    }
     return ((const model_model_vtable *)(const void *)target_.vtable)->get_names(target_.object, names, result_, error_);
 }
 

@@ -50,6 +50,9 @@ static int32_t demo_named_new_proxy(const cca_slot *target, const cca_recorder *
 
 static int32_t demo_named_dispatch_get_name(const void *object, solver_owned_text *result, cca_error *error) {
     cca_port target_ = cca_decided((const cca_dispatcher *)object, 0, NULL);
+    if (target_.vtable == NULL) {
+        return cca_fail(error, "cannot leave out method \"get_name\": it returns more than numbers, expected numbers alone");
+    }
     return ((const demo_named_vtable *)(const void *)target_.vtable)->get_name(target_.object, result, error);
 }
 
@@ -200,6 +203,9 @@ static int32_t demo_solver_new_proxy(const cca_slot *target, const cca_recorder 
 
 static int32_t demo_solver_dispatch_get_name(const void *object, solver_owned_text *result, cca_error *error) {
     cca_port target_ = cca_decided((const cca_dispatcher *)object, 0, NULL);
+    if (target_.vtable == NULL) {
+        return cca_fail(error, "cannot leave out method \"get_name\": it returns more than numbers, expected numbers alone");
+    }
     return ((const demo_solver_vtable *)(const void *)target_.vtable)->get_name(target_.object, result, error);
 }
 
@@ -208,6 +214,11 @@ static int32_t demo_solver_dispatch_solve(const void *object, int32_t n, solver_
     words_[0] = (uint64_t)((int64_t)n);
     words_[1] = (uint64_t)((int64_t)storage);
     cca_port target_ = cca_decided((const cca_dispatcher *)object, 1, words_);
+    if (target_.vtable == NULL) {
+        cca_poison_double(target_, x.data, x.length);
+        memset(result, 0, sizeof *result);
+        return CCA_OK;
+    }
     return ((const demo_solver_vtable *)(const void *)target_.vtable)->solve(target_.object, n, storage, a, b, x, result, error);
 }
 
@@ -217,11 +228,20 @@ static int32_t demo_solver_dispatch_norm(const void *object, solver_double_slice
     words_[1] = (uint64_t)((int64_t)((uint64_t)((int64_t)INT64_C(2)) * (uint64_t)((int64_t)v.length)));
     words_[2] = (uint64_t)((int64_t)order);
     cca_port target_ = cca_decided((const cca_dispatcher *)object, 2, words_);
+    if (target_.vtable == NULL) {
+        memset(result, 0, sizeof *result);
+        cca_poison_double(target_, result, 1);
+        return CCA_OK;
+    }
     return ((const demo_solver_vtable *)(const void *)target_.vtable)->norm(target_.object, v, order, result, error);
 }
 
 static int32_t demo_solver_dispatch_get_effort(const void *object, solver_effort *result, cca_error *error) {
     cca_port target_ = cca_decided((const cca_dispatcher *)object, 3, NULL);
+    if (target_.vtable == NULL) {
+        memset(result, 0, sizeof *result);
+        return CCA_OK;
+    }
     return ((const demo_solver_vtable *)(const void *)target_.vtable)->get_effort(target_.object, result, error);
 }
 
@@ -229,6 +249,9 @@ static int32_t demo_solver_dispatch_sort_numbers(const void *object, solver_doub
     uint64_t words_[2] = { 0 };
     words_[0] = (uint64_t)((int64_t)values.length);
     cca_port target_ = cca_decided((const cca_dispatcher *)object, 4, words_);
+    if (target_.vtable == NULL) {
+        return cca_fail(error, "cannot leave out method \"sort_numbers\": it returns more than numbers, expected numbers alone");
+    }
     return ((const demo_solver_vtable *)(const void *)target_.vtable)->sort_numbers(target_.object, values, result, error);
 }
 
@@ -236,6 +259,11 @@ static int32_t demo_solver_dispatch_scale_table(const void *object, double facto
     uint64_t words_[1] = { 0 };
     words_[0] = (uint64_t)((int64_t)(table.extent[0] * table.extent[1]));
     cca_port target_ = cca_decided((const cca_dispatcher *)object, 5, words_);
+    if (target_.vtable == NULL) {
+        memset(result, 0, sizeof *result);
+        cca_poison_double(target_, result, 1);
+        return CCA_OK;
+    }
     return ((const demo_solver_vtable *)(const void *)target_.vtable)->scale_table(target_.object, factor, table, result, error);
 }
 

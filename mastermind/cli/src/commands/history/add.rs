@@ -99,6 +99,9 @@ impl KeepArguments {
 /// What was added, and where.
 fn add(records: &Path, to: &Path, names: &Names) -> anyhow::Result<String> {
     let run = open(records)?;
+    run_notes::refuse_dry(&run, || {
+        format!("cannot add \"{}\" to the history", records.display())
+    })?;
     tell_missing_records(&run, "they are not in the history");
     let sums = of_run(&run, names);
     let added = Store::new(to).add(&sums)?;

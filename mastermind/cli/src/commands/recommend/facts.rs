@@ -41,6 +41,9 @@ pub struct Sources<'a> {
 /// Something cannot be read; models do not fit the calls; runs say nothing of a free setting.
 pub fn gather(sources: &Sources<'_>) -> anyhow::Result<Facts> {
     let run = profile::open(sources.records)?;
+    run_notes::refuse_dry(&run, || {
+        format!("cannot recommend by \"{}\"", sources.records.display())
+    })?;
     tell_missing_records(&run, "what they took is not in what is recommended");
     if !run.is_finished() {
         crate::output::complain!(

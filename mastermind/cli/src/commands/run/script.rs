@@ -134,7 +134,9 @@ impl Running<'_> {
     fn begin(&mut self, assembly: &Assembly) -> anyhow::Result<()> {
         if !self.has_started {
             self.session.together(self.set(assembly))?;
-            self.mastermind = self.run.record(self.session, assembly, self.instruments)?;
+            self.mastermind = self
+                .run
+                .record(self.session, assembly, self.instruments, None)?;
             self.has_started = true;
         }
         Ok(())

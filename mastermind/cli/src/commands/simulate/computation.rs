@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::Simulate;
 use crate::commands::predict::read_models;
 use crate::machine_file;
+use crate::recorded_dry::Added;
 use crate::recorded_run::RecordedRun;
 
 /// How long the ranks compute, by how long they did.
@@ -31,6 +32,8 @@ enum How {
     Unchanged,
     ByModels,
     ByProcessors,
+    /// With the calls that a dry run left out.
+    WithDryCalls(Added),
 }
 
 impl Simulate {
@@ -47,6 +50,22 @@ impl Simulate {
             n_methods: 0,
             how: How::Unchanged,
         };
+        if !run.unpriced.is_empty() {
+            // Without models that is refused (`RecordedRun::replay`).
+            if let Some(path) = &self.models {
+                let models = read_models(path, false)?;
+                let added = run.add_dry_calls(&self.model, &models)?;
+                if added.beyond_range > 0 {
+                    crate::output::complain!(
+                        "warning: {} of {} calls are outside of what their models were measured with",
+                        added.beyond_range,
+                        added.calls
+                    );
+                }
+                computation.how = How::WithDryCalls(added);
+            }
+            return Ok(computation);
+        }
         let mut factors = BTreeMap::new();
         if let Some(path) = &self.models {
             let models = read_models(path, false)?;
@@ -108,6 +127,10 @@ impl Computation {
             (How::ByProcessors, _) => format!(
                 "computation by the factor {:.3} of the two processors",
                 self.factor
+            ),
+            (How::WithDryCalls(added), _) => format!(
+                "computation as recorded on {on}, and that of {} calls which a dry run left out by models: {:.4} s on all ranks",
+                added.calls, added.seconds
             ),
             (How::Unchanged, Some(machine)) if *machine == recorded => return None,
             (How::Unchanged, Some(machine)) => format!(

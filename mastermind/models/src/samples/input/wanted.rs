@@ -121,6 +121,7 @@ pub(crate) fn times(metric: &Metric) -> &'static [&'static str] {
     match metric {
         Metric::Mpi => &["mpi", "mpi_time"],
         Metric::Compute => &["compute", "compute_time"],
+        Metric::Inclusive => &["inclusive", "inclusive_time"],
         _ => &[
             "wall",
             "time",
