@@ -295,5 +295,36 @@ fn each_rank_is_predicted() {
         let real = shock.json(&["profile", "real", "--json"]);
         let row = method(&prediction, "flux.flux.compute");
         assert_eq!(row["calls"].as_u64(), Some(calls(&real, "flux.compute")));
+        // In a replay the ranks wait for each other, and compute what was left out.
+        shock.scratch.write("machine.toml", MACHINE);
+        let replay = ["simulate", "dry", "--machine", "machine.toml", "--json"];
+        let error = shock.scratch.mastermind(&replay).error();
+        assert!(error.contains("dry run"), "{error}");
+        let simulated = shock.json(&[&replay[..], &["--models", "models.json"]].concat());
+        let work: f64 = rows
+            .iter()
+            .map(|row| row["predicted_s"].as_f64().unwrap_or(0.0))
+            .sum();
+        let processes = simulated["processes"].as_array().expect("processes");
+        assert_eq!(processes.len(), 2);
+        let makespan_s = simulated["makespan_ns"].as_f64().expect("a time") * 1e-9;
+        assert!(makespan_s > 0.5 * work, "{makespan_s} {work}");
+        let verify = [
+            "--dry",
+            "models.json",
+            "--verify",
+            "--ranks",
+            "2",
+            "--mpi",
+            kind,
+        ];
+        let ended = shock.run(&verify);
+        assert_eq!(ended.code, Some(1), "{ended:#?}");
+        assert!(
+            ended.stdout.contains("left as they are: the same calls"),
+            "{ended:#?}"
+        );
     }
 }
+
+const MACHINE: &str = "[nodes]\nprocessors = 1\n[network]\nlatency_ns = 1500\noverhead_ns = 300\ngap_ns = 500\ngap_per_byte_ns = 0.1\n";

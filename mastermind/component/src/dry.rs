@@ -32,7 +32,7 @@ pub struct DryCalls {
 pub struct DryRank {
     /// The rank.
     pub rank: u32,
-    /// From its first recorded call to the end of its last one, without what the calls that were left out took, nanoseconds.
+    /// From its first recorded call of a component to the end of the last one, without what the calls that were left out took, nanoseconds.
     pub own_ns: u64,
     /// What it spent in MPI, nanoseconds; `None` where that was not measured.
     pub mpi_ns: Option<u64>,
@@ -62,6 +62,10 @@ fn dry_rank(run: &Run, rank: u32) -> Option<DryRank> {
             .collect();
         let mut places: FxHashMap<(u32, Vec<u64>), usize> = FxHashMap::default();
         for record in log.records() {
+            // MPI starts before the assembly does, and ends after it.
+            if record.method.is_mpi() {
+                continue;
+            }
             first_ns = first_ns.min(record.start_ns);
             last_ns = last_ns.max(record.start_ns + record.wall_ns);
             if record.parent_seq.is_none() {

@@ -640,8 +640,9 @@ fn tell(name: &str, report: &Report) {
             )
         });
         output::line(format!(
-            "{name} took {} ms when it was recorded{shared}: {:+.1} %",
+            "{name} took {} ms when it was recorded{}{shared}: {:+.1} %",
             ms(recorded.elapsed_ns),
+            recorded.computation_by.with_what(),
             recorded.difference_percent
         ));
         if let Some(line) = recorded.computation_by.line() {

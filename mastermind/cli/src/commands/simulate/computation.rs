@@ -112,6 +112,14 @@ fn common<'c>(carried: impl Iterator<Item = &'c Carried> + Clone) -> f64 {
 }
 
 impl Computation {
+    /// What the time of the recorded run contains that it did not take.
+    pub(super) fn with_what(&self) -> &'static str {
+        match self.how {
+            How::WithDryCalls(_) => ", with what its models say of the calls that it left out",
+            _ => "",
+        }
+    }
+
     /// What is said of it; `None` where the machine has the processor of the run.
     pub(super) fn line(&self) -> Option<String> {
         let recorded = self.recorded_on.join(", ");
