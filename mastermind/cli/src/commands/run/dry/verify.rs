@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use mastermind_records::{Log, Record, Records, Run};
+use mastermind_replay::is_communication;
 
 use super::{Dry, DryArguments, POISONED};
 use crate::session::back_end;
@@ -228,7 +229,7 @@ fn wait(child: &mut Child, most: Option<Duration>) -> anyhow::Result<Option<bool
 }
 
 /// The calls of a log that a dry run makes too: those that no method makes which it leaves out. Without those of MPI that wait for messages or
-/// look for some: which comes first is chance.
+/// look for some: which comes first is chance; and without the framework's own.
 struct Calls<'a> {
     log: &'a Log,
     records: Records<'a>,
@@ -274,7 +275,9 @@ impl<'a> Calls<'a> {
             };
             let is_chance = record.method.is_mpi()
                 && (record.calls() != 1
+                    || record.parent_seq.is_none()
                     || record.method.is_mpi_part()
+                    || !is_communication(&record.method.method)
                     || completes(&record.method.method));
             if !is_inside && !is_chance {
                 return Some(record);
