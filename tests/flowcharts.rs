@@ -122,3 +122,32 @@ fn diagrams_are_known_by_what_they_begin_with() {
         scratch.mastermind(&["check", name]).well();
     }
 }
+
+/// Labels, titles and colours are the author's; `--compiled` draws the program.
+#[test]
+fn graph_draws_what_the_author_drew() {
+    let scratch = Scratch::new();
+    let text = "---\ntitle: All of it\n---\nflowchart LR\n subgraph one [\"First <b>part</b>\"]\n  a[\"read<br/>all\"] --> q{ok?}\n end\n  \
+        q -->|yes| b([go on]):::good\n q -. no .-> a\n classDef good fill:#dfd\n";
+    fs::write(scratch.path("flow.mmd"), text).expect("a file");
+    let draw = |more: &[&str]| {
+        let words = ["graph", "flow.mmd", "--format", "svg"];
+        scratch.mastermind(&[&words[..], more].concat()).well()
+    };
+    let drawn = draw(&[]);
+    for said in [
+        ">All of it<",
+        ">read</text>",
+        ">all</text>",
+        ">yes<",
+        ">no<",
+        ">ok?<",
+        "fill:#dfd",
+        "stroke-dasharray",
+        ">part<",
+    ] {
+        assert!(drawn.contains(said), "{said}: {drawn}");
+    }
+    assert!(!drawn.contains("chance"), "{drawn}");
+    assert!(draw(&["--compiled"]).contains("chance"));
+}

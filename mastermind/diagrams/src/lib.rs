@@ -21,6 +21,6 @@ pub mod plantuml;
 pub mod xmi;
 
 pub use diagram::{DiagramError, Reading};
-pub use mermaid::{flowchart_of_markdown, read_mermaid};
+pub use mermaid::{flowchart_of_markdown, picture_of_mermaid, read_mermaid};
 pub use plantuml::read_plantuml;
 pub use xmi::{read_xmi, read_xmi_from};

@@ -4,8 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use mastermind_diagrams::picture::Picture;
 use mastermind_diagrams::{
-    DiagramError, Reading, flowchart_of_markdown, read_mermaid, read_plantuml, read_xmi_from,
+    DiagramError, Reading, flowchart_of_markdown, picture_of_mermaid, read_mermaid, read_plantuml,
+    read_xmi_from,
 };
 use mastermind_programs::{Finding, LONGEST_MODEL_BYTES, Model, read_json, read_toml};
 
@@ -194,6 +196,26 @@ pub fn load(path: &Path, main: Option<&str>) -> anyhow::Result<Loaded> {
         }),
         Err(error) => Err(error).with_context(act),
     }
+}
+
+/// The pictures that a file draws, as its author drew them; `None` for one that draws nothing itself.
+///
+/// # Errors
+/// As [`load`], but for what only a model must be.
+pub fn pictures(path: &Path) -> anyhow::Result<Option<Vec<Picture>>> {
+    let act = || format!("cannot read model \"{}\"", path.display());
+    let (file, part) = in_file(path);
+    let text = || text_of(file).with_context(act);
+    let picture = match kind(file) {
+        Kind::Mermaid => picture_of_mermaid(&text()?, None),
+        Kind::Markdown => {
+            let found = flowchart_of_markdown(&text()?, part);
+            let (text, heading) = found.with_context(act)?;
+            picture_of_mermaid(&text, Some(&heading))
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(vec![picture.with_context(act)?]))
 }
 
 /// The text of a file in UTF-8, or in UTF-16 with its mark, as some tools save diagrams.

@@ -27,11 +27,13 @@ mod flow;
 mod links;
 mod markdown;
 mod shapes;
+mod sketch;
 mod source;
 
 use std::collections::BTreeMap;
 
 use crate::diagram::{Collected, DiagramError, Reading, Sections, declares, understood};
+use crate::picture::Picture;
 use mastermind_programs::{Activity, Model};
 
 pub use markdown::flowchart_of_markdown;
@@ -78,4 +80,28 @@ pub fn read_mermaid(text: &str, name: Option<&str>) -> Result<Reading, DiagramEr
         functions: sections.functions,
         activities,
     })
+}
+
+/// A flowchart of Mermaid as its author drew it.
+///
+/// # Arguments
+/// * `name` - as for [`read_mermaid`]
+///
+/// # Errors
+/// As [`read_mermaid`], but for what only a model must be.
+pub fn picture_of_mermaid(text: &str, name: Option<&str>) -> Result<Picture, DiagramError> {
+    if text.len() > LONGEST {
+        let (found, most) = (text.len(), LONGEST);
+        return Err(DiagramError::TooLong { found, most });
+    }
+    let mut out = Collected::default();
+    let source = source::Source::of(text, &mut out);
+    let chart = chart::chart(&source, &mut out);
+    let picture = sketch::picture(&chart, &source, name);
+    if out.findings.is_empty() {
+        Ok(picture)
+    } else {
+        let findings = out.findings;
+        Err(DiagramError::Findings { findings })
+    }
 }

@@ -35,7 +35,12 @@ pub(crate) fn markdown(text: &str, stars: bool) -> Vec<Line> {
     lines(text, marks)
 }
 
-/// The letters of lines, in one line.
+/// The letters of lines, without their looks.
+pub fn letters(lines: &[Line]) -> String {
+    plain(lines)
+}
+
+/// The letters of lines, in one line each; blank ones are left out.
 pub(crate) fn plain(lines: &[Line]) -> String {
     let lines = lines
         .iter()
@@ -201,7 +206,9 @@ fn lines(text: &str, marks: &[(&str, Look)]) -> Vec<Line> {
 /// Whether a mark that opens here is closed on its line, around something; one between letters is none (`a_b_c`).
 fn closes(rest: &str, mark: &str, before: &str) -> bool {
     let line = rest.split('\n').next().unwrap_or_default();
-    let in_word = mark.starts_with('_') && before.ends_with(|c: char| c.is_alphanumeric());
+    // `a_b`, and `http://`.
+    let in_word = mark.starts_with('_') && before.ends_with(|c: char| c.is_alphanumeric())
+        || before.ends_with(':');
     let begins = rest.starts_with(|c: char| !c.is_whitespace());
     !in_word
         && begins

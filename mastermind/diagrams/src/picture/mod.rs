@@ -3,10 +3,16 @@
 //! The readers fill a [`Picture`] each; who draws one needs nothing else. Texts are lines of [`Run`]s, of which marks of the
 //! form (`**bold**`, `<b>`, `//italic//`) have become properties (`marks`).
 
+mod colours;
+mod layout;
 mod marks;
+mod measure;
+mod shapes;
+mod svg;
 
-pub use marks::{Line, Run};
+pub use marks::{Line, Run, letters};
 pub(crate) use marks::{markdown, plain};
+pub use svg::svg;
 
 /// A diagram.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -50,6 +56,8 @@ pub struct PictureNode {
     pub colours: Colours,
     /// The innermost group that it lies in.
     pub group: Option<usize>,
+    /// Of a note, the node that it stands beside.
+    pub about: Option<usize>,
 }
 
 /// The form of a node.
