@@ -186,6 +186,78 @@ fn what_one_rank_cannot_make_is_put_in_on_none() {
     }
 }
 
+/// Its calls are answered by the class that the run began with, which goes on.
+#[test]
+fn one_that_fails_after_it_was_kept_goes_and_the_run_goes_on() {
+    let scratch = Scratch::new();
+    let classes = ["test.SteadyFlux", "test.LateFlux"];
+    let assembly = shock(&scratch, classes[0], &classes, "");
+    let long = [&FIELD[..], &["--set", "driver.max_steps=300"]].concat();
+    scratch.verb("run", &assembly, &long).well();
+    let expected = take_field(&scratch);
+    // Nothing is known before.
+    let run = [
+        &["--records", "records", "--explore", "100%"],
+        &long[..],
+        &["--adapt"],
+    ]
+    .concat();
+    let told = scratch.verb("run", &assembly, &run).well();
+    assert_eq!(take_field(&scratch), expected, "{told}");
+    let (text, decided) = decisions(&scratch, "records", 0);
+    let acts = acts(&decided);
+    assert!(acts.ends_with(&["try", "keep", "failed"]), "{text}");
+    let last = decided.iter().rfind(|decision| decision["act"] == "failed");
+    assert_eq!(
+        last.map(|last| &last["to"]),
+        Some(&Value::from(classes[0])),
+        "{text}"
+    );
+    // What is left of it runs as it is.
+    let adapted = scratch.path("records/adapted.toml");
+    scratch.verb("run", &adapted, &FIELD).well();
+}
+
+/// Nothing is known of it, and one step with it would take as long as a thousand: calls go back to the class before inside the step.
+#[test]
+fn one_that_is_far_slower_is_stopped_inside_a_step() {
+    let scratch = Scratch::new();
+    let classes = ["test.SteadyFlux", "test.CrawlingFlux"];
+    let assembly = shock(&scratch, classes[0], &classes, "");
+    scratch.verb("run", &assembly, &FIELD).well();
+    let expected = take_field(&scratch);
+    let run = [
+        &["--records", "records", "--explore", "20%"],
+        &FIELD[..],
+        &["--adapt"],
+    ]
+    .concat();
+    let told = scratch.verb("run", &assembly, &run).well();
+    assert_eq!(take_field(&scratch), expected, "{told}");
+    let (text, decided) = decisions(&scratch, "records", 0);
+    let back = decided.iter().find(|decision| decision["act"] == "back");
+    let reason = back.and_then(|back| back["reason"].as_str());
+    assert!(
+        reason.is_some_and(|reason| reason.starts_with("stopped inside a step, ")),
+        "{text}"
+    );
+    scratch
+        .mastermind(&["export", "records", "-o", "calls.csv"])
+        .well();
+    let table = scratch.read("calls.csv");
+    let calls_of = |class: &str| table.lines().filter(|line| line.contains(class)).count();
+    let [crawling, steady] = ["test.CrawlingFlux", "test.SteadyFlux"].map(calls_of);
+    let trials = decided
+        .iter()
+        .filter(|decision| decision["act"] == "try")
+        .count();
+    let a_step = (crawling + steady) / 60;
+    assert!(
+        (1..trials * a_step).contains(&crawling),
+        "{crawling} of {a_step} a step: {text}"
+    );
+}
+
 /// The call that fails is answered by the class before, and the dispatcher sends no more of them.
 #[test]
 fn one_that_fails_where_a_dispatcher_tries_it_gets_no_calls_and_the_run_goes_on() {

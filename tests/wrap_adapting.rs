@@ -226,6 +226,23 @@ fn calls_go_to_the_faster_library_and_stay_there() {
 }
 
 #[test]
+fn without_models_all_is_learnt_in_the_run() {
+    let work = Work::new(30, 1);
+    let options = [
+        "--use",
+        "work=libother.so",
+        "--explore",
+        "100%",
+        "--adapt",
+        "--",
+    ];
+    let ended = work.ended(&options, &[DECISIONS, "\"act\":\"keep\""]);
+    assert!(ended.stdout.ends_with("right\ntold\n"), "{ended:?}");
+    assert!(!ended.stderr.contains("warning: no model"), "{ended:?}");
+    assert_eq!(work.answered(), ["libwork.so", "libother.so"]);
+}
+
+#[test]
 fn calls_come_back_from_a_library_that_is_no_faster() {
     let work = Work::new(5, 15);
     let told = work.adapted("back");

@@ -50,7 +50,7 @@ pub use monitor::MonitorSelection;
 pub use parameters::InstanceParameter;
 pub use plain_framework::{PlainFrameworkPort, PlainListenerPort};
 pub use reach::WiringProblems;
-pub use replace::KeptWays;
+pub use replace::{KeptWays, LedBack};
 pub use repository::Repository;
 pub use stand_in::{LeaveOutError, LeftOut};
 pub use state::is_own;

@@ -38,16 +38,33 @@ use crate::parameters::{parameter_error, read_all};
 use crate::state::{Connection, Entry, Provided, State, Uses};
 
 /// Ways to an instance that can be called as long as this is kept, wherever the connections lead by then.
+#[derive(Clone)]
 pub struct KeptWays {
-    /// Each with its provides port.
-    ways: Vec<(String, Arc<Target>)>,
+    instance: String,
+    ways: Vec<KeptWay>,
+}
+
+/// The way of one connection.
+#[derive(Clone)]
+struct KeptWay {
+    /// Provides port.
+    port: String,
+    /// Instance and uses port.
+    user: (ComponentId, String),
+    target: Arc<Target>,
+}
+
+/// What connections led to before they were led back: dropping it may run code of components, so it is dropped on the thread that runs them.
+#[must_use = "drop it where components may run"]
+pub struct LedBack {
+    _unreachable: Vec<Vec<Arc<Target>>>,
 }
 
 impl KeptWays {
     /// Provides port and what is called there, one for each connection that led to it.
     pub fn ports(&self) -> impl Iterator<Item = (&str, NonNull<RawPort>)> {
         let ways = self.ways.iter();
-        ways.map(|(port, target)| (port.as_str(), target.pair()))
+        ways.map(|way| (way.port.as_str(), way.target.pair()))
     }
 }
 
@@ -117,8 +134,10 @@ impl Framework {
         let told = {
             let state = self.shared.lock();
             let moves = moves(&state, old, new)?;
-            moves
+            let current = moves
                 .iter()
+                .filter(|to_move| state.exactly(&to_move.user).is_ok());
+            current
                 .map(|to_move| to_move.events(old, new))
                 .collect::<Vec<_>>()
         };
@@ -197,13 +216,39 @@ impl Framework {
     pub fn keep_ways_to(&self, instance: &str) -> Result<KeptWays, FrameworkError> {
         let state = self.shared.lock();
         let mut ways = Vec::new();
-        for (port, provides) in &state.instance(instance)?.provides {
-            for (user, uses) in &provides.users {
-                let target = state.uses(user, uses)?.connector.current();
-                ways.extend(target.map(|target| (port.clone(), target)));
+        for (port, (user, uses)) in users(&state, &state.id(instance))? {
+            let connector = &state.entry(&user)?.uses_port(&user.name, &uses)?.connector;
+            ways.extend(connector.current().map(|target| KeptWay {
+                port,
+                user: (user, uses),
+                target,
+            }));
+        }
+        let instance = instance.into();
+        Ok(KeptWays { instance, ways })
+    }
+
+    /// Leads the connections to an instance that has been replaced back to what was there before, from the next call on: one store each,
+    /// from any thread, while calls are under way. The instance that has its place stays, and is to be replaced when no call is.
+    /// A connection that leads elsewhere by now is left alone.
+    pub fn lead_back(&self, ways: &KeptWays) -> LedBack {
+        let mut state = self.shared.lock();
+        let mut unreachable = Vec::new();
+        for way in &ways.ways {
+            let (user, uses) = &way.user;
+            let entry = state.entry_mut(user);
+            let Ok(uses) = entry.and_then(|entry| entry.uses_port_mut(&user.name, uses)) else {
+                continue;
+            };
+            let connection = uses.connection.as_ref();
+            let is_there = |of: &Connection| of.provider == ways.instance && of.port == way.port;
+            if connection.is_some_and(is_there) {
+                unreachable.push(uses.connector.point_to(Some(Arc::clone(&way.target))));
             }
         }
-        Ok(KeptWays { ways })
+        LedBack {
+            _unreachable: unreachable,
+        }
     }
 
     /// Whether an instance may be replaced between any two calls: it hands its state over (`cca.StatefulComponent`), or says
@@ -213,9 +258,15 @@ impl Framework {
     /// No such instance.
     pub fn may_be_replaced(&self, instance: &str) -> Result<bool, FrameworkError> {
         let id = self.component_id(instance)?;
-        if !self.ports_of::<dyn StatefulComponentPort>(&id)?.is_empty() {
-            return Ok(true);
-        }
+        Ok(!self.ports_of::<dyn StatefulComponentPort>(&id)?.is_empty()
+            || self.is_stateless(instance)?)
+    }
+
+    /// Whether an instance says of all its ports, but those of parameters and counters, that what they answer depends on no earlier call.
+    ///
+    /// # Errors
+    /// No such instance.
+    pub fn is_stateless(&self, instance: &str) -> Result<bool, FrameworkError> {
         let of_no_state = [
             <dyn ParameterPort as Interface>::descriptor().name,
             <dyn CounterPort as Interface>::descriptor().name,
@@ -438,26 +489,62 @@ fn left_behind(
     Some((connection, Arc::clone(&port.port)))
 }
 
+/// Who uses an instance: its provides ports, each with an instance and a uses port that is connected to it. Instances that others have
+/// replaced and that may still be called are among them: of a class whose code keeps its ports in variables of the library, an instance that
+/// comes later goes on to call through the ports of an earlier one.
+fn users(
+    state: &State,
+    of: &ComponentId,
+) -> Result<Vec<(String, (ComponentId, String))>, FrameworkError> {
+    let mut users = Vec::new();
+    let replaced = state
+        .beside
+        .values()
+        .filter(|entry| entry.is_replaced && !entry.is_ending);
+    let replaced: Vec<_> = replaced.collect();
+    for (provides, port) in &state.exactly(of)?.provides {
+        let current = port.users.iter();
+        let current = current.map(|(user, uses)| (state.id(user), uses.clone()));
+        users.extend(current.map(|user| (provides.clone(), user)));
+        for entry in &replaced {
+            let name = state.order.get(&entry.serial).cloned().unwrap_or_default();
+            let leads_here = |uses: &Uses| {
+                let connection = uses.connection.as_ref();
+                connection.is_some_and(|c| Arc::ptr_eq(&c.provided, &port.port))
+            };
+            for (uses, _) in entry.uses.iter().filter(|(_, uses)| leads_here(uses)) {
+                let user = ComponentId {
+                    name: name.as_str().into(),
+                    serial: entry.serial,
+                };
+                users.push((provides.clone(), (user, uses.clone())));
+            }
+        }
+    }
+    Ok(users)
+}
+
 /// The connections that lead to the old instance, all of which the new one must fit.
 fn moves(state: &State, old: &ComponentId, new: &ComponentId) -> Result<Vec<Move>, FrameworkError> {
     let mut moves = Vec::new();
-    for (provides, port) in &state.exactly(old)?.provides {
-        let from_others = port.users.iter().filter(|(user, _)| *user != *old.name);
-        for (user, uses) in from_others {
-            let port = &state.entry(new)?.provides_port(&new.name, provides)?.port;
-            let connection = ConnectionId {
-                user: user.clone(),
-                uses: uses.clone(),
-                provider: new.name.to_string(),
-                provides: provides.clone(),
-            };
-            fits(&connection, state.uses(user, uses)?.interface, port)?;
-            moves.push(Move {
-                user: state.id(user),
-                connection,
-                port: Arc::clone(port),
-            });
-        }
+    let users = users(state, old)?.into_iter();
+    for (provides, (user, uses)) in users.filter(|(_, (user, _))| user.name != old.name) {
+        let port = &state.entry(new)?.provides_port(&new.name, &provides)?.port;
+        let connection = ConnectionId {
+            user: user.name.to_string(),
+            uses,
+            provider: new.name.to_string(),
+            provides,
+        };
+        let uses = state
+            .entry(&user)?
+            .uses_port(&user.name, &connection.uses)?;
+        fits(&connection, uses.interface, port)?;
+        moves.push(Move {
+            user,
+            connection,
+            port: Arc::clone(port),
+        });
     }
     Ok(moves)
 }
@@ -515,7 +602,9 @@ fn take_place(
     let mut unreachable = Vec::new();
     for (to_move, way) in plan.moves.iter().zip(plan.ways) {
         let ConnectionId { user, uses, .. } = &to_move.connection;
-        let uses_port = state.uses_mut(user, uses)?;
+        let is_current = state.exactly(&to_move.user).is_ok();
+        let entry = state.entry_mut(&to_move.user)?;
+        let uses_port = entry.uses_port_mut(user, uses)?;
         let before = uses_port.connection.as_mut().map(|connection| {
             let provided = Arc::clone(&to_move.port);
             let provided = std::mem::replace(&mut connection.provided, provided);
@@ -527,7 +616,7 @@ fn take_place(
         unreachable.push((before, uses_port.connector.point_to(Some(way.target))));
         let provides = &to_move.connection.provides;
         let port = state.entry_mut(new)?.provides.get_mut(provides);
-        if let Some(port) = port {
+        if let Some(port) = port.filter(|_| is_current) {
             port.users.insert((user.clone(), uses.clone()));
         }
     }

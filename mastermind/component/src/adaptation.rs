@@ -17,11 +17,13 @@
 
 pub(crate) mod dispatching;
 pub(crate) mod exchange;
+mod fuse;
 pub(crate) mod gathering;
 pub(crate) mod pace;
 mod patience;
 pub(crate) mod stored;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -41,6 +43,7 @@ use mastermind_records::{Log, RunFollower, create_anew};
 pub use self::dispatching::decision_steps;
 use self::dispatching::{Dispatchers, Tried, changed, sites};
 use self::exchange::{Agreed, Agreement, OfCommunicator, Ranks, Told, batches};
+use self::fuse::Fuse;
 use self::gathering::Gathering;
 use self::pace::{Alarm, Meetings, Pace, Spent, process_s, timed};
 pub use self::patience::AtDeadlock;
@@ -85,6 +88,8 @@ pub struct Adaptation {
     state: Mutex<State>,
     /// Where there are other ranks to wait for.
     patience: Option<Patience>,
+    /// Where there are none.
+    fuse: Option<Fuse>,
     /// What was replaced: calls that fail in what was put in are answered by it, and one may be under way until the end.
     kept: Mutex<Vec<KeptWays>>,
     assembly: Assembly,
@@ -113,8 +118,6 @@ struct State {
     /// Bytes of the logs that the last decision has left, and calls that were left out since.
     left_bytes: u64,
     n_left_out: u64,
-    /// A trial or a suspicion is not to wait.
-    is_urgent: bool,
     /// Processor seconds that following and deciding have taken, and that one decision takes now.
     own_s: f64,
     a_decision_s: Option<f64>,
@@ -124,6 +127,14 @@ struct State {
     stopped: Option<String>,
     /// What dispatchers have tried so far.
     tried: Tried,
+    /// Ways to the class that an instance had as the run began, where classes keep nothing from call to call.
+    given: BTreeMap<String, KeptWays>,
+    /// Ways to the class before the one on trial, to which calls may go back inside a step.
+    way_back: Option<KeptWays>,
+    /// Seconds that the class on trial has lost since the last decision, by the lengths of the steps.
+    lost_s: f64,
+    /// Whether calls were taken back from it since.
+    was_stopped: bool,
     outcome: AdaptOutcome,
 }
 
@@ -174,6 +185,10 @@ impl Adaptation {
     ) -> Result<Self, PortError> {
         let patience = at_deadlock.map(|act| Patience::new(config.patience, act));
         let patience = patience.transpose().map_err(PortError::failed)?;
+        let fuse = patience
+            .is_none()
+            .then(|| Fuse::new(framework.another_handle()));
+        let fuse = fuse.transpose().map_err(PortError::failed)?;
         let path = decisions_file(&config.directory, config.rank);
         let log = create_anew(&path).map_err(|error| {
             PortError::failed(format_args!(
@@ -214,12 +229,15 @@ impl Adaptation {
             pace: Pace::new(process_s()),
             left_bytes: 0,
             n_left_out: 0,
-            is_urgent: false,
             own_s: 0.0,
             a_decision_s: None,
             alarmed_s: 0.0,
             stopped: None,
             tried: Tried::default(),
+            given: BTreeMap::new(),
+            way_back: None,
+            lost_s: 0.0,
+            was_stopped: false,
             outcome: AdaptOutcome::default(),
         };
         Ok(Adaptation {
@@ -229,6 +247,7 @@ impl Adaptation {
             assembly: config.assembly.clone(),
             dispatchers: dispatchers.clone(),
             patience,
+            fuse,
             comm: services.register_uses_port("comm")?,
             replacement: services.register_uses_port("replacement")?,
             state: Mutex::new(state),
@@ -245,13 +264,24 @@ impl Adaptation {
     pub fn step(&self, fraction: f64) -> Result<(), PortError> {
         let mut state = locked(&self.state);
         state.step += 1;
-        let alarm = state.pace.step_ended(process_s());
+        let is_trial = state.adapter.on_trial().is_some();
+        let alarm = state.pace.step_ended(process_s(), is_trial);
+        if is_trial {
+            state.lost_s += state.pace.lost_s();
+            state.was_stopped |= self.fuse.as_ref().is_some_and(Fuse::step_ended);
+        }
         let decided = match state.stopped {
             Some(_) => Ok(()),
             None => self.meet(&mut state, fraction, alarm),
         };
         state.gathering.step_ended(self.mastermind.now());
         state.pace.step_begins(process_s());
+        if let (Some(fuse), Some(before), Some(may_lose_s)) =
+            (&self.fuse, &state.way_back, state.adapter.may_lose_s())
+        {
+            let left_s = (may_lose_s - state.lost_s).max(0.0);
+            fuse.step_begins(state.pace.longest_until_s() + left_s, before.clone());
+        }
         decided
     }
 
@@ -261,16 +291,16 @@ impl Adaptation {
         let fraction = if fraction.is_finite() { fraction } else { 0.0 };
         let steps = state.step - state.decided_at;
         let is_due = steps >= state.meetings.stride;
-        let is_asked =
-            is_due || state.is_urgent || steps.is_multiple_of(state.meetings.asked_every);
+        let is_urgent = state.was_stopped || state.adapter.wants_look(state.step);
+        let is_asked = is_due || is_urgent || steps.is_multiple_of(state.meetings.asked_every);
         if !is_asked {
             return Ok(());
         }
         let spent = state.spent(fraction);
-        let is_pressing = state.is_urgent || alarm == Alarm::FarTooLong;
+        let is_pressing = is_urgent || alarm == Alarm::FarTooLong;
         let is_forward = is_pressing || alarm == Alarm::Long;
         // A class on trial must not work on because deciding on it has its price; what it took is saved later.
-        let is_wanted = (state.is_urgent && state.adapter.is_trying())
+        let is_wanted = (is_urgent && state.adapter.is_trying())
             || (is_due && (state.adapter.has_trials() || spent.is_affordable()))
             || (is_forward && spent.has_room(is_pressing));
         let comm = self.comm.get()?;
@@ -289,7 +319,10 @@ impl Adaptation {
         for decision in &decided {
             if decision.is_swap() {
                 self.swap(state, decision, &*comm)?;
-            } else if decision.act == Act::Keep && decision.calls.is_none() {
+            } else if decision.act == Act::Keep
+                && decision.calls.is_none()
+                && !state.given.contains_key(&decision.site)
+            {
                 self.guard(&decision.site, &decision.to, None);
             }
         }
@@ -389,20 +422,33 @@ impl Adaptation {
         }
     }
 
-    /// Carries a swap out. A class on trial is guarded by the one before it.
+    /// Carries a swap out. Calls that fail in another class than the given one are answered by that for as long as the run goes on, or
+    /// only during its trial by the one before, where classes keep something from call to call.
     fn swap(
         &self,
         state: &mut State,
         decision: &Decision,
         comm: &impl CommPort,
     ) -> Result<(), PortError> {
-        let before = self.framework.keep_ways_to(&decision.site)?;
+        let site = &decision.site;
+        let before = self.framework.keep_ways_to(site)?;
+        let kept_nothing = self.framework.is_stateless(site)?;
         let replacement = self.replacement.get()?;
         let made = state.swap(decision, comm, &*replacement)?;
-        let is_guarded = made.is_ok() && decision.act == Act::Try;
-        match is_guarded {
-            true => self.guard(&decision.site, &decision.to, Some(before)),
-            false => self.guard(&decision.site, &decision.from, None),
+        let keeps_nothing = kept_nothing && self.framework.is_stateless(site)?;
+        let is_trial = made.is_ok() && decision.act == Act::Try;
+        state.way_back = (is_trial && keeps_nothing).then(|| before.clone());
+        if made.is_ok() && keeps_nothing {
+            let given = self.assembly.get(site);
+            let of_given = state.given.entry(site.clone()).or_insert(before);
+            if given != Some(&decision.to) {
+                let of_given = of_given.clone();
+                self.guard(site, &decision.to, Some(of_given));
+            }
+        } else if is_trial {
+            self.guard(site, &decision.to, Some(before));
+        } else {
+            self.guard(site, &decision.from, None);
         }
         if let Some(follows) = state.adapter.done(decision, made) {
             state.note(follows);
@@ -573,7 +619,9 @@ impl State {
             deciding_s: agreed.spent.a_decision_s * f64::from(ranks),
             may_try: agreed.spent.may_try(),
             stride: self.meetings.stride as f64,
+            was_stopped: std::mem::take(&mut self.was_stopped),
         };
+        self.lost_s = 0.0;
         if let Some(why) = agreed.unrecorded {
             let back = self.adapter.abandon(&why, &report);
             back.iter().for_each(|decision| self.note(decision.clone()));
@@ -581,7 +629,6 @@ impl State {
             return back;
         }
         let decided = self.adapter.decide(&report);
-        self.is_urgent = self.adapter.is_in_doubt();
         for decision in &decided {
             self.note(decision.clone());
         }

@@ -111,8 +111,8 @@ pub struct RankOfRun {
 /// Between which libraries is chosen while a program runs, and by what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LibraryAdaptConfig {
-    /// Absolute path of the stored models, as `fit` writes them.
-    pub models: PathBuf,
+    /// Absolute path of the stored models, as `fit` writes them; `None` where all is learnt in the run.
+    pub models: Option<PathBuf>,
     /// Part of the run's seconds that trials may cost, 0 to 1.
     pub explore: f64,
     /// Libraries that calls may be sent to, beside the program's own.

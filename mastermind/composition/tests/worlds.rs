@@ -118,10 +118,20 @@ fn run(world: &World, seed: u64) -> Outcome {
     let mut decisions = Vec::new();
     let mut deciding_s = Vec::new();
     let mut lengths: Vec<f64> = Vec::new();
+    // What a step without a trial took at most of late, and where a trial was stopped inside the step.
+    let mut usual_steps: Vec<f64> = Vec::new();
+    let mut was_stopped = false;
+    let (mut before_trial, mut lost_s) = (0, 0.0);
     for step in 1..=world.steps {
         let done = step as f64 / world.steps as f64;
         let machine = (world.machine)(done) * (0.01 * normal(&mut rng)).exp();
         let begun_s = total_s;
+        let on_trial = adapter
+            .on_trial()
+            .map(|site| site[1..].parse::<usize>().expect("a site"));
+        let longest_s = usual_steps.iter().copied().fold(0.0, f64::max);
+        let may_lose_s = adapter.may_lose_s();
+        let fuse_s = may_lose_s.map(|may_lose_s| longest_s + (may_lose_s - lost_s).max(0.0));
         for (at, site) in world.sites.iter().enumerate() {
             for k in 0..site.calls {
                 let sizes = (site.sizes)(&mut rng, k);
@@ -149,6 +159,13 @@ fn run(world: &World, seed: u64) -> Outcome {
                         seconds += world.start_s;
                     }
                     total_s += seconds;
+                    if let (Some(fuse_s), Some(tried)) = (fuse_s, on_trial)
+                        && !was_stopped
+                        && total_s - begun_s > fuse_s
+                    {
+                        was_stopped = true;
+                        at_work[tried] = before_trial;
+                    }
                     let mut coordinate = Coordinate::new();
                     for (name, size) in ["a", "b"].iter().zip(&sizes) {
                         coordinate = coordinate.with(name, *size);
@@ -176,7 +193,18 @@ fn run(world: &World, seed: u64) -> Outcome {
         if lengths.len() > 31 {
             lengths.remove(0);
         }
-        let is_met = adapter.is_in_doubt() || step - met_at >= MEETING || length_s > 2.0 * usual;
+        if on_trial.is_some() {
+            lost_s += length_s - usual;
+        } else {
+            usual_steps.push(length_s);
+            if usual_steps.len() > 31 {
+                usual_steps.remove(0);
+            }
+        }
+        let is_met = adapter.wants_look(step)
+            || was_stopped
+            || step - met_at >= MEETING
+            || length_s > 2.0 * usual;
         if !is_met {
             continue;
         }
@@ -204,7 +232,9 @@ fn run(world: &World, seed: u64) -> Outcome {
             deciding_s: 0.0,
             may_try: true,
             stride: (step - met_at) as f64,
+            was_stopped,
         });
+        (was_stopped, lost_s) = (false, 0.0);
         deciding_s.push(began.elapsed().as_secs_f64());
         met_at = step;
         calls.clear();
@@ -212,6 +242,7 @@ fn run(world: &World, seed: u64) -> Outcome {
             if decision.is_swap() {
                 let at: usize = decision.site[1..].parse().expect("a site");
                 let class = decision.to.rsplit_once('C').expect("a class").1;
+                before_trial = at_work[at];
                 at_work[at] = class.parse().expect("a class");
                 total_s += 3e-5;
             }
@@ -341,7 +372,7 @@ fn worlds(steps: u64) -> Vec<(&'static str, World, [f64; 2])> {
             two(power(2e-7, 0.8), power(1e-8, 1.1), different, 8),
             [0.97, 0.95],
         ),
-        ("one 100 times", hundred(), [0.95, 0.6]),
+        ("one 100 times", hundred(), [0.97, 0.6]),
         (
             "20 % delayed, best",
             World {
@@ -435,8 +466,8 @@ fn sorted(mut all: Vec<f64>) -> Vec<f64> {
 
 /// One draw of each world.
 ///
-/// Two rows are below what is wanted of the policy. "60 times slower": wanted is 1 / 1.08 of an oracle that swaps at once. "one 100 times": a trial lasts a step at least, which takes a twentieth of this run
-/// with such a class; 0.98 needs a trial that ends within a step.
+/// Two rows are below what is wanted of the policy. "60 times slower": wanted is 1 / 1.08 of an oracle that swaps at once. "one 100 times": the first large call of such a
+/// class takes all that trials may cost in this run, so that the third class is not tried.
 #[test]
 fn runs_reach_what_they_are_to_reach() {
     for (name, world, [given, fixed]) in worlds(2000) {
@@ -451,14 +482,13 @@ fn runs_reach_what_they_are_to_reach() {
     }
 }
 
-/// In a hundred steps a trial of a class that is a hundred times slower costs half of the run, and one of a class that is 20 times slower
-/// for the largest of two sizes a tenth; all else loses next to nothing.
+/// In a hundred steps, which take some 30 ms here, a trial loses no more than a single call takes: one of a class that is a hundred times
+/// slower, or the first one of a library that starts up, takes up to a fourteenth of such a run.
 #[test]
 fn short_runs_lose_little() {
     for (name, world, _) in worlds(100) {
         let least = match name {
-            "one 100 times" => 0.5,
-            "two sizes, given best" => 0.9,
+            "start-up, given slow" | "two sizes, given best" => 0.9,
             _ => 0.97,
         };
         let outcome = run(&world, 1);

@@ -145,6 +145,47 @@ fn who_comes_back_finds_what_was_left_behind() {
     assert_eq!(number(), 7);
 }
 
+/// Who is still inside a replaced instance, or has its ports in variables of the library, calls through it whoever provides now.
+#[test]
+fn a_replaced_instance_that_is_still_called_follows_who_it_calls() {
+    let (framework, _host, uses) = chain();
+    let inside = uses.get().unwrap();
+    assert_eq!(inside.number().unwrap(), 2);
+    let kept = framework.keep_ways_to("a").unwrap();
+    framework.replace_instance("a", "test.Tripler").unwrap();
+    framework.replace_instance("b", "test.Seven").unwrap();
+    assert_eq!(
+        inside.number().unwrap(),
+        22,
+        "the present one, three times 7 and 1"
+    );
+    let called = kept.ports().next().map(|(port, _)| port.to_owned());
+    assert_eq!(called.as_deref(), Some("number"));
+    drop(framework.lead_back(&kept));
+    assert_eq!(inside.number().unwrap(), 8, "the one before, 7 and 1");
+}
+
+#[test]
+fn calls_are_led_back_to_who_was_there_before() {
+    let (framework, _host, uses) = chain();
+    let number = || uses.get().unwrap().number().unwrap();
+    let kept = framework.keep_ways_to("a").unwrap();
+    framework.replace_instance("a", "test.Seven").unwrap();
+    assert_eq!(number(), 7);
+    drop(framework.lead_back(&kept));
+    assert_eq!(number(), 2);
+    // What it is called stays, and who comes next takes its place.
+    assert_eq!(framework.instance("a").unwrap().class, "test.Seven");
+    framework.replace_instance("a", "test.Tripler").unwrap();
+    assert_eq!(number(), 4);
+    // What leads elsewhere by now is left alone.
+    framework
+        .reconnect(&wire("host", "n", "b", "number"))
+        .unwrap();
+    drop(framework.lead_back(&kept));
+    assert_eq!(number(), 1);
+}
+
 #[test]
 fn what_does_not_fit_stays_out() {
     let (framework, host, uses) = chain();

@@ -120,10 +120,10 @@ pub struct Run {
     /// Answer the components that ask cca.PerfModel by these models, and those of --adapt where only these are given
     #[arg(long, value_name = "FILE", requires = "records")]
     models: Option<PathBuf>,
-    /// Swap components while the run goes on, among the [alternatives], as these models and the run's own records say; every
-    /// decision is told and written beside the records
+    /// Swap components while the run goes on, among the [alternatives], as these models and the run's own records say, or its records
+    /// alone without models; every decision is printed and written beside the records
     #[arg(long, value_name = "MODELS", requires = "records")]
-    adapt: Option<PathBuf>,
+    adapt: Option<Option<PathBuf>>,
     /// Send calls of each instance with [alternatives] to one class or another, by their parameters, and learn where in the run; an
     /// assembly with [dispatch] is adapted so anyway
     #[arg(long, requires = "adapt")]
@@ -404,7 +404,13 @@ impl Run {
             false => (given.clone(), Vec::new()),
         };
         let patience = Duration::from_secs(u64::from(self.adapt_patience));
-        let adapting = Adapting::prepare(&assembly, models, left_out, self.explore, patience)?;
+        let adapting = Adapting::prepare(
+            &assembly,
+            models.as_deref(),
+            left_out,
+            self.explore,
+            patience,
+        )?;
         Ok((assembly, Some(adapting)))
     }
 

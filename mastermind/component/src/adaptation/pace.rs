@@ -165,6 +165,8 @@ pub struct Pace {
     began_s: f64,
     /// The latest, processor seconds.
     lengths_s: VecDeque<f64>,
+    /// Those in which no class was on trial.
+    untried_s: VecDeque<f64>,
     /// How the last one was, by itself.
     last: Alarm,
 }
@@ -176,16 +178,38 @@ impl Pace {
         Pace {
             began_s: now_s,
             lengths_s: VecDeque::with_capacity(USUAL),
+            untried_s: VecDeque::with_capacity(USUAL),
             last: Alarm::None,
         }
     }
 
     /// A step has ended.
     ///
+    /// # Arguments
+    /// * `is_trial` - whether a class was on trial in it
+    ///
     /// # Returns
     /// How long it and the one before both took, at least.
-    pub fn step_ended(&mut self, now_s: f64) -> Alarm {
-        self.take(now_s - self.began_s)
+    pub fn step_ended(&mut self, now_s: f64, is_trial: bool) -> Alarm {
+        let length_s = now_s - self.began_s;
+        if !is_trial {
+            push_last(&mut self.untried_s, length_s);
+        }
+        self.take(length_s)
+    }
+
+    /// Seconds by which the latest step was longer than usual; less than 0 if it was shorter.
+    pub fn lost_s(&self) -> f64 {
+        let usual_s = middle(&self.untried_s);
+        let last_s = self.lengths_s.back();
+        last_s
+            .zip(usual_s)
+            .map_or(0.0, |(last, usual)| last - usual)
+    }
+
+    /// Processor seconds of the process at which the present step will have taken as long as the longest of the latest without a trial.
+    pub fn longest_until_s(&self) -> f64 {
+        self.began_s + self.untried_s.iter().copied().fold(0.0, f64::max)
     }
 
     /// The next step begins: what was done between steps does not count.
@@ -194,20 +218,28 @@ impl Pace {
     }
 
     fn take(&mut self, length_s: f64) -> Alarm {
-        let mut sorted: Vec<f64> = self.lengths_s.iter().copied().collect();
-        sorted.sort_by(f64::total_cmp);
-        let usual_s = sorted.get(sorted.len() / 2);
+        let usual_s = middle(&self.lengths_s);
         let alarm = usual_s.map_or(Alarm::None, |usual_s| match length_s / usual_s {
             ratio if ratio > FAR_TOO_LONG => Alarm::FarTooLong,
             ratio if ratio > ALARMING => Alarm::Long,
             _ => Alarm::None,
         });
-        if self.lengths_s.len() == USUAL {
-            self.lengths_s.pop_front();
-        }
-        self.lengths_s.push_back(length_s);
+        push_last(&mut self.lengths_s, length_s);
         std::mem::replace(&mut self.last, alarm).min(alarm)
     }
+}
+
+fn push_last(lengths_s: &mut VecDeque<f64>, length_s: f64) {
+    if lengths_s.len() == USUAL {
+        lengths_s.pop_front();
+    }
+    lengths_s.push_back(length_s);
+}
+
+fn middle(lengths_s: &VecDeque<f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = lengths_s.iter().copied().collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
 }
 
 #[cfg(test)]

@@ -125,15 +125,11 @@ impl LibraryAdaptation {
             why,
         };
         let mut digest = crc32fast::Hasher::new();
-        let path = adapt.models.clone();
-        let text = run_apart(move || fs::read_to_string(path)).flatten();
-        let models = text.map_err(|error| error.to_string()).and_then(|text| {
-            digest.update(text.as_bytes());
-            ModelSet::from_json(&text).map_err(|error| error.to_string())
-        });
-        let models = models.map_err(|error| {
-            not_adaptable(format!("models \"{}\": {error}", adapt.models.display()))
-        })?;
+        let models = match &adapt.models {
+            Some(path) => read_models(path, &mut digest)
+                .map_err(|why| not_adaptable(format!("models \"{}\": {why}", path.display())))?,
+            None => ModelSet::default(),
+        };
         let mut alternatives = Alternatives::new();
         for other in &adapt.alternatives {
             let class = wrapped
@@ -297,6 +293,7 @@ impl LibraryAdaptation {
                 deciding_s: 0.0,
                 may_try: false,
                 stride: 1.0,
+                was_stopped: false,
             };
             let n_seen = batches.iter().map(|batch| batch.calls + batch.failed).sum();
             let decided = match &agreed.unrecorded {
@@ -524,4 +521,13 @@ fn send(running: &Mutex<Option<Wrapped>>, interface: &str, class: &str) -> Resul
         .libraries
         .use_class(&wrapped.recorder, interface, class);
     sent.map_err(|error| error.to_string())
+}
+/// # Arguments
+/// * `digest` - takes the text in
+fn read_models(path: &Path, digest: &mut crc32fast::Hasher) -> Result<ModelSet, String> {
+    let path = path.to_path_buf();
+    let text = run_apart(move || fs::read_to_string(path)).flatten();
+    let text = text.map_err(|error| error.to_string())?;
+    digest.update(text.as_bytes());
+    ModelSet::from_json(&text).map_err(|error| error.to_string())
 }

@@ -284,6 +284,14 @@ impl Beliefs {
         self.posterior = None;
     }
 
+    /// Forgets the calls of a class.
+    pub fn forget(&mut self, arm: usize) {
+        for cell in &mut self.cells[arm] {
+            *cell = Cell::default();
+        }
+        self.posterior = None;
+    }
+
     /// What is believed of each class at each kind.
     pub fn posterior(&mut self) -> Arc<Posterior> {
         let posterior = match self.posterior.take() {

@@ -75,6 +75,12 @@ impl LevelWatch {
         self.suspicion.is_some()
     }
 
+    /// Calls until the present window is full.
+    pub fn missing(&self) -> f64 {
+        let n: f64 = self.window.iter().map(|(calls, _)| calls).sum();
+        WINDOW - n
+    }
+
     fn standing(&self) -> Level {
         match self.suspicion {
             Some(_) => Level::Suspected,

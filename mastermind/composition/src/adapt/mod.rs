@@ -14,6 +14,8 @@
 //!   what the trial is expected to cost, and that is within the budget.
 //! * What was tried stays if it is faster by more than the hysteresis over all kinds of calls, once enough calls were seen;
 //!   else, or once the budget is spent, the class before comes back. It is the guard.
+//! * It is decided again once a trial has the calls that this takes ([`Adapter::wants_look`]); who asks may take calls back inside a step
+//!   where it loses half of what is left ([`Adapter::may_lose_s`]).
 //! * Each change doubles the calls that the next one at that site needs.
 //! * Where a dispatcher sends each call to one of several classes, the same is decided for each kind of call ([`Sending`]), and all of
 //!   it together is a table ([`Adapter::new_tables`]).
@@ -40,13 +42,25 @@ pub use sending::{Allowed, Calls, Expected, Sending, Sent};
 use crate::decide::Decisions;
 use crate::workload::{Alternatives, Assembly};
 use kinds::{Kinds, MOST_USUAL};
-use site::{Answered, Seen, Site, Trial, failed_calls};
+use site::{Answered, GIVEN, Seen, Site, Trial, failed_calls};
 
 /// What a stored model predicts: class, method (`PORT.METHOD`) and coordinate to seconds a call; `None` without one.
 pub type Predict<'a> = dyn Fn(&str, &str, &Coordinate) -> Option<f64> + Send + Sync + 'a;
 
 /// Trials beyond which no class is tried again.
 const MOST_TRIALS: u32 = 20;
+
+/// Part of what trials may still cost that one may lose until it is decided on.
+const TO_A_TRIAL: f64 = 0.5;
+
+/// Most steps of a trial between two decisions. Arbitrary: hundreds of steps would tell no more.
+const MOST_STEPS_UNSEEN: f64 = 64.0;
+
+/// Calls of a class that are paid for and not believed where they alone have stopped a trial: libraries start up in them.
+///
+/// # Source
+/// Three first calls that were dear in the study of on-line policies that this follows; one is where FFTW plans and OpenBLAS starts threads.
+const FIRST_CALLS: f64 = 3.0;
 
 /// Calls of a trial after which one that is far slower ends at once, and what is far slower.
 const CLEARLY: (f64, f64) = (5.0, 1.5);
@@ -109,6 +123,8 @@ pub struct Report<'a> {
     pub may_try: bool,
     /// Steps until the next report, where it is not wanted before.
     pub stride: f64,
+    /// Whether the class on trial was stopped inside the step, since it had lost what [`Adapter::may_lose_s`] allows.
+    pub was_stopped: bool,
 }
 
 /// A dispatcher of an assembly.
@@ -132,6 +148,8 @@ pub struct Adapter {
     /// What ended trials have cost, seconds over all ranks.
     spent_s: f64,
     budget_s: f64,
+    /// Step at which what is in doubt is decided on.
+    look_at: u64,
 }
 
 impl Adapter {
@@ -162,6 +180,7 @@ impl Adapter {
             kinds: Kinds::default(),
             spent_s: 0.0,
             budget_s: 0.0,
+            look_at: 0,
         }
     }
 
@@ -229,16 +248,21 @@ impl Adapter {
         let of_all = self.kinds.machine(&residuals, |_| true);
         self.kinds.learn(report.batches, of_all);
         let done = report.fraction.clamp(0.0, 1.0);
+        let seen: Vec<Seen> = (0..self.sites.len())
+            .map(|index| self.take(index, report, &machine))
+            .collect();
+        let lost_s = self.spent_s + self.sites.iter().map(Site::lost_s).sum::<f64>();
+        // Of the run as it would be without trials, else one that is dear would allow another.
+        let own_s = (report.elapsed_s - lost_s).max(0.0);
         // Where it is not known how much is to come, as much as has been.
         let (to_come, expected_s) = match done > 0.0 {
-            true => ((1.0 - done) / done, report.elapsed_s / done),
-            false => (1.0, 2.0 * report.elapsed_s),
+            true => ((1.0 - done) / done, own_s / done),
+            false => (1.0, 2.0 * own_s),
         };
         self.budget_s = self.settings.explore * expected_s;
         let mut decisions = Vec::new();
-        for index in 0..self.sites.len() {
-            let seen = self.take(index, report, &machine);
-            self.settle(index, report, &seen, &mut decisions);
+        for (index, seen) in seen.iter().enumerate() {
+            self.settle(index, report, seen, &mut decisions);
             self.send(index, to_come, report, &mut decisions);
         }
         if self.sites.iter().all(|site| site.trial.is_none()) {
@@ -251,7 +275,43 @@ impl Adapter {
                 decisions.push(self.begin_trial(index, arm, reason, report));
             }
         }
+        let steps = self
+            .sites
+            .iter()
+            .filter_map(|site| self.steps_to_look(site, report));
+        let steps = steps.min_by(f64::total_cmp).unwrap_or(1.0);
+        self.look_at = report.step + steps.clamp(1.0, MOST_STEPS_UNSEEN) as u64;
         decisions
+    }
+
+    /// Steps until a site that is in doubt is to be decided on: when there will be the calls that this takes, at the latest when a trial has
+    /// gone on for twice as long as now or is expected to have lost half of what is left.
+    fn steps_to_look(&self, site: &Site, report: &Report<'_>) -> Option<f64> {
+        if !site.is_trying() && !site.is_suspected() {
+            return None;
+        }
+        let calls_a_step = site.calls.iter().sum::<f64>() / report.step.max(1) as f64;
+        let Some(trial) = &site.trial else {
+            // A dispatcher's trials end as soon as their calls were answered.
+            let missing = match site.dispatched {
+                Some(_) => 0.0,
+                None => site.missing_in_window(),
+            };
+            return Some((missing / calls_a_step).ceil());
+        };
+        let so_far = (report.step - trial.began) as f64;
+        let lost_a_step_s = trial.excess_s / so_far.max(1.0);
+        let until_lost = match lost_a_step_s > 0.0 {
+            true => TO_A_TRIAL * (self.left_s() - trial.excess_s).max(0.0) / lost_a_step_s,
+            false => f64::INFINITY,
+        };
+        let missing = (site.needed - trial.calls).max(0.0) / calls_a_step;
+        Some(missing.ceil().min(so_far).min(until_lost.floor()))
+    }
+
+    /// Whether what is in doubt is to be decided on at a step.
+    pub fn wants_look(&self, step: u64) -> bool {
+        self.is_in_doubt() && step >= self.look_at
     }
 
     /// Whether more calls are wanted soon: a trial goes on, or a class is suspected to have changed.
@@ -277,6 +337,23 @@ impl Adapter {
     /// Seconds that trials may still cost, without the one that goes on.
     pub fn left_s(&self) -> f64 {
         (self.budget_s - self.spent_s).max(0.0)
+    }
+
+    /// What the class on trial may lose until it is decided on, seconds over all ranks, before calls go back to the class before it inside
+    /// a step; `None` without a trial. Half of what is left, so that one class of which nothing was known leaves something for the others.
+    ///
+    /// # Source
+    /// The account of conservative bandits: Wu, Shariff, Lattimore, Szepesvari, ICML 2016.
+    pub fn may_lose_s(&self) -> Option<f64> {
+        let mut trials = self.sites.iter().filter_map(|site| site.trial.as_ref());
+        let trial = trials.next()?;
+        Some(TO_A_TRIAL * (self.left_s() - trial.excess_s).max(0.0))
+    }
+
+    /// The instance of which a class is on trial.
+    pub fn on_trial(&self) -> Option<&str> {
+        let mut sites = self.sites.iter().filter(|site| site.trial.is_some());
+        sites.next().map(|site| site.instance.as_str())
     }
 
     /// Ends the trial that goes on, since calls can be watched no longer: the class before comes back.
@@ -348,7 +425,7 @@ impl Adapter {
             let kind = kind.unwrap_or_else(|| site.kind(&known.kind, arm, &*self.predict));
             known.of_site = Some(kind);
             if batch.failed > 0 {
-                site.refuse_on_trial(arm, kind, batch.failed);
+                site.refuse_failed(arm, batch.failed);
             }
             if batch.calls == 0 || !batch.ln_mean.is_finite() {
                 continue;
@@ -398,7 +475,26 @@ impl Adapter {
         let site = &mut self.sites[index];
         let (arm, from) = (site.current, trial.from);
         let ratio = site.ratio(arm, from);
-        if trial.calls >= site.needed {
+        if report.was_stopped {
+            let calls = site.beliefs.calls(arm);
+            let believed = match calls > FIRST_CALLS {
+                true => format!(
+                    "believed to take {ratio:.1} times the time of {}",
+                    site.class(from)
+                ),
+                // A library that is called for the first time starts up.
+                false => {
+                    site.beliefs.forget(arm);
+                    "too few to believe".into()
+                }
+            };
+            let excess_s = trial.excess_s;
+            let reason = format!(
+                "stopped inside a step, {excess_s:.4} s slower in {} calls: {believed}",
+                trial.calls
+            );
+            self.end_trial(index, false, reason, report, decisions);
+        } else if trial.calls >= site.needed {
             let keep = ratio < 1.0 - self.settings.hysteresis;
             let reason = format!(
                 "{ratio:.3} times the time of {} after {} calls",
@@ -462,7 +558,8 @@ impl Adapter {
         decisions.push(decision);
     }
 
-    /// The class before a failed one comes back, or the one believed to be fastest.
+    /// The class before one that failed on trial comes back, or the given one in the place of one that was kept: errors of the given class
+    /// are the application's.
     fn drop_failed(
         &mut self,
         index: usize,
@@ -473,11 +570,10 @@ impl Adapter {
         let site = &mut self.sites[index];
         let failed = site.current;
         let calls = failed_calls(seen.failed);
-        let before = site.trial.take().map(|trial| trial.from);
-        let Some(before) = before else {
-            // The class that the run began with, or one that was kept: its errors are the application's.
+        let before = site.trial.take().map_or(GIVEN, |trial| trial.from);
+        if before == failed || site.arms[before].refused.is_some() {
             return;
-        };
+        }
         site.arms[failed].refused = Some(calls.clone());
         site.current = before;
         decisions.push(self.decision(index, Act::Failed, failed, before, calls, report));
@@ -553,6 +649,7 @@ impl Adapter {
         site.arms[arm].trials += 1;
         site.trial = Some(Trial {
             from,
+            began: report.step,
             calls: 0.0,
             excess_s: 0.0,
         });

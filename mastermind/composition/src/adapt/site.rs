@@ -23,6 +23,9 @@ const MOST_KINDS_SENT: usize = 64;
 /// Calls that what is known of a class counts for after its level has changed.
 const CALLS_AFTER_CHANGE: f64 = 5.0;
 
+/// The class that a site has as the run begins, or, at a dispatcher, that of the calls which no table tells of.
+pub const GIVEN: usize = 0;
+
 /// Key of a kind: method, labels, and sizes in steps.
 pub fn kind_key(port_method: &str, coordinate: &Coordinate) -> String {
     let mut key = port_method.to_owned();
@@ -78,6 +81,8 @@ pub struct Arm {
 pub struct Trial {
     /// The class before.
     pub from: usize,
+    /// Step after which it began.
+    pub began: u64,
     /// Calls so far.
     pub calls: f64,
     /// Seconds so far beyond what the class before would have taken.
@@ -183,7 +188,7 @@ impl Site {
             dispatched,
             beliefs,
             arms,
-            current: 0,
+            current: GIVEN,
             trial: None,
             calls: Vec::new(),
             needed: needed as f64,
@@ -201,16 +206,27 @@ impl Site {
         }
     }
 
+    /// What the trial that goes on has lost so far, seconds.
+    pub fn lost_s(&self) -> f64 {
+        self.trial
+            .as_ref()
+            .map_or(0.0, |trial| trial.excess_s.max(0.0))
+    }
+
+    /// Calls until the present class is known to have changed, or not.
+    pub fn missing_in_window(&self) -> f64 {
+        self.arms[self.current].watch.missing()
+    }
+
     /// Whether a class is on trial that is to be decided on at the next step.
     pub fn is_trying(&self) -> bool {
         let dispatched = self.dispatched.as_ref();
         self.trial.is_some() || dispatched.is_some_and(|dispatched| dispatched.sending.is_urgent())
     }
 
-    /// Has a class get no calls any more of which calls failed while a dispatcher tried it.
-    pub fn refuse_on_trial(&mut self, arm: usize, kind: usize, failed: u64) {
-        let dispatched = self.dispatched.as_ref();
-        if dispatched.is_some_and(|dispatched| dispatched.sending.is_trial(kind, arm)) {
+    /// Has a class get no calls of a dispatcher any more of which calls failed. Errors of the given class are the application's.
+    pub fn refuse_failed(&mut self, arm: usize, failed: u64) {
+        if self.dispatched.is_some() && arm != GIVEN {
             self.arms[arm].refused = Some(failed_calls(failed));
         }
     }

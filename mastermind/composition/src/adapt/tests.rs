@@ -124,6 +124,7 @@ impl World {
             deciding_s: 0.0,
             may_try: true,
             stride: 1.0,
+            was_stopped: false,
         });
         for decision in decided {
             if decision.is_swap() {
@@ -160,6 +161,7 @@ fn nothing_stays_on_trial_that_cannot_be_watched() {
         deciding_s: 0.0,
         may_try: true,
         stride: 1.0,
+        was_stopped: false,
     };
     let back = world.adapter.abandon("the disk is full", &report);
     let [back] = &back[..] else {
@@ -303,6 +305,7 @@ fn a_failing_class_goes_and_does_not_come_back() {
         deciding_s: 0.0,
         may_try: true,
         stride: 1.0,
+        was_stopped: false,
     });
     assert_eq!((decided[0].act, decided[0].to.as_str()), (Act::Failed, "A"));
     world.class = 0;
@@ -426,6 +429,7 @@ impl<F: Fn(usize, f64) -> f64> Calls<F> {
             deciding_s: 0.0,
             may_try: true,
             stride: 1.0,
+            was_stopped: false,
         });
         self.decisions.extend(decided);
         for (instance, tables) in self.adapter.new_tables() {
@@ -549,6 +553,7 @@ fn delayed_calls_hide_no_faster_class() {
                 deciding_s: 0.0,
                 may_try: true,
                 stride: 1.0,
+                was_stopped: false,
             });
             for decision in decided.iter().filter(|decision| decision.is_swap()) {
                 let class = CLASSES.iter().position(|class| *class == decision.to);
@@ -587,6 +592,7 @@ fn a_decision_takes_no_longer_with_more_calls_or_sizes() {
             deciding_s: 0.0,
             may_try: true,
             stride: 1.0,
+            was_stopped: false,
         });
         let n_fits = world.adapter.sites[0].beliefs.n_fits - before;
         assert!(n_fits <= 2, "step {step}: {n_fits}");

@@ -235,23 +235,28 @@ impl Adapting {
     /// The models cannot be read; nothing may be swapped.
     ///
     /// # Arguments
+    /// * `models` - file of those; None where all is learnt in the run
     /// * `left_out` - why calls of some instances are not dispatched
     /// * `explore` - part of the run's seconds that trials may cost
     /// * `patience` - longest time that a rank waits for the others to report a step
     pub fn prepare(
         assembly: &Assembly,
-        models: &Path,
+        models: Option<&Path>,
         mut left_out: Vec<String>,
         explore: f64,
         patience: Duration,
     ) -> anyhow::Result<Self> {
-        let mut models = read_models(models, false)?;
+        let is_informed = models.is_some();
+        let models = models.map(|file| read_models(file, false)).transpose()?;
+        let mut models = models.unwrap_or_default();
         let shipped = add_shipped(&mut models, assembly, false)?;
         let dispatchers = dispatchers(assembly)?;
         let (alternatives, not_swapped) = swappable(assembly, &dispatchers)?;
         left_out.extend(not_swapped);
         let candidates = candidates(assembly, &alternatives, &dispatchers);
-        left_out.extend(without_models(&candidates, &models));
+        if is_informed {
+            left_out.extend(without_models(&candidates, &models));
+        }
         Ok(Adapting {
             of_sites: of_sites(&candidates, &models),
             dispatchers,

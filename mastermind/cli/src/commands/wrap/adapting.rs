@@ -19,11 +19,11 @@ use crate::output;
 /// What a user asks for.
 #[derive(Args)]
 pub struct AdaptArguments {
-    /// Choose between the program's own library and those of --use while the program runs, by models that `fit` made and by
-    /// what is seen: calls go to whichever is faster for them. The mark-up of each proxy must say `stateless = true`. Ranks of MPI
+    /// Choose between the program's own library and those of --use while the program runs, by models that `fit` made, if
+    /// there are, and by what is seen: calls go to whichever is faster for them. The mark-up of each proxy must say `stateless = true`. Ranks of MPI
     /// choose together, in calls of MPI_COMM_WORLD that all wait for one another in (MPI_Barrier, MPI_Allreduce and the like)
     #[arg(long, value_name = "MODELS")]
-    adapt: Option<PathBuf>,
+    adapt: Option<Option<PathBuf>>,
     /// Part of the run's seconds that trying other libraries may cost
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = percent, requires = "adapt")]
     explore: f64,
@@ -47,21 +47,26 @@ impl AdaptArguments {
                 "cannot adapt \"{program}\": no library that calls may be sent to, expected at least one --use INTERFACE=LIB"
             );
         }
-        let known = read_models(models, false)?;
-        for UseConfig { library, .. } in uses {
-            let class = library.file_name().unwrap_or_default().to_string_lossy();
-            let prefix = format!("{class}::");
-            if !known.models.iter().any(|m| m.method.starts_with(&prefix)) {
-                output::complain!(
-                    "warning: no model of {class} in \"{}\": what it takes is learnt in the run",
-                    models.display()
-                );
+        if let Some(models) = models {
+            let known = read_models(models, false)?;
+            for UseConfig { library, .. } in uses {
+                let class = library.file_name().unwrap_or_default().to_string_lossy();
+                let prefix = format!("{class}::");
+                if !known.models.iter().any(|m| m.method.starts_with(&prefix)) {
+                    output::complain!(
+                        "warning: no model of {class} in \"{}\": what it takes is learnt in the run",
+                        models.display()
+                    );
+                }
             }
         }
-        let act = || format!("cannot read models \"{}\"", models.display());
+        // The program may go elsewhere.
+        let absolute = |models: &PathBuf| {
+            let act = || format!("cannot read models \"{}\"", models.display());
+            models.canonicalize().with_context(act)
+        };
         Ok(Some(LibraryAdaptConfig {
-            // The program may go elsewhere.
-            models: models.canonicalize().with_context(act)?,
+            models: models.as_ref().map(absolute).transpose()?,
             explore: self.explore,
             alternatives: uses.to_vec(),
         }))
