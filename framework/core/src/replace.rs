@@ -47,11 +47,18 @@ pub struct KeptWays {
 /// The way of one connection.
 #[derive(Clone)]
 struct KeptWay {
-    /// Provides port.
-    port: String,
-    /// Instance and uses port.
-    user: (ComponentId, String),
+    used: User,
     target: Arc<Target>,
+}
+
+/// Who uses an instance.
+#[derive(Clone)]
+struct User {
+    /// Port of the instance that is used.
+    provides: String,
+    user: ComponentId,
+    /// Port of the user.
+    uses: String,
 }
 
 /// What connections led to before they were led back: dropping it may run code of components, so it is dropped on the thread that runs them.
@@ -64,7 +71,7 @@ impl KeptWays {
     /// Provides port and what is called there, one for each connection that led to it.
     pub fn ports(&self) -> impl Iterator<Item = (&str, NonNull<RawPort>)> {
         let ways = self.ways.iter();
-        ways.map(|way| (way.port.as_str(), way.target.pair()))
+        ways.map(|way| (way.used.provides.as_str(), way.target.pair()))
     }
 }
 
@@ -216,13 +223,10 @@ impl Framework {
     pub fn keep_ways_to(&self, instance: &str) -> Result<KeptWays, FrameworkError> {
         let state = self.shared.lock();
         let mut ways = Vec::new();
-        for (port, (user, uses)) in users(&state, &state.id(instance))? {
-            let connector = &state.entry(&user)?.uses_port(&user.name, &uses)?.connector;
-            ways.extend(connector.current().map(|target| KeptWay {
-                port,
-                user: (user, uses),
-                target,
-            }));
+        for used in users(&state, &state.id(instance))? {
+            let User { user, uses, .. } = &used;
+            let connector = &state.entry(user)?.uses_port(&user.name, uses)?.connector;
+            ways.extend(connector.current().map(|target| KeptWay { used, target }));
         }
         let instance = instance.into();
         Ok(KeptWays { instance, ways })
@@ -235,13 +239,17 @@ impl Framework {
         let mut state = self.shared.lock();
         let mut unreachable = Vec::new();
         for way in &ways.ways {
-            let (user, uses) = &way.user;
+            let User {
+                provides,
+                user,
+                uses,
+            } = &way.used;
             let entry = state.entry_mut(user);
             let Ok(uses) = entry.and_then(|entry| entry.uses_port_mut(&user.name, uses)) else {
                 continue;
             };
             let connection = uses.connection.as_ref();
-            let is_there = |of: &Connection| of.provider == ways.instance && of.port == way.port;
+            let is_there = |of: &Connection| of.provider == ways.instance && of.port == *provides;
             if connection.is_some_and(is_there) {
                 unreachable.push(uses.connector.point_to(Some(Arc::clone(&way.target))));
             }
@@ -489,23 +497,21 @@ fn left_behind(
     Some((connection, Arc::clone(&port.port)))
 }
 
-/// Who uses an instance: its provides ports, each with an instance and a uses port that is connected to it. Instances that others have
-/// replaced and that may still be called are among them: of a class whose code keeps its ports in variables of the library, an instance that
+/// Who uses an instance. Instances that others have replaced and that may still be called are among them: of a class whose code keeps its ports in variables of the library, an instance that
 /// comes later goes on to call through the ports of an earlier one.
-fn users(
-    state: &State,
-    of: &ComponentId,
-) -> Result<Vec<(String, (ComponentId, String))>, FrameworkError> {
+fn users(state: &State, of: &ComponentId) -> Result<Vec<User>, FrameworkError> {
     let mut users = Vec::new();
-    let replaced = state
-        .beside
-        .values()
-        .filter(|entry| entry.is_replaced && !entry.is_ending);
+    let replaced = state.beside.values();
+    let replaced = replaced.filter(|entry| entry.is_replaced && !entry.is_ending);
     let replaced: Vec<_> = replaced.collect();
     for (provides, port) in &state.exactly(of)?.provides {
+        let user = |user: ComponentId, uses: &String| User {
+            provides: provides.clone(),
+            user,
+            uses: uses.clone(),
+        };
         let current = port.users.iter();
-        let current = current.map(|(user, uses)| (state.id(user), uses.clone()));
-        users.extend(current.map(|user| (provides.clone(), user)));
+        users.extend(current.map(|(name, uses)| user(state.id(name), uses)));
         for entry in &replaced {
             let name = state.order.get(&entry.serial).cloned().unwrap_or_default();
             let leads_here = |uses: &Uses| {
@@ -513,11 +519,11 @@ fn users(
                 connection.is_some_and(|c| Arc::ptr_eq(&c.provided, &port.port))
             };
             for (uses, _) in entry.uses.iter().filter(|(_, uses)| leads_here(uses)) {
-                let user = ComponentId {
+                let id = ComponentId {
                     name: name.as_str().into(),
                     serial: entry.serial,
                 };
-                users.push((provides.clone(), (user, uses.clone())));
+                users.push(user(id, uses));
             }
         }
     }
@@ -528,7 +534,12 @@ fn users(
 fn moves(state: &State, old: &ComponentId, new: &ComponentId) -> Result<Vec<Move>, FrameworkError> {
     let mut moves = Vec::new();
     let users = users(state, old)?.into_iter();
-    for (provides, (user, uses)) in users.filter(|(_, (user, _))| user.name != old.name) {
+    for used in users.filter(|used| used.user.name != old.name) {
+        let User {
+            provides,
+            user,
+            uses,
+        } = used;
         let port = &state.entry(new)?.provides_port(&new.name, &provides)?.port;
         let connection = ConnectionId {
             user: user.name.to_string(),

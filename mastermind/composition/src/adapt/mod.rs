@@ -305,6 +305,11 @@ impl Adapter {
             true => TO_A_TRIAL * (self.left_s() - trial.excess_s).max(0.0) / lost_a_step_s,
             false => f64::INFINITY,
         };
+        // Of the class on trial itself, once it has had a step: what it is called by may have changed.
+        let calls_a_step = match so_far > 0.0 {
+            true => trial.calls / so_far,
+            false => calls_a_step,
+        };
         let missing = (site.needed - trial.calls).max(0.0) / calls_a_step;
         Some(missing.ceil().min(so_far).min(until_lost.floor()))
     }
