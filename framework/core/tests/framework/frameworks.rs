@@ -84,6 +84,7 @@ fn the_repository_tells_its_classes_and_takes_more() {
             "test.Adder",
             "test.Failing",
             "test.Forgetful",
+            "test.Kernel",
             "test.Maker",
             "test.Relay",
             "test.Remembering",
