@@ -132,8 +132,8 @@ fn counters_are_fitted() {
         }
     }
     let wrong = fit("dreams").error();
-    let expected = "cannot fit dreams: no counter of that name in \"records\", expected wall, mpi, compute, ru_minflt, ru_utime; \
-                    count it with run --counters METHOD:dreams";
+    let expected = "cannot fit dreams: no counter of that name in \"records\", expected wall, inclusive, mpi, compute, ru_minflt, \
+                    ru_utime; count it with run --counters METHOD:dreams";
     assert!(wrong.contains(expected), "{wrong}");
 }
 
