@@ -17,7 +17,7 @@ use cca_core::{Framework, KeptWays, LedBack};
 use super::pace::process_s;
 use crate::mastermind::locked;
 
-/// Shortest time that is waited for.
+/// Shortest time that is waited for: the usual timer slack of Linux, below which timers are no finer (prctl(2), PR_SET_TIMERSLACK).
 const SHORTEST_S: f64 = 50e-6;
 
 /// Looks on while a step goes on in which a class is on trial.

@@ -58,8 +58,7 @@ const MOST_STEPS_UNSEEN: f64 = 64.0;
 
 /// Calls of a class that are paid for and not believed where they alone have stopped a trial: libraries start up in them.
 ///
-/// # Source
-/// Three first calls that were dear in the study of on-line policies that this follows; one is where FFTW plans and OpenBLAS starts threads.
+/// Arbitrary: one is enough where a library plans or starts threads in its first call; three leave room for one at each of a few sizes.
 const FIRST_CALLS: f64 = 3.0;
 
 /// Calls of a trial after which one that is far slower ends at once, and what is far slower.
