@@ -125,33 +125,29 @@ const MIN_SHARE: f64 = 0.8;
 /// One verdict over all methods.
 ///
 /// What makes the methods of one run slower, the state of the machine above all, they share: so the ends of their intervals are added, not
-/// the squares.
+/// the squares. A method without an interval cannot be compared. Where one has a lower end only, so have all together.
 pub fn overall(compared: &[Compared], margin_percent: f64) -> Overall {
-    let (mut all, mut known) = (0.0, 0.0);
-    let mut sums = [0.0; 3];
+    let (mut all, mut known, mut weight) = (0.0, 0.0, 0.0);
+    let (mut percent, mut lower, mut upper) = (0.0, Some(0.0), Some(0.0));
     for method in compared {
         let longer_ns = f64::max(method.first.exclusive_ns, method.second.exclusive_ns);
         all += longer_ns;
-        let Some(effect) = method.effect.filter(|_| method.first.exclusive_ns > 0.0) else {
+        let ns = method.first.exclusive_ns;
+        let Some(effect) = method.effect.filter(|of| ns > 0.0 && of.has_interval()) else {
             continue;
         };
         known += longer_ns;
-        let ns = method.first.exclusive_ns;
-        sums[0] += ns * effect.percent;
-        sums[1] += ns * effect.lower_percent;
-        sums[2] += ns * effect.upper_percent;
+        weight += ns;
+        percent += ns * effect.percent;
+        let add = |sum: Option<f64>, end: Option<f64>| Some(sum? + ns * end?);
+        lower = add(lower, effect.lower_percent);
+        upper = add(upper, effect.upper_percent);
     }
-    let weight: f64 = compared
-        .iter()
-        .filter(|method| method.effect.is_some())
-        .map(|method| method.first.exclusive_ns)
-        .sum();
     let share = if all > 0.0 { known / all } else { 0.0 };
-    let [percent, lower_percent, upper_percent] = sums.map(|sum| sum / weight);
-    let effect = (share >= MIN_SHARE && weight > 0.0).then_some(Effect {
-        percent,
-        lower_percent,
-        upper_percent,
+    let effect = (share >= MIN_SHARE && weight > 0.0).then(|| Effect {
+        percent: percent / weight,
+        lower_percent: lower.map(|sum| sum / weight),
+        upper_percent: upper.map(|sum| sum / weight),
     });
     Overall {
         effect,
@@ -163,12 +159,11 @@ pub fn overall(compared: &[Compared], margin_percent: f64) -> Overall {
 fn verdict(effect: Option<Effect>, margin_percent: f64) -> Verdict {
     // As much less as the margin is more: 5 % more is undone by 4.76 % less.
     let less = 100.0 * (1.0 / (1.0 + margin_percent / 100.0) - 1.0);
-    match effect {
-        Some(effect) if effect.lower_percent > margin_percent => Verdict::Slower,
-        Some(effect) if effect.upper_percent < less => Verdict::Faster,
-        Some(effect) if effect.lower_percent >= less && effect.upper_percent <= margin_percent => {
-            Verdict::Same
-        }
+    let (lower, upper) = effect.map_or((None, None), |of| (of.lower_percent, of.upper_percent));
+    match (lower, upper) {
+        (Some(lower), _) if lower > margin_percent => Verdict::Slower,
+        (_, Some(upper)) if upper < less => Verdict::Faster,
+        (Some(lower), Some(upper)) if lower >= less && upper <= margin_percent => Verdict::Same,
         _ => Verdict::Unknown,
     }
 }
@@ -296,8 +291,8 @@ mod tests {
             let percent = 0.5 * (lower_percent + upper_percent);
             let effect = Effect {
                 percent,
-                lower_percent,
-                upper_percent,
+                lower_percent: Some(lower_percent),
+                upper_percent: Some(upper_percent),
             };
             verdict(Some(effect), MARGIN_PERCENT)
         };
@@ -309,36 +304,55 @@ mod tests {
         assert_eq!(super::verdict(None, MARGIN_PERCENT), Verdict::Unknown);
     }
 
+    fn method(exclusive_ns: f64, effect: Option<(f64, Option<f64>, Option<f64>)>) -> Compared {
+        let side = Side {
+            exclusive_ns,
+            ..Side::default()
+        };
+        Compared {
+            name: String::new(),
+            first: side,
+            second: side,
+            difference_percent: None,
+            effect: effect.map(|(percent, lower_percent, upper_percent)| Effect {
+                percent,
+                lower_percent,
+                upper_percent,
+            }),
+            verdict: Verdict::Unknown,
+        }
+    }
+
     #[test]
     fn methods_weigh_as_much_as_their_time() {
-        let method = |exclusive_ns: f64, effect: Option<(f64, f64, f64)>| {
-            let side = Side {
-                exclusive_ns,
-                ..Side::default()
-            };
-            Compared {
-                name: String::new(),
-                first: side,
-                second: side,
-                difference_percent: None,
-                effect: effect.map(|(percent, lower_percent, upper_percent)| Effect {
-                    percent,
-                    lower_percent,
-                    upper_percent,
-                }),
-                verdict: Verdict::Unknown,
-            }
-        };
-        let long = method(900.0, Some((1.0, 0.0, 2.0)));
-        let short = method(100.0, Some((100.0, 90.0, 110.0)));
+        let long = method(900.0, Some((1.0, Some(0.0), Some(2.0))));
+        let short = method(100.0, Some((100.0, Some(90.0), Some(110.0))));
         let both = overall(&[long.clone(), short.clone()], 5.0);
         let effect = both.effect.unwrap();
         assert!((effect.percent - 10.9).abs() < 1e-9, "{effect:?}");
-        assert!((effect.lower_percent - 9.0).abs() < 1e-9, "{effect:?}");
+        let lower = effect.lower_percent.unwrap();
+        assert!((lower - 9.0).abs() < 1e-9, "{effect:?}");
         assert_eq!(both.verdict, Verdict::Slower);
         // Where half of the time cannot be compared there is no verdict.
         let unknown = overall(&[long, short, method(1000.0, None)], 5.0);
         assert_eq!((unknown.effect, unknown.verdict), (None, Verdict::Unknown));
         assert_eq!(overall(&[], 5.0).verdict, Verdict::Unknown);
+    }
+
+    #[test]
+    fn a_method_without_an_interval_cannot_be_compared() {
+        let known = method(850.0, Some((1.0, Some(-1.0), Some(3.0))));
+        let of_few_calls = |ns: f64| method(ns, Some((40.0, None, None)));
+        let both = overall(&[known.clone(), of_few_calls(150.0)], 5.0);
+        let interval = both.effect.map(|of| (of.lower_percent, of.upper_percent));
+        assert_eq!(interval, Some((Some(-1.0), Some(3.0))));
+        assert!((both.share - 0.85).abs() < 1e-9);
+        let half = overall(&[known.clone(), of_few_calls(850.0)], 5.0);
+        assert_eq!((half.effect, half.verdict), (None, Verdict::Unknown));
+        // A lower end alone is enough to be slower.
+        let longer = method(500.0, Some((2e5, Some(1e4), None)));
+        let both = overall(&[known, longer], 5.0);
+        assert_eq!(both.verdict, Verdict::Slower);
+        assert_eq!(both.effect.unwrap().upper_percent, None);
     }
 }

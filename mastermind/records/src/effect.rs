@@ -14,6 +14,9 @@
 //! other methods do ([`crate::state`]).
 //!
 //! A verdict needs the whole interval on one side of a margin of 5 %.
+//!
+//! Few blocks give a Student's quantile of 64, and an interval over thirty orders of magnitude. An end that is further than
+//! [`MAX_HALF`] from the likeliest effect says nothing, and is unknown; so is the other end, unless it lies on the same side of zero.
 
 use std::collections::HashMap;
 
@@ -35,26 +38,38 @@ pub const LEVEL: f64 = 0.99;
 /// What measuring a call takes, of which runs see more or less, nanoseconds: less than this is no difference of a call.
 const MEASURING_NS: f64 = 25.0;
 
+/// Distance of an end from the likeliest effect, as a logarithm, beyond which the end says nothing: a factor of ten. Arbitrary.
+const MAX_HALF: f64 = std::f64::consts::LN_10;
+
 /// How much longer a call takes in the second run at equal parameters, percent: 100 is twice as long.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Effect {
     /// The likeliest.
     pub percent: f64,
-    /// Ends of the interval that holds it with [`LEVEL`].
-    pub lower_percent: f64,
-    /// The upper one.
-    pub upper_percent: f64,
+    /// The lower end of the interval that holds it with [`LEVEL`]; `None` where the runs give none.
+    pub lower_percent: Option<f64>,
+    /// The upper end.
+    pub upper_percent: Option<f64>,
 }
 
 impl Effect {
-    /// From logarithms.
+    /// The effect and its interval, from logarithms.
+    ///
+    /// An end further than [`MAX_HALF`] from `log` is unknown. The other end is then known only where it excludes zero: the calls
+    /// became longer (or shorter) by at least that much.
     pub(crate) fn between(log: f64, lower: f64, upper: f64) -> Self {
         let percent = |log: f64| 100.0 * log.exp_m1();
+        let is_wide = f64::max(log - lower, upper - log) > MAX_HALF;
         Self {
             percent: percent(log),
-            lower_percent: percent(lower),
-            upper_percent: percent(upper),
+            lower_percent: (!is_wide || lower > 0.0).then(|| percent(lower)),
+            upper_percent: (!is_wide || upper < 0.0).then(|| percent(upper)),
         }
+    }
+
+    /// Whether the runs give at least one end of the interval.
+    pub fn has_interval(&self) -> bool {
+        self.lower_percent.or(self.upper_percent).is_some()
     }
 }
 
@@ -274,6 +289,10 @@ mod tests {
         state::effects(&[estimate(first, second, step_ns)])[0]
     }
 
+    fn ends(effect: Effect) -> (f64, f64) {
+        (effect.lower_percent.unwrap(), effect.upper_percent.unwrap())
+    }
+
     /// Numbers between 0 and 1, the same at every run of the test.
     fn noise(seed: u64) -> f64 {
         let mixed = (seed ^ 0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -303,7 +322,8 @@ mod tests {
             let holds = (0..100).filter(|seed| {
                 let second = run(2 * seed + 1, 1.0 + percent / 100.0, 3000);
                 let effect = effect(&run(2 * seed, 1.0, 3000), &second, 0.0).unwrap();
-                (effect.lower_percent..=effect.upper_percent).contains(&percent)
+                let (lower, upper) = ends(effect);
+                (lower..=upper).contains(&percent)
             });
             let holds = holds.count();
             assert!(holds >= 95, "{holds} of 100 at {percent} %");
@@ -314,7 +334,7 @@ mod tests {
     fn what_is_far_apart_is_told_apart_in_spite_of_spikes() {
         for seed in 0..20 {
             let effect = effect(&run(seed, 1.0, 3000), &run(seed + 100, 2.0, 3000), 0.0).unwrap();
-            assert!(effect.lower_percent > 20.0, "{effect:?}");
+            assert!(ends(effect).0 > 20.0, "{effect:?}");
             assert!((60.0..150.0).contains(&effect.percent), "{effect:?}");
         }
     }
@@ -342,10 +362,28 @@ mod tests {
             calls
         };
         let effect = effect(&at(30.0), &at(20.0), 10.0).unwrap();
-        assert!(
-            effect.lower_percent < -50.0 && effect.upper_percent > 5.0,
-            "{effect:?}"
-        );
+        let (lower, upper) = ends(effect);
+        assert!(lower < -50.0 && upper > 5.0, "{effect:?}");
+    }
+
+    /// Calls of one size whose first half takes 1 µs and whose second half takes `factor` µs.
+    fn halves(factor: f64) -> Calls {
+        let mut calls = Calls::default();
+        calls.begin();
+        (0..20).for_each(|call| calls.add(1, if call < 10 { 1e3 } else { 1e3 * factor }));
+        calls
+    }
+
+    #[test]
+    fn an_interval_over_orders_of_magnitude_is_unknown() {
+        let wide = effect(&halves(1.0), &halves(1e6), 0.0).unwrap();
+        assert_eq!((wide.lower_percent, wide.upper_percent), (None, None));
+        assert!(wide.percent.is_finite() && !wide.has_interval());
+        // As wide, and longer all the same: one end is known.
+        let longer = Effect::between(8.0, 3.0, 13.0);
+        assert!(longer.lower_percent.unwrap() > 1800.0 && longer.upper_percent.is_none());
+        let shorter = Effect::between(-8.0, -13.0, -3.0);
+        assert!(shorter.upper_percent.unwrap() < -90.0 && shorter.lower_percent.is_none());
     }
 
     #[test]

@@ -92,7 +92,7 @@ mod tests {
 
     fn ends(estimates: &[Option<Estimate>]) -> (f64, f64) {
         let effect = effects(estimates)[0].unwrap();
-        (effect.lower_percent, effect.upper_percent)
+        (effect.lower_percent.unwrap(), effect.upper_percent.unwrap())
     }
 
     #[test]

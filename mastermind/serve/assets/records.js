@@ -86,7 +86,7 @@ export async function records(page, path, place) {
       const percent = (number) => (number === null || number === undefined ? "–" : `${number > 0 ? "+" : ""}${number.toFixed(1)} %`);
       const columns = [{ title: "method", of: (row) => row.name }, { title: "verdict", of: (row) => row.verdict },
         { title: "change", number: true, of: (row) => row.effect?.percent ?? row.difference_percent, cell: (row) => percent(row.effect?.percent) },
-        { title: "between", of: (row) => row.effect?.lower_percent, cell: (row) => row.effect && `${percent(row.effect.lower_percent)} and ${percent(row.effect.upper_percent)}` },
+        { title: "between", of: (row) => row.effect?.lower_percent, cell: (row) => row.effect && (row.effect.lower_percent === null && row.effect.upper_percent === null ? "no interval" : `${percent(row.effect.lower_percent)} and ${percent(row.effect.upper_percent)}`) },
         { title: "own time before", number: true, of: (row) => row.first?.exclusive_ns, cell: (row) => (row.first ? time(row.first.exclusive_ns / 1e9) : "–") },
         { title: "own time now", number: true, of: (row) => row.second?.exclusive_ns, cell: (row) => (row.second ? time(row.second.exclusive_ns / 1e9) : "–") }];
       refill(against, [notes(answer), answer.answer && table("Methods of both runs", columns, answer.answer.methods), command(answer.command)]);

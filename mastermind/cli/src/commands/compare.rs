@@ -97,15 +97,19 @@ impl Compare {
         let Some(limit) = self.fail_above else {
             return ExitCode::SUCCESS;
         };
-        let is_above = |effect: Option<Effect>| effect.filter(|of| of.lower_percent > limit);
+        let is_above = |effect: Option<Effect>| {
+            let lower = effect?.lower_percent.filter(|lower| *lower > limit)?;
+            Some((effect?.percent, lower))
+        };
         let methods = compared.iter().map(|of| (&*of.name, of.effect));
         let all = methods.chain([("all methods together", together.effect)]);
         let mut code = ExitCode::SUCCESS;
-        for (name, effect) in all.filter_map(|(name, effect)| Some((name, is_above(effect)?))) {
+        for (name, effect) in all {
+            let Some((percent, lower)) = is_above(effect) else {
+                continue;
+            };
             output::complain!(
-                "slower: {name} by {:.1} % (at least {:.1}), expected at most {limit} %",
-                effect.percent,
-                effect.lower_percent
+                "slower: {name} by {percent:.1} % (at least {lower:.1}), expected at most {limit} %"
             );
             code = ExitCode::FAILURE;
         }
@@ -130,13 +134,24 @@ fn together_line(together: &Overall) -> String {
     };
     match together.effect {
         Some(effect) => format!(
-            "all methods together, at equal parameters: {:+.1} % ({:+.1} to {:+.1}): {word}",
-            effect.percent, effect.lower_percent, effect.upper_percent
+            "all methods together, at equal parameters: {}: {word}",
+            effect_and_interval(&effect)
         ),
         None => format!(
             "all methods together, at equal parameters: {word}: {:.0} % of the time can be compared",
             100.0 * together.share
         ),
+    }
+}
+
+/// The effect and its interval, or the end of it that is known.
+fn effect_and_interval(effect: &Effect) -> String {
+    let percent = effect.percent;
+    match (effect.lower_percent, effect.upper_percent) {
+        (Some(lower), Some(upper)) => format!("{percent:+.1} % ({lower:+.1} to {upper:+.1})"),
+        (Some(lower), None) => format!("{percent:+.1} % (at least {lower:+.1})"),
+        (None, Some(upper)) => format!("{percent:+.1} % (at most {upper:+.1})"),
+        (None, None) => "no interval".into(),
     }
 }
 
@@ -164,14 +179,8 @@ fn cells(compared: &Compared) -> Vec<String> {
     both(&|side| format!("{:.3}", side.mean_ns * 1e-3));
     let percent = compared.difference_percent;
     cells.push(percent.map_or_else(String::new, |percent| format!("{percent:+.1} %")));
-    cells.push(compared.effect.map_or_else(String::new, |effect| {
-        let Effect {
-            percent,
-            lower_percent,
-            upper_percent,
-        } = effect;
-        format!("{percent:+.1} % ({lower_percent:+.1} to {upper_percent:+.1})")
-    }));
+    let effect = compared.effect.as_ref();
+    cells.push(effect.map_or_else(String::new, effect_and_interval));
     cells.push(compared.name.clone());
     cells.push(verdict(compared));
     cells
@@ -195,6 +204,9 @@ fn verdict(compared: &Compared) -> String {
         }
         Verdict::Unknown if compared.effect.is_none() => {
             "cannot tell: too few calls at equal parameters"
+        }
+        Verdict::Unknown if compared.effect.is_some_and(|of| !of.has_interval()) => {
+            "cannot tell: the calls differ too much within each run"
         }
         Verdict::Unknown => "cannot tell",
         _ => "same",
