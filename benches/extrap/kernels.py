@@ -85,7 +85,7 @@ NOISE = {
 class Plan:
     """How the kernels of a set are made."""
 
-    functions: str = "terms"  # or "suite", "strong", "strong with log"
+    functions: str = "terms"  # or "suite", "strong", "strong with log", "divided", "divided tuning"
     n_params: int = 1
     n_terms: int = 1
     coefficients: str = "uniform"
@@ -139,6 +139,12 @@ FORMS = {
     "regimes": (lambda x, v: [x**0, x, numpy.maximum(x - v, 0)], lambda low, high: numpy.geomspace(low, high, 42)[1:-1]),
     "a + b/p": (lambda x, v: [x**0, 1 / x], None),
     "a + b/p + c log p": (lambda x, v: [x**0, 1 / x, numpy.log2(x)], None),
+    "b/p + c sqrt p": (lambda x, v: [1 / x, x**0.5], None),
+    "b/p + c/sqrt p": (lambda x, v: [1 / x, x**-0.5], None),
+    "(b + c sqrt log p)/p": (lambda x, v: [1 / x, numpy.log2(x) ** 0.5 / x], None),
+    "b/p + c p": (lambda x, v: [1 / x, x], None),
+    "b/p + c p^(-2/3)": (lambda x, v: [1 / x, x ** (-2 / 3)], None),
+    "(b + c log p)/p": (lambda x, v: [1 / x, numpy.log2(x) / x], None),
 }
 
 
@@ -179,6 +185,30 @@ def strong_function(rng, plan, sizes):
     return lambda x: a + b * low / x[0], "a + b/p"
 
 
+# Work that is divided, with a second column for what is not, whose share at the largest size is between 0.3 and 50 %. The first row is
+# reported on; on the second the prior of an overhead was chosen.
+DIVIDED = {
+    "divided": ["a + b/p + c log p", "b/p + c sqrt p", "b/p + c/sqrt p", "(b + c sqrt log p)/p", "a + b/p"],
+    "divided tuning": ["a + b/p + c log p", "b/p + c p", "b/p + c p^(-2/3)", "(b + c log p)/p", "a + b/p"],
+}
+
+
+def divided_function(rng, plan, sizes):
+    """Strong scaling, of any overhead that programs have."""
+    high, form = max(sizes), rng.choice(DIVIDED[plan.functions])
+    share, part = 10 ** rng.uniform(math.log10(0.003), math.log10(0.5)), rng.random()
+
+    def columns(x):
+        return dict(zip(["work", "overhead"], FORMS[form][0](float(x), None)))
+
+    if form.startswith("a"):
+        parts = part if "log" in form else 1.0
+        return lambda x: 1 / x[0] + share / high * (parts + (1 - parts) * math.log2(x[0]) / math.log2(high)), form
+    end = columns(high)
+    scale = share * end["work"] / end["overhead"]
+    return lambda x: columns(x[0])["work"] + scale * columns(x[0])["overhead"], form
+
+
 def draw(rng, plan, noise):
     sizes = SIZES[plan.n_sizes]
     terms = form = None
@@ -186,6 +216,8 @@ def draw(rng, plan, noise):
         exact, terms = terms_function(rng, plan, sizes)
     elif plan.functions == "suite":
         exact, form = suite_function(rng, plan, sizes)
+    elif plan.functions in DIVIDED:
+        exact, form = divided_function(rng, plan, sizes)
     else:
         exact, form = strong_function(rng, plan, sizes)
 

@@ -61,6 +61,8 @@ ROWS = [
     (Plan(functions="suite", n_sizes=25), {"of_negative": OTHERS[25]}),
     (Plan(functions="strong"), {"of_negative": [None, 0.5, 0.5, None], "at_zero": 1e-3, "cover": 90}),
     (Plan(functions="strong with log"), {"below": [None, 10, 16, None], "at_zero": 1.0, "cover": 90}),
+    (Plan(functions="divided", n_sizes=8, repetitions=1), {"of_rival": 1.0, "cover": 88}),
+    (Plan(functions="divided", n_sizes=6, repetitions=3), {"of_rival": 1.0, "cover": 88}),
     (Plan(n_params=2), BELOW),
     (Plan(n_params=2, cross=True), BELOW),
     (Plan(n_params=3), BELOW),

@@ -31,6 +31,7 @@ PLANS = [
     Plan(functions="suite", n_sizes=7, repetitions=6),
     Plan(functions="strong", n_sizes=6, repetitions=4),
     Plan(functions="strong with log", n_sizes=6, repetitions=4),
+    Plan(functions="divided tuning", n_sizes=8, repetitions=1),
     Plan(coefficients="tuning", n_sizes=6, repetitions=1),
     Plan(coefficients="tuning", n_sizes=6, repetitions=4, noise="uniform"),
     Plan(coefficients="tuning", n_sizes=7, repetitions=6, noise="uniform"),

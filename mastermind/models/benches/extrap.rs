@@ -2,7 +2,7 @@
 //! models say of them as JSON lines in its second.
 //!
 //! A kernel is `{"params", "points", "values", "far", "near", "near_values", "far_values"}`; an answer
-//! `{"family", "terms", "far", "far_mean", "cpu_s", "near_inside", "far_inside", "half_width", "half_width_told"}`, by plain `fit`, the
+//! `{"family", "terms", "far", "far_mean", "cpu_s", "near_inside", "far_inside", "far_above", "half_width", "half_width_told"}`, by plain `fit`, the
 //! default that a user gets; `_told` where the normal form is given as the family. Without arguments it does nothing, so that
 //! a plain `cargo bench` passes.
 
@@ -41,6 +41,7 @@ struct Answer {
     cpu_s: f64,
     near_inside: usize,
     far_inside: usize,
+    far_above: usize,
     half_width: f64,
     half_width_told: f64,
 }
@@ -135,6 +136,11 @@ fn answer(kernel: &Kernel) -> Answer {
         near_inside: near.count(),
         far_inside: far_values
             .filter(|v| inside(far.lower_s, far.upper_s, **v))
+            .count(),
+        far_above: kernel
+            .far_values
+            .iter()
+            .filter(|value| **value > far.upper_s)
             .count(),
         half_width: half_width(&far),
         half_width_told: half_width(&by(&told, &kernel.far)),

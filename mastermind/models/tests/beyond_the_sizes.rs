@@ -57,6 +57,62 @@ fn a_sum_that_goes_through_four_sizes_does_not_decide() {
     );
 }
 
+/// Strong scaling of a program on up to 128 nodes, as it was measured: a power law follows it within a per cent, and falls too far.
+#[test]
+fn a_falling_time_may_hide_an_overhead() {
+    let measured = [
+        (4.0, 5.49469),
+        (8.0, 2.8293),
+        (16.0, 1.46488),
+        (32.0, 0.75939),
+        (64.0, 0.38992),
+        (128.0, 0.19814),
+    ];
+    let model = fitted(&measured.map(|(p, time)| (p, vec![time])));
+    let found = at(&model, 256.0);
+    assert!(is_inside(&found, 0.10673), "{found:?}");
+    assert!(
+        found.upper_s > found.shown_upper_s,
+        "an overhead adds: {found:?}"
+    );
+    // No more than a tenth, for a law that is followed within a per cent.
+    assert!(found.upper_s < 1.1 * found.value_s, "{found:?}");
+}
+
+/// Work that is divided exactly, without scatter, leaves no room for an overhead.
+#[test]
+fn an_exact_falling_law_hides_nothing() {
+    let points = [1.0, 2.0, 4.0, 8.0, 16.0].map(|p| (p, vec![3.0 / p; 2]));
+    let found = at(&fitted(&points), 64.0);
+    assert!(
+        (found.upper_s / (3.0 / 64.0) - 1.0).abs() < 1e-4,
+        "{found:?}"
+    );
+}
+
+/// Six sizes called once with 1 % of noise, and communication that takes longer the more processes there are: 1 to 10 % of the time at the
+/// largest size.
+#[test]
+fn intervals_of_strong_scaling_hold_a_growing_overhead() {
+    let (mut inside, mut above) = (0, 0);
+    for case in 0..60_u32 {
+        let share = 0.01 * 10_f64.powf(f64::from(case) / 60.0);
+        let time_s = |p: f64| 1.0 / p + share / 32.0 * p / 32.0;
+        let off = |k: u32| f64::from((case * 7 + k * 5) % 11) / 5.0 - 1.0;
+        let point = |k: u32| {
+            let p = f64::from(1 << k);
+            (p, vec![time_s(p) * (1.0 + 0.01 * off(k))])
+        };
+        let model = fitted(&(0..6).map(point).collect::<Vec<_>>());
+        for p in [64.0, 128.0] {
+            let found = at(&model, p);
+            inside += u32::from(is_inside(&found, time_s(p)));
+            above += u32::from(time_s(p) > found.upper_s);
+        }
+    }
+    assert!(inside >= 70, "{inside} of 120 inside, {above} above");
+}
+
 /// A time that is in proportion to the size within a per mille, times `factor` at each of some sizes and all after.
 fn with_steps(steps: &[f64], factor: f64) -> Model {
     let points = (0..16).map(|i| {

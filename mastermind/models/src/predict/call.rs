@@ -275,7 +275,7 @@ fn call_deviation_s(model: &Model, coordinate: &Coordinate, value_s: f64) -> Res
 /// say which formula is right if one of them is; further out than was measured another may be, so the
 /// interval takes them to the power of `1 / (1 + DOUBT · log2 d)`, `d` being [`Model::distance`], and of one by the model's
 /// `design_effect`. The doubt is which of many sums of terms it is: exponentials and polynomials, which soar, are together as likely as
-/// before it, else one that is hardly credible would set the upper end. Of the formulas in several parameters only some were looked at, so
+/// before it, else one that is hardly credible would set the upper end; so are formulas with an overhead. Of the formulas in several parameters only some were looked at, so
 /// beyond the range of `m` of them it also takes what they predict as `m - 1` times as far apart again.
 ///
 /// # Source
@@ -294,7 +294,7 @@ fn averaged(
         heavier(model.freedom.coefficients),
     );
     let mut parts = Vec::with_capacity(model.alternatives.len());
-    let mut soar = Vec::with_capacity(model.alternatives.len());
+    let mut kinds = Vec::with_capacity(model.alternatives.len());
     let mut means = Vec::with_capacity(model.alternatives.len());
     for alternative in &model.alternatives {
         // The shown formula has what it needs; others may be in parameters that were left out.
@@ -307,7 +307,11 @@ fn averaged(
             deviation: 0.0,
         });
         let soaring = [Family::Exponential, Family::Polynomial];
-        let soars = soaring.contains(&alternative.family);
+        let kind = match soaring.contains(&alternative.family) {
+            _ if alternative.overhead => Kind::Overhead,
+            true => Kind::Soaring,
+            false => Kind::Other,
+        };
         let mut push = |share: f64, formula: &Formula| -> Result<(), Error> {
             let mean = evaluate(model, formula, coordinate)?;
             let gradient = slopes(alternative.family, formula, coordinate);
@@ -319,7 +323,7 @@ fn averaged(
                 mean,
                 deviation: (call * call + variance * of_mean * of_mean).sqrt(),
             });
-            soar.push(soars);
+            kinds.push(kind);
             Ok(())
         };
         match sides(model, &alternative.formula, coordinate) {
@@ -334,7 +338,7 @@ fn averaged(
     temper(&mut parts, 1.0);
     temper(&mut parts, model.design_effect);
     let doubt = 1.0 + DOUBT * model.distance(coordinate).log2();
-    temper_apart(&mut parts, &soar, doubt);
+    temper_apart(&mut parts, &kinds, doubt);
     spread(&mut parts, model.n_beyond(coordinate));
     Ok((value_s, interval(&parts, end)))
 }
@@ -358,20 +362,30 @@ fn temper(parts: &mut [Part], temperature: f64) {
     parts.iter_mut().for_each(|part| part.weight /= sum);
 }
 
-/// As [`temper`], of those that `soar` and of the others apart: each kind keeps its share, of all parts one.
-fn temper_apart(parts: &mut [Part], soar: &[bool], temperature: f64) {
-    let share = |parts: &[Part]| {
-        let pairs = parts.iter().zip(soar).filter(|(_, soars)| **soars);
-        pairs.map(|(part, _)| part.weight).sum::<f64>()
+/// Alternatives whose shares stay as they are when weights are tempered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    /// An exponential or a polynomial.
+    Soaring,
+    /// Another alternative with an overhead.
+    Overhead,
+    /// Any other.
+    Other,
+}
+
+/// As [`temper`], of each kind apart: it keeps its share, of all parts one.
+fn temper_apart(parts: &mut [Part], kinds: &[Kind], temperature: f64) {
+    let shares = |parts: &[Part]| {
+        [Kind::Soaring, Kind::Overhead, Kind::Other].map(|kind| {
+            let pairs = parts.iter().zip(kinds).filter(|(_, of)| **of == kind);
+            pairs.map(|(part, _)| part.weight).sum::<f64>()
+        })
     };
-    let before = share(parts);
+    let before = shares(parts);
     temper(parts, temperature);
-    let after = share(parts);
-    for (part, &soars) in parts.iter_mut().zip(soar) {
-        let (before, after) = match soars {
-            true => (before, after),
-            false => (1.0 - before, 1.0 - after),
-        };
+    let after = shares(parts);
+    for (part, &kind) in parts.iter_mut().zip(kinds) {
+        let (before, after) = (before[kind as usize], after[kind as usize]);
         // Where one kind is all there is, or has a weight that is lost in rounding, it is as it was.
         if before > 0.0 && after > 0.0 {
             part.weight *= before / after;
@@ -408,8 +422,12 @@ pub(crate) fn slopes<'f>(
     }
     match family {
         Family::PowerLaw | Family::Exponential => {
-            let value = formula.evaluate(number)?;
-            let factors = formula.terms.iter().flat_map(|term| &term.factors);
+            // An overhead beside it has no coefficient that was fitted.
+            let Some(term) = formula.terms.first() else {
+                return Ok(Vec::new());
+            };
+            let value = term.coefficient * term.product(number)?;
+            let factors = term.factors.iter();
             let logarithms = factors.map(|factor| {
                 let x = number(&factor.param).ok_or(factor.param.as_str())?;
                 let of = if family == Family::PowerLaw {
@@ -655,16 +673,20 @@ mod tests {
             deviation: 1.0,
         };
         let mut parts = [0.81, 0.09, 0.08, 0.02].map(part);
-        temper_apart(&mut parts, &[false, false, true, true], 2.0);
+        temper_apart(
+            &mut parts,
+            &[Kind::Other, Kind::Other, Kind::Soaring, Kind::Soaring],
+            2.0,
+        );
         let found = parts.map(|part| part.weight);
         for (found, wanted) in found.into_iter().zip([0.675, 0.225, 0.2 / 3.0, 0.1 / 3.0]) {
             assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
         }
         let mut all = [0.9, 0.1].map(part);
-        temper_apart(&mut all, &[true, true], 2.0);
+        temper_apart(&mut all, &[Kind::Overhead; 2], 2.0);
         assert!((all[0].weight - 0.75).abs() < 1e-12, "{}", all[0].weight);
         let mut none = [0.9, 0.1].map(part);
-        temper_apart(&mut none, &[false, false], 2.0);
+        temper_apart(&mut none, &[Kind::Other; 2], 2.0);
         assert!((none[0].weight - 0.75).abs() < 1e-12, "{}", none[0].weight);
     }
 }

@@ -360,6 +360,7 @@ impl Field<'_> {
                     family: candidate.family,
                     formula: candidate.formula.clone(),
                     covariance: candidate.covariance.clone(),
+                    overhead: false,
                 })
             }
         }

@@ -45,6 +45,7 @@ use crate::samples::points::Points;
 use crate::samples::sample::{Samples, Summary};
 use crate::samples::statistic::Statistic;
 use crate::select::model::{Coefficient, Freedom, HeldUp, Model};
+use crate::select::overhead::with_overheads;
 use crate::select::sigma::{Deviation, sigma};
 use crate::select::zeros;
 use crate::solve::between_points::as_means;
@@ -381,13 +382,19 @@ pub(crate) fn forms(
 
 /// The form to show, of those within the limits.
 fn choose(mut field: Field<'_>) -> Option<Candidate> {
+    let (points, is_free) = (field.points, field.limits.monotone.is_empty());
+    let may_hide = is_free && field.found.is_some();
     // What was fitted freely was looked at there.
     let is_fitted = |candidate: &Candidate| candidate.family != Family::Written && !candidate.held;
-    let (points, limits) = (field.points, field.limits);
+    let limits = field.limits;
     field
         .others
         .retain(|candidate| is_fitted(candidate) || limits.hold(&candidate.formula, points));
-    field.choose()
+    let chosen = field.choose()?;
+    Some(match may_hide {
+        true => with_overheads(points, chosen),
+        false => chosen,
+    })
 }
 
 /// Fits of all families, or of one, and the parameters left out.
