@@ -62,6 +62,7 @@ mod page;
 mod proxies;
 mod python;
 mod ranks_agree;
+mod rc_adapting;
 mod rc_ccaffeine;
 mod rc_corpus;
 mod rc_script;

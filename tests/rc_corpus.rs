@@ -308,3 +308,50 @@ fn connections_without_a_proxy_are_named_by_every_verb() {
     let info = on(&scratch, "info", &records, &[]).well();
     assert!(info.contains("u.touch to p.touch"), "{info}");
 }
+
+/// A library of the path that is no part of the assembly makes the proxy, and one that cannot be asked does no harm.
+#[test]
+fn a_library_of_the_path_makes_the_proxy_that_neither_end_can_make() {
+    let scratch = Scratch::new();
+    let fixtures = root().join("tests/fixtures/ccaffeine");
+    let sidl = fixtures.join("touch.sidl").display().to_string();
+    let framework = root().join("framework").display().to_string();
+    let arguments = ["proxy", &sidl, "-o", "made", "--framework", &framework];
+    scratch.mastermind(&arguments).well();
+    let c = scratch.path("made").join("c");
+    let header = fs::read_to_string(c.join("touch_ports.h")).expect("a header");
+    let hash = header
+        .lines()
+        .find_map(|line| line.strip_prefix("#define TEST_TOUCH_HASH "))
+        .expect("a hash");
+    let compile = |library: &str, sources: &[PathBuf], flag: &str| {
+        let mut cc = Command::new("cc");
+        cc.args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC"]);
+        cc.args(["-shared", flag, "-o"]).arg(scratch.path(library));
+        succeeds(cc.arg("-I").arg(&c).args(sources));
+    };
+    let unknown = fixtures.join("unknown.c");
+    compile("libunknown.so", &[unknown], &format!("-DTOUCH_HASH={hash}"));
+    let knowing = [fixtures.join("knowing.c"), c.join("touch_ports.c")];
+    let toml = "[assembly]\nname = \"u\"\n[instances]\nu = \"test.User\"\np = \"test.Provider\"\n\
+                [connections]\n\"u.touch\" = \"p.touch\"\n[go]\nport = \"u.go\"\n";
+    // The second connection of the script is made after its first start.
+    let rc = "#!ccaffeine\nrepository get test.User\nrepository get test.Provider\ncreate test.User u\n\
+              create test.Provider p\ngo u go\nconnect u touch p touch\ngo u go\n";
+    for (library, flag, name, n_starts) in [
+        ("libb.so", "-DREFUSES", "u.toml", 1),
+        ("libb.so", "-DREFUSES", "u.rc", 2),
+        ("liba.so", "-DDIES", "v.rc", 2),
+    ] {
+        compile(library, &knowing, flag);
+        scratch.write(name, if name.ends_with("toml") { toml } else { rc });
+        let records = format!("{name}.records");
+        on(&scratch, "run", name, &["--records", &records]).well();
+        let expected = [("p.touch".to_string(), 1), ("u.go".to_string(), n_starts)];
+        assert_eq!(
+            recorded(&scratch, &records),
+            Calls::from(expected),
+            "{name}"
+        );
+    }
+}

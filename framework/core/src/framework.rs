@@ -334,6 +334,7 @@ impl Framework {
             let mut new = other.shared.lock();
             new.label = format!("{}{FRAMEWORK}{}/", state.label, state.n_children);
             new.monitoring = state.monitoring.clone();
+            new.describes = state.describes.clone();
         }
         state.children.push(Arc::downgrade(&other.shared));
         drop(state);

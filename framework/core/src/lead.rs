@@ -38,8 +38,6 @@ struct Before {
     /// Of the connection so far.
     monitor: Option<Arc<Provided>>,
     label: String,
-    /// The interface as somebody describes it who can make a proxy of it.
-    known: Option<&'static InterfaceDescriptor>,
 }
 
 impl Framework {
@@ -97,8 +95,9 @@ impl Framework {
                 Ok(straight_target(&connection.provider, port))
             });
         };
-        let (expected, known) = (before.expected, before.known);
+        let expected = before.expected;
         let monitored = self.way_to(user, connection, port, Some(monitor), || {
+            let known = self.known_by_others(expected, Some(port));
             proxy_target(monitor, &before.label, connection, expected, port, known)
         });
         match (monitored, &before.monitoring) {
@@ -184,7 +183,6 @@ fn check(
         monitoring: state.monitoring.clone(),
         monitor: uses.connection.as_ref().and_then(|c| c.monitor.clone()),
         label: state.label.clone(),
-        known: state.proxied(uses.interface),
     })
 }
 

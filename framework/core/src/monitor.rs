@@ -30,6 +30,11 @@ unsafe impl Send for Proxy {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Proxy {}
 
+/// Finds a description of an interface with which a proxy can be made.
+pub type Describes = dyn Fn(&Framework, &'static InterfaceDescriptor) -> Option<&'static InterfaceDescriptor>
+    + Send
+    + Sync;
+
 /// Says of a connection and the name of its interface whether it is monitored.
 type Selects = dyn Fn(&ConnectionId, &str) -> bool + Send + Sync;
 
@@ -163,7 +168,7 @@ impl Framework {
     /// An unknown instance or port; not connected; an interface that neither side can make a proxy of.
     pub fn check_monitorable(&self, user: &str, uses: &str) -> Result<(), FrameworkError> {
         let (_, connection, port, expected) = self.connected(user, uses)?;
-        let known = self.shared.lock().proxied(expected);
+        let known = self.known_by_others(expected, Some(&port));
         proxy_maker(&connection, expected, &port, known).map(|_| ())
     }
 
@@ -174,8 +179,52 @@ impl Framework {
     ) -> &'static InterfaceDescriptor {
         match interface.new_proxy {
             Some(_) => interface,
-            None => self.shared.lock().proxied(interface).unwrap_or(interface),
+            None => self.known_by_others(interface, None).unwrap_or(interface),
         }
+    }
+
+    /// Asks `describes` for a description of an interface that no component made so far can make a proxy of. It may make components in
+    /// other frameworks; what it finds is kept.
+    pub fn describe_interfaces_by(
+        &self,
+        describes: impl Fn(
+            &Framework,
+            &'static InterfaceDescriptor,
+        ) -> Option<&'static InterfaceDescriptor>
+        + Send
+        + Sync
+        + 'static,
+    ) {
+        let describes: Arc<Describes> = Arc::new(describes);
+        let replaced = self.shared.lock().describes.replace(describes);
+        drop(replaced);
+    }
+
+    /// An interface as somebody describes it who can make a proxy of it and is no end of the connection; `None` where an end can.
+    ///
+    /// # Arguments
+    /// * `port` - the provider's end, if there is one
+    pub(crate) fn known_by_others(
+        &self,
+        expected: &'static InterfaceDescriptor,
+        port: Option<&Arc<Provided>>,
+    ) -> Option<&'static InterfaceDescriptor> {
+        let provided = port.map(|port| interface_of(port));
+        let mut ends = [Some(expected), provided].into_iter().flatten();
+        if ends.any(|end| end.new_proxy.is_some()) {
+            return None;
+        }
+        let describes = {
+            let state = self.shared.lock();
+            match state.proxied(expected) {
+                Some(known) => return Some(known),
+                None => state.describes.clone()?,
+            }
+        };
+        let found = describes(self, expected)?;
+        let mut state = self.shared.lock();
+        state.know_interface(found);
+        state.proxied(expected)
     }
 
     /// Monitors every connection that is selected, those there are and those to come, whoever makes them, also in
@@ -276,10 +325,8 @@ impl Framework {
         expected: &'static InterfaceDescriptor,
         monitor: &Arc<Provided>,
     ) -> Result<(), FrameworkError> {
-        let (label, known) = {
-            let state = self.shared.lock();
-            (state.label.clone(), state.proxied(expected))
-        };
+        let label = self.shared.lock().label.clone();
+        let known = self.known_by_others(expected, Some(port));
         let way = self.way_to(user, connection, port, Some(monitor), || {
             proxy_target(monitor, &label, connection, expected, port, known)
         })?;

@@ -13,7 +13,7 @@ use crate::connector::{Connector, Provider};
 use crate::dispatch::Dispatching;
 use crate::error::{FrameworkError, names};
 use crate::events::Listener;
-use crate::monitor::Monitoring;
+use crate::monitor::{Describes, Monitoring};
 use crate::repository::Repository;
 use crate::service_registry::Service;
 use crate::services::Shared;
@@ -47,6 +47,8 @@ pub struct State {
     pub unserved: BTreeSet<String>,
     /// Descriptions of interfaces that come with a proxy, by name, version and hash: a component in C has none of its own.
     pub proxied: BTreeMap<InterfaceKey, &'static InterfaceDescriptor>,
+    /// Who is asked for a description that is not among them.
+    pub describes: Option<Arc<Describes>>,
     /// The classes that components can be made of by name.
     pub repository: Repository,
     /// Which connections get a proxy when they are made.

@@ -231,7 +231,12 @@ extern "C" fn end_out_of_order(
     let Some(log) = log else {
         return Ends::Counted as u32;
     };
-    let call = LeftCall { path, start, frame };
+    let call = LeftCall {
+        path,
+        start,
+        frame,
+        n_callers: 0,
+    };
     // SAFETY: as in `begin_out_of_order`.
     unsafe {
         let ends = (*context).end_out_of_order(call, now, |call| (*log.0).leave(call));

@@ -42,6 +42,8 @@ pub(crate) struct ThreadLog {
     counters: ThreadCounters,
     /// Index: call path − 1; the method's id.
     path_methods: Vec<u32>,
+    /// Index: call path − 1; the call path of the caller, 0 for none.
+    path_callers: Vec<u32>,
     /// Calls that were left without their end and counted, the latest at the end.
     left: VecDeque<LeftCall>,
     /// Ids of methods of which calls were left; the log says so.
@@ -66,6 +68,7 @@ impl ThreadLog {
             // Room from the start: a call is left where no memory may be asked for.
             left: VecDeque::with_capacity(MAX_LEFT_CALLS),
             path_methods: Vec::new(),
+            path_callers: Vec::new(),
             left_methods: Vec::new(),
             left_method: None,
             was_interrupted: AtomicBool::new(false),
@@ -228,6 +231,7 @@ impl ThreadLog {
         self.call_paths.insert((parent, method.id), id);
         self.plans.push(counters.clone());
         self.path_methods.push(method.id);
+        self.path_callers.push(parent);
         self.lost.push(UnrecordedDefinition {
             call_path: id,
             ..UnrecordedDefinition::default()
@@ -303,7 +307,7 @@ impl ThreadLog {
         self.counters.close();
         let context = self.context();
         // SAFETY: nobody records through the context: its thread is gone.
-        unsafe { (*context).leave_all_calls(|call| self.lose(call.path, 0, 0)) };
+        unsafe { (*context).leave_all_calls(|call| self.lose_left(call)) };
         self.left.clear();
     }
 
@@ -320,9 +324,20 @@ impl ThreadLog {
         }
     }
 
+    /// Counts a call that was left, and those that were left with it.
+    fn lose_left(&mut self, call: LeftCall) {
+        let mut path = call.path;
+        for _ in 0..=call.n_callers {
+            self.lose(path, 0, 0);
+            let index = (path as usize).checked_sub(1);
+            let caller = index.and_then(|index| self.path_callers.get(index));
+            path = caller.copied().unwrap_or_default();
+        }
+    }
+
     /// Counts a call that was left without its end. How long it took is not known.
     pub(crate) fn leave(&mut self, call: LeftCall) {
-        self.lose(call.path, 0, 0);
+        self.lose_left(call);
         let index = (call.path as usize).checked_sub(1);
         let method = index.and_then(|index| self.path_methods.get(index));
         let unsaid = method.filter(|method| !self.left_methods.contains(method));

@@ -21,6 +21,8 @@ pub struct LeftCall {
     pub start: u64,
     /// Where on the stack it began.
     pub frame: i64,
+    /// Calls that were left with it and that the header has no room for: that of its call path's caller, and so on.
+    pub n_callers: u64,
 }
 
 impl LeftCall {
@@ -35,6 +37,7 @@ impl LeftCall {
             path: 0,
             start: 0,
             frame,
+            n_callers: 0,
         }
     }
 }
@@ -112,12 +115,21 @@ impl RecordingContext {
         last.map_or(NO_FRAME, |open| open.frame(near))
     }
 
-    /// Closes the innermost call.
-    fn close(&mut self, near: i64, left: &mut impl FnMut(LeftCall)) {
+    /// Closes the calls that the header has no room for. The call path of the innermost one says which those around it are.
+    fn close_deeper(&mut self, left: &mut impl FnMut(LeftCall)) {
         if self.n_deeper > 0 {
-            self.n_deeper -= 1;
-            return left(LeftCall::unknown(NO_FRAME));
+            left(LeftCall {
+                path: self.parent as u32,
+                n_callers: self.n_deeper - 1,
+                ..LeftCall::unknown(NO_FRAME)
+            });
+            self.n_deeper = 0;
         }
+    }
+
+    /// Closes the innermost call, with all that the header has no room for.
+    fn close(&mut self, near: i64, left: &mut impl FnMut(LeftCall)) {
+        self.close_deeper(left);
         let Some(open) = self.open_calls().last() else {
             return;
         };
@@ -125,6 +137,7 @@ impl RecordingContext {
             path: open.path(),
             start: open.start.load(Ordering::Relaxed),
             frame: open.frame(near),
+            n_callers: 0,
         };
         let place = std::ptr::from_ref(open);
         // SAFETY: it is the last one.
@@ -144,9 +157,7 @@ impl RecordingContext {
     /// Closes the calls that a call at `now` proves to have been left. Those that the header has no room for are closed together
     /// with the innermost one: nobody knows where they began.
     fn close_left(&mut self, now: i64, left: &mut impl FnMut(LeftCall)) {
-        while self.n_deeper > 0 {
-            self.close(now, left);
-        }
+        self.close_deeper(left);
         while is_left(self.innermost(now), now) {
             self.close(now, left);
         }
@@ -215,6 +226,7 @@ impl RecordingContext {
             }
             return Ends::Alone;
         };
+        self.close_deeper(&mut left);
         while self.n_open_calls() > place + 1 {
             self.close(now, &mut left);
         }
@@ -289,7 +301,12 @@ mod tests {
 
     fn ends_at(scratch: &mut Scratch, path: u32, frame: i64, now: i64) -> (Ends, Vec<u32>) {
         let (mut left, start) = (Vec::new(), u64::from(path));
-        let call = LeftCall { path, start, frame };
+        let call = LeftCall {
+            path,
+            start,
+            frame,
+            n_callers: 0,
+        };
         let context = &mut scratch.context;
         (
             context.end_out_of_order(call, now, |call| left.push(call.path)),
@@ -381,11 +398,14 @@ mod tests {
             .map(|n| 9000 - 8 * n)
             .collect();
         let mut scratch = open(&frames);
-        let (how, left) = begins(&mut scratch, frames[MAX_OPEN_CALLS - 1]);
-        assert_eq!(
-            (how, left),
-            (Begins::Recorded, vec![0, 0, 0, MAX_OPEN_CALLS as u32])
-        );
+        let mut left = Vec::new();
+        let how = scratch
+            .context
+            .begin_out_of_order(frames[MAX_OPEN_CALLS - 1], |call| {
+                left.push((call.path, call.n_callers));
+            });
+        let n = MAX_OPEN_CALLS as u32;
+        assert_eq!((how, left), (Begins::Recorded, vec![(n + 3, 2), (n, 0)]));
         let mut left = 0;
         scratch.context.leave_all_calls(|_| left += 1);
         assert_eq!(

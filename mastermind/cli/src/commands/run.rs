@@ -190,11 +190,6 @@ impl Run {
             false => anyhow!(Quiet),
         })?;
         if Script::is_script(&self.assembly) {
-            if self.adapt.is_some() {
-                bail!(WrongUse(
-                    "cannot adapt an rc script: its instances come and go, expected an assembly file; save one in mastermind shell"
-                ));
-            }
             return self.execute_script(session, instruments.as_ref());
         }
         let started = Instant::now();
@@ -298,14 +293,10 @@ impl Run {
 
     /// What would be wrong on every rank is told once, before there are ranks.
     fn check_before_launch(&self) -> anyhow::Result<()> {
-        if self.adapt.is_some() && Script::is_script(&self.assembly) {
-            bail!(WrongUse(
-                "cannot adapt an rc script: its instances come and go, expected an assembly file; save one in mastermind shell"
-            ));
-        }
         if Script::is_script(&self.assembly) {
             // What its lines do, only carrying them out can tell: a line that fails does not end it.
             Script::read(&self.assembly)?;
+            self.prepare_adapting_script()?;
             return match self.recording()? {
                 Some(recording) => recording.check_directory(),
                 None => Ok(()),

@@ -3,6 +3,7 @@
 pub mod agreement;
 pub mod asking;
 pub mod back_end;
+pub mod describing;
 pub mod framework;
 pub mod gathering;
 pub mod model;

@@ -23,10 +23,11 @@ use mastermind_records::definition::{
 };
 use mastermind_records::{ChunkSizes, LogIdentity, SUMMARY_FILE, holds_records, is_being_written};
 
-use super::MAIN;
 use super::back_end;
+use super::describing::describe_interfaces;
 use super::framework::Session;
 use super::gathering::local_directory;
+use super::{MAIN, default_path, library_path};
 use crate::commands::run::dry;
 use mastermind_component::names::{self, Names};
 
@@ -205,6 +206,11 @@ impl Recording {
         assembly: &Assembly,
     ) -> anyhow::Result<Vec<ConnectionId>> {
         let framework = &session.framework;
+        let mut path = library_path(assembly);
+        if path.is_empty() {
+            path = default_path()?;
+        }
+        describe_interfaces(framework, path);
         let connections = monitorable(framework, assembly);
         let unmatched = self.selection.unmatched(&connections);
         if !unmatched.is_empty() {

@@ -5,8 +5,10 @@
 //! here, with all that is to be said of it.
 //!
 //! ```text
-//! request   o | i, path, line end     opens the library; makes an instance of each of its classes as well
-//! answer    one byte                  the process is still there
+//! request   o | i, path, line end          opens the library; makes an instance of each of its classes as well
+//! answer    one byte                       the process is still there
+//! request   p, interface, path, line end   makes an instance of each class, until one can make a proxy of the interface
+//! answer    one byte, and four             the number of that class, from 1; 0 for none
 //! ```
 
 use std::ffi::OsStr;
@@ -21,7 +23,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use cca_loader::{Library, LoadError};
+use cca_abi::InterfaceDescriptor;
+use cca_loader::{Class, Library, LoadError};
 
 use super::spare_process::{self, PATIENCE};
 use crate::commands::list::look;
@@ -79,11 +82,28 @@ pub fn serve() -> ExitCode {
         .read_until(b'\n', &mut request)
         .is_ok_and(|n| n > 1)
     {
-        let path = Path::new(OsStr::from_bytes(&request[1..request.len() - 1]));
-        if let (Ok(library), b'i') = (Library::open_untried(path), request[0]) {
-            library.classes().iter().for_each(|class| drop(look(class)));
+        let (mode, words) = (request[0], &request[1..request.len() - 1]);
+        let (wanted, path) = match mode {
+            b'p' => Wanted::read(words).unzip(),
+            _ => (None, Some(words)),
+        };
+        let path = Path::new(OsStr::from_bytes(path.unwrap_or_default()));
+        let mut answer = b".".to_vec();
+        match (Library::open_untried(path), mode) {
+            (Ok(library), b'i') => library.classes().iter().for_each(|class| drop(look(class))),
+            (library, b'p') => {
+                let number = library.ok().zip(wanted).and_then(|(library, wanted)| {
+                    let classes = library.classes();
+                    classes
+                        .iter()
+                        .position(|class| wanted.of_class(class).is_some())
+                });
+                let number = number.map_or(0, |place| place as u32 + 1);
+                answer.extend(number.to_le_bytes());
+            }
+            _ => {}
         }
-        if answers.write_all(b".").is_err() {
+        if answers.write_all(&answer).is_err() {
             break;
         }
         request.clear();
@@ -95,6 +115,74 @@ pub fn serve() -> ExitCode {
 /// Ends the process that tries, and waits for it: who becomes another program must not leave it a child that it does not know.
 pub fn end() {
     drop(TRIER.lock().unwrap_or_else(PoisonError::into_inner).take());
+}
+
+/// An interface that somebody is to make a proxy of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wanted {
+    name: String,
+    version: String,
+    hash: u64,
+}
+
+impl Wanted {
+    /// The interface that a description is of.
+    pub fn of(interface: &InterfaceDescriptor) -> Self {
+        Self {
+            name: interface.name.to_string(),
+            version: interface.version.to_string(),
+            hash: interface.hash,
+        }
+    }
+
+    /// Words of a request, before the path.
+    fn words(&self) -> Vec<u8> {
+        let Self {
+            name,
+            version,
+            hash,
+        } = self;
+        format!("{name}\0{version}\0{hash:x}\0").into_bytes()
+    }
+
+    /// From words, and what follows them.
+    fn read(words: &[u8]) -> Option<(Self, &[u8])> {
+        let mut parts = words.splitn(4, |byte| *byte == 0);
+        let mut word = || std::str::from_utf8(parts.next()?).ok();
+        let (name, version) = (word()?.to_owned(), word()?.to_owned());
+        let hash = u64::from_str_radix(word()?, 16).ok()?;
+        let wanted = Self {
+            name,
+            version,
+            hash,
+        };
+        Some((wanted, parts.next()?))
+    }
+
+    /// The interface as a class describes it, with which a proxy can be made: an instance of the class is made for that.
+    pub fn of_class(&self, class: &Class) -> Option<&'static InterfaceDescriptor> {
+        let (_session, info) = look(class).ok()?;
+        let ports = info.provides.iter().chain(&info.uses);
+        let mut interfaces = ports.map(|port| port.interface);
+        interfaces.find(|found| found.new_proxy.is_some() && Wanted::of(found) == *self)
+    }
+}
+
+/// Asks the other process which class of a library can make a proxy of an interface.
+///
+/// # Returns
+/// Its place among the library's classes; `None` if no class can, or the process did not survive the question.
+pub fn class_that_knows(path: &Path, wanted: &Wanted) -> Option<usize> {
+    let mut trier = TRIER.lock().unwrap_or_else(PoisonError::into_inner);
+    if trier.is_none() {
+        *trier = Trier::start().ok();
+    }
+    let running = trier.as_mut()?;
+    let number = running.ask_for(path, wanted);
+    if number.is_none() {
+        *trier = None;
+    }
+    (number? as usize).checked_sub(1)
 }
 
 /// Has a library opened by the other process.
@@ -139,6 +227,19 @@ impl Trier {
         let (mut command, stream) = spare_process::command(ARGUMENT)?;
         let process = command.spawn()?;
         Ok(Self { process, stream })
+    }
+
+    fn ask_for(&mut self, path: &Path, wanted: &Wanted) -> Option<u32> {
+        let request = [&b"p"[..], &wanted.words(), path.as_os_str().as_bytes()].concat();
+        if request.contains(&b'\n') {
+            return Some(0);
+        }
+        self.stream.write_all(&request).ok()?;
+        self.stream.write_all(b"\n").ok()?;
+        let mut answer = [0; 5];
+        self.stream.read_exact(&mut answer).ok()?;
+        let [_, number @ ..] = answer;
+        Some(u32::from_le_bytes(number))
     }
 
     fn ask(&mut self, path: &Path) -> Outcome {
@@ -193,5 +294,24 @@ impl Drop for Trier {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_read_back() {
+        let wanted = Wanted {
+            name: "test.Touch".into(),
+            version: "1.0".into(),
+            hash: 0x1234,
+        };
+        let mut words = wanted.words();
+        words.extend(b"/a folder/lib.so");
+        let (read, path) = Wanted::read(&words).unwrap();
+        assert_eq!((read, path), (wanted, &b"/a folder/lib.so"[..]));
+        assert_eq!(Wanted::read(b"one\0two"), None);
     }
 }

@@ -269,6 +269,11 @@ impl Adapting {
         })
     }
 
+    /// Instances that may be swapped.
+    pub fn sites(&self) -> impl Iterator<Item = &str> {
+        self.alternatives.keys().map(String::as_str)
+    }
+
     /// The models, all of them, for who asks while the run goes on; the adaptation has its own.
     pub fn take_models(&mut self) -> ModelSet {
         std::mem::take(&mut self.models)
@@ -372,7 +377,7 @@ pub fn tell(session: &Session, assembly: &Assembly, outcome: &AdaptOutcome, dire
         outcome.own_s,
         outcome.log.display()
     ));
-    match write_adapted(assembly, outcome, directory) {
+    match write_adapted(session, assembly, outcome, directory) {
         Ok(file) => output::line(format!("the assembly as it is now: {}", file.display())),
         Err(error) => output::complain!("warning: {error:#}"),
     }
@@ -424,8 +429,27 @@ fn short(bound: f64) -> String {
     format!("{bound:.*}", digits.clamp(0, 12) as usize)
 }
 
+/// Drops the parameters that the class which works at an instance now does not have.
+fn drop_unknown(session: &Session, instance: &str, parameters: &mut toml::Table) {
+    let Ok(known) = session.framework.parameters(instance) else {
+        return;
+    };
+    let is_known = |port: Option<&str>, key: &str| {
+        let mut known = known.iter();
+        known.any(|p| port.is_none_or(|port| p.port == port) && p.description.key == *key)
+    };
+    parameters.retain(|key, value| match value {
+        toml::Value::Table(port) => {
+            port.retain(|inner, _| is_known(Some(key), inner));
+            !port.is_empty()
+        }
+        _ => is_known(None, key),
+    });
+}
+
 /// Writes the assembly with the classes that work now and the tables by which calls go.
 fn write_adapted(
+    session: &Session,
     assembly: &Assembly,
     outcome: &AdaptOutcome,
     directory: &Path,
@@ -435,7 +459,14 @@ fn write_adapted(
         *entry = entry.canonicalize().unwrap_or_else(|_| entry.clone());
     }
     for (instance, class) in &outcome.classes {
-        adapted.instances.insert(instance.clone(), class.clone());
+        let given = adapted.instances.insert(instance.clone(), class.clone());
+        let parameters = adapted.parameters.get_mut(instance);
+        if let Some(parameters) = parameters.filter(|_| given.as_ref() != Some(class)) {
+            drop_unknown(session, instance, parameters);
+            if parameters.is_empty() {
+                adapted.parameters.remove(instance);
+            }
+        }
     }
     for (instance, table) in &outcome.tables {
         let table = TableSource::Table(table.clone());

@@ -1,5 +1,7 @@
 //! An rc script run line by line.
 
+mod adapting;
+
 use std::error::Error;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,14 +12,17 @@ use cca_core::rc::{Host, Interpreter, RcError, Script, Step};
 use cca_core::{Assembly, Endpoint, Start};
 use cca_ports::CommPort;
 use mastermind_component::Mastermind;
+use mastermind_composition::Alternatives;
 
+use self::adapting::ScriptAdapting;
 use super::{Run, start, tell_counters, tell_done};
+use crate::errors::WrongUse;
 use crate::output;
 use crate::session::agreement::count_failed;
 use crate::session::back_end;
 use crate::session::framework::{COMM, COMM_PORT, Quiet, Session};
 use crate::session::recording::Instruments;
-use crate::session::script::{AtLine, folder, name};
+use crate::session::script::{AtLine, Options, folder, name, try_out};
 use crate::session::{MAIN, apply, connect_main, default_path};
 
 /// Starts what a script says, recorded from the first `go` on.
@@ -26,6 +31,9 @@ struct Running<'a> {
     session: &'a Session,
     instruments: Option<&'a Instruments>,
     mastermind: Option<Arc<Mastermind>>,
+    adapting: Option<ScriptAdapting>,
+    /// Those that the script's comments name.
+    alternatives: Alternatives,
     has_started: bool,
     /// What is wrong with the command line, not with a line of the script.
     wrong_options: Option<anyhow::Error>,
@@ -55,8 +63,12 @@ impl Host for Running<'_> {
         interpreter: &Interpreter<'_>,
         endpoint: &Endpoint,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        // The whole of it is only needed for what is said of the first start.
-        let mut assembly = match self.has_started {
+        // The whole of it is only needed for what is said of the first start, and for the first one that is adapted.
+        let waits = self
+            .adapting
+            .as_ref()
+            .is_some_and(ScriptAdapting::is_waiting);
+        let mut assembly = match self.has_started && !waits {
             false => interpreter.assembly(&name(&self.run.assembly)),
             true => Assembly::default(),
         };
@@ -82,8 +94,16 @@ impl Running<'_> {
             self.wrong_options = Some(error);
             bail!("wrong options");
         }
+        if let Err(error) = self.adapt(assembly) {
+            self.wrong_options = Some(error);
+            bail!("wrong options");
+        }
         let reached = session.framework.reachable(MAIN);
-        let ended = start(session, &go, assembly);
+        let mut ended = start(session, &go, assembly);
+        if let Some(adapting) = &mut self.adapting {
+            let told = adapting.after_start(ended.is_err());
+            ended = ended.and(told);
+        }
         drop(go);
         let released = session.framework.release_services(MAIN);
         self.agree(ended)?;
@@ -138,8 +158,27 @@ impl Running<'_> {
                 .run
                 .record(self.session, assembly, self.instruments, None)?;
             self.has_started = true;
+            let mut assembly = assembly.clone();
+            assembly.alternatives = self.alternatives.clone();
+            let adapting = self.adapting.as_mut().and_then(ScriptAdapting::adapting);
+            let is_recorded = self.mastermind.is_some();
+            let answer = self
+                .run
+                .answer(self.session, &assembly, adapting, is_recorded);
+            self.session.together(answer)?;
         }
         Ok(())
+    }
+
+    /// Adapts what is about to be started, where asked for.
+    fn adapt(&mut self, assembly: &Assembly) -> anyhow::Result<()> {
+        let (Some(adapting), Some(records)) = (&mut self.adapting, &self.run.records) else {
+            return Ok(());
+        };
+        let directory = self.run.rank_directory(self.session, records);
+        let begun =
+            adapting.before_start(self.session, assembly, self.mastermind.as_ref(), &directory);
+        self.session.together(begun)
     }
 
     /// How it goes on after a line, on all ranks alike: one that failed on all is told and passed over, unless strict.
@@ -227,6 +266,30 @@ pub fn system(line: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
 }
 
 impl Run {
+    /// What a script is adapted by, where asked for; found before any of its instances are there, since a component that knows of one
+    /// instance a process knows the last.
+    ///
+    /// # Errors
+    /// The models cannot be read; nothing may be swapped.
+    pub(super) fn prepare_adapting_script(&self) -> anyhow::Result<Option<ScriptAdapting>> {
+        let Some(models) = &self.adapt else {
+            return Ok(None);
+        };
+        if self.dispatch {
+            bail!(WrongUse(
+                "cannot dispatch calls of an rc script, expected an assembly file; save one in mastermind shell"
+            ));
+        }
+        let options = Options {
+            replace: &self.replace,
+            set: &self.parameters(),
+            strict: false,
+            at: None,
+        };
+        let trial = try_out(&self.assembly, options)?;
+        ScriptAdapting::prepare(self, models.as_deref(), trial).map(Some)
+    }
+
     /// Carries a script out, line by line; what is not understood or fails is told and passed over, unless strict. What
     /// failed makes the exit code another than 0.
     ///
@@ -238,11 +301,15 @@ impl Run {
         instruments: Option<&Instruments>,
     ) -> anyhow::Result<ExitCode> {
         let script = session.together(Script::read(&self.assembly).map_err(Into::into))?;
+        let alternatives = session.together(script.alternatives().map_err(Into::into))?;
+        let adapting = session.together(self.prepare_adapting_script())?;
         let mut running = Running {
             run: self,
             session: &session,
             instruments,
             mastermind: None,
+            adapting,
+            alternatives,
             has_started: false,
             wrong_options: None,
             failed_somewhere: false,
@@ -255,6 +322,7 @@ impl Run {
             interpreter.replace(instance, class);
         }
         let mut code = 0;
+        let mut ended = Ok(());
         for line in script.commands() {
             let result = interpreter.line(&line.text, &mut running);
             match running.settle(line.number, result) {
@@ -264,9 +332,16 @@ impl Run {
                     code = u8::try_from(with).unwrap_or(1);
                     break;
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    ended = Err(error);
+                    break;
+                }
             }
         }
+        if let (Some(adapting), Some(records)) = (running.adapting.take(), &self.records) {
+            adapting.tell(&session, &self.assembly, records);
+        }
+        ended?;
         let (mastermind, failed) = (running.mastermind.take(), running.failed_lines);
         if failed > 0 && session.rank == 0 {
             let (name, lines) = (
