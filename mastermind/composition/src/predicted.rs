@@ -17,6 +17,8 @@ use crate::workload::{Call, Workload, model_name};
 pub(crate) struct Predicted {
     /// Seconds.
     pub time_s: f64,
+    /// The part of it that is delays of calls that the machine held up.
+    pub held_up_s: f64,
     /// Its uncertainty, without the calls of `unknown`.
     pub uncertainty: Uncertainty,
     /// Models that do not tell how much their calls spread, such as those of a method that was called once.
@@ -35,6 +37,7 @@ impl Predicted {
     /// Adds the time of other calls, by other models.
     pub fn merge(&mut self, other: &Self) {
         self.time_s += other.time_s;
+        self.held_up_s += other.held_up_s;
         self.uncertainty.merge(&other.uncertainty);
         self.unknown.extend(other.unknown.iter().cloned());
         self.unknown_s += other.unknown_s;
@@ -46,6 +49,7 @@ impl Predicted {
     /// Multiplies the time, by a factor near 1 that leaves its relative uncertainty as it is.
     pub fn scale(&mut self, factor: f64) {
         self.time_s *= factor;
+        self.held_up_s *= factor;
         self.unknown_s *= factor;
     }
 
@@ -115,6 +119,7 @@ pub(crate) fn predict_calls<'c>(
     ) in &totals
     {
         total.time_s += share.time_s();
+        total.held_up_s += share.held_up_s();
         let mut uncertainty = share.uncertainty();
         // One formula, so all calls are off together.
         uncertainty.add(beyond_s * beyond_s, f64::INFINITY);

@@ -270,6 +270,41 @@ fn without_repeated_runs_there_is_no_interval() {
     assert!(interval(totals(4)).1.is_some());
 }
 
+/// 4 ns a unit, three calls of ten held up by 10 ms: the total has both parts, and says which is which.
+#[test]
+fn delays_of_calls_that_were_held_up_are_told_apart() {
+    let mut set = SampleSet::new(Metric::Wall);
+    let method = set
+        .declare("A::p.m", &[Parameter::integer("q", "double")])
+        .unwrap();
+    for i in 0..60_u32 {
+        let q = f64::from(10_000 * (1 + i % 6));
+        let scatter = 1.0 + 0.01 * (f64::from(i * 7 % 11) / 5.0 - 1.0);
+        let delay_s = if i / 6 % 10 < 3 { 10e-3 } else { 0.0 };
+        set.push(method, &[q], 4e-9 * q * scatter + delay_s)
+            .unwrap();
+    }
+    let models = ModelSet {
+        models: fit(&set.finish()[0]).unwrap(),
+    };
+    assert!(models.models[0].held_up.is_some());
+    let workload = Workload {
+        metric: Metric::Wall,
+        calls: vec![call("a", "A", "p.m", 30_000.0, 1000, 3.1)],
+    };
+    let current = assembly(&[("a", "A")]);
+    let choice = choose(&workload, &Alternatives::new(), &current, &models).unwrap();
+    let clean_s = choice.predicted_s - choice.held_up_s;
+    assert!((clean_s / 0.12 - 1.0).abs() < 0.1, "{clean_s}");
+    assert!(
+        (choice.held_up_s / 3.0 - 1.0).abs() < 0.2,
+        "{}",
+        choice.held_up_s
+    );
+    assert_eq!(choice.instances[0].held_up_s, choice.held_up_s);
+    assert!(choice.held_up_line().is_some());
+}
+
 /// A third of the calls waited for the processor: of medians a total has none of that, of means all.
 #[test]
 fn a_total_of_medians_is_of_undisturbed_calls() {

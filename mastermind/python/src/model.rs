@@ -205,7 +205,8 @@ impl Model {
     /// Predicts single calls: a number or a sequence of numbers a parameter, of one length; the labels of the model's mode need not be
     /// given.
     ///
-    /// Returns the columns `value`, `lower`, `upper` (the interval of one call, 95 %), `extrapolated`, `contradicts` and `clamped`:
+    /// Returns the columns `value`, `lower`, `upper` (the interval of one call, 95 %), `mean` (a call in a sum over calls, delays
+    /// included), `held_up_share`, `held_up_mean`, `extrapolated`, `contradicts` and `clamped`:
     /// lists, a place a point.
     #[pyo3(signature = (**at))]
     fn predict<'py>(
@@ -261,6 +262,11 @@ impl Model {
             predictions.iter().map(of).collect::<Vec<_>>()
         };
         columns.set_item("value", numbers(|p| p.value_s))?;
+        columns.set_item("mean", numbers(|p| p.mean_s))?;
+        let share = |p: &mastermind_models::Prediction| p.held_up.map_or(0.0, |of| of.share);
+        columns.set_item("held_up_share", numbers(share))?;
+        let delay = |p: &mastermind_models::Prediction| p.held_up.map_or(0.0, |of| of.mean_s);
+        columns.set_item("held_up_mean", numbers(delay))?;
         columns.set_item("lower", numbers(|p| p.lower_s))?;
         columns.set_item("upper", numbers(|p| p.upper_s))?;
         columns.set_item("extrapolated", flags(|p| p.extrapolated))?;

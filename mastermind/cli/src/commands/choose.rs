@@ -304,6 +304,9 @@ fn tell(choice: &Choice, seconds: Seconds, knows_runs: bool) {
         interval(choice),
         choice.current_s
     ));
+    if let Some(line) = choice.held_up_line() {
+        output::line(line);
+    }
     if choice.interval_s.is_some() && !choice.spread_unknown.is_empty() {
         output::line(format!(
             "the spread of calls is unknown for {}, {:.4} s together: the interval is as if they took that",

@@ -334,6 +334,9 @@ impl Report {
             "The best of {} assemblies takes {:.4} s for the recorded calls, as predicted; the one that ran {:.4} s.",
             choice.assemblies, choice.predicted_s, choice.current_s
         ));
+        if let Some(line) = choice.held_up_line() {
+            page.paragraph(&format!("{line}."));
+        }
         let rows = choice
             .instances
             .iter()

@@ -445,6 +445,14 @@ impl Simulate {
             return Ok(ModelSet::default());
         };
         let mut set = read_models(path, self.shown)?;
+        let held_up = set.models.iter().filter(|model| model.held_up.is_some());
+        let held_up: Vec<&str> = held_up.map(|model| model.method.as_str()).collect();
+        if !held_up.is_empty() {
+            output::complain!(
+                "note: the machine held up calls of {} when they were measured; such delays are part of the simulated time, as often as there",
+                held_up.join(", ")
+            );
+        }
         if !self.spread {
             // Each call takes the mean.
             set.models.iter_mut().for_each(|model| model.sigma = None);

@@ -22,7 +22,10 @@ pub struct Choice {
     pub best: Assembly,
     /// Predicted time of the recorded calls in the best assembly, seconds.
     pub predicted_s: f64,
-    /// The same in the current assembly, seconds.
+    /// The part of `predicted_s` that is delays of calls that the machine held up, as often and as long as when the models' calls were
+    /// measured.
+    pub held_up_s: f64,
+    /// Predicted time of the recorded calls in the current assembly, seconds.
     pub current_s: f64,
     /// Ends of the 95 % interval of the total of one fresh run, seconds, in which the calls of `spread_unknown` take what is
     /// predicted. None, two `null` in JSON, where the spread between runs is unknown: the calls of one run share its state, so
@@ -176,6 +179,8 @@ pub struct Row {
     pub calls: u64,
     /// Predicted time of these calls by this class, seconds.
     pub predicted_s: f64,
+    /// The part of `predicted_s` that is delays of calls that the machine held up.
+    pub held_up_s: f64,
     /// 95 % interval of `predicted_s`, seconds.
     pub interval_s: [f64; 2],
     /// Measured time, seconds, where all these calls were recorded with this class.
@@ -190,4 +195,18 @@ pub struct Row {
     pub measured_only: bool,
     /// The calls took another time than a fresh run of what the model was fitted to would: it is out of date.
     pub stale: bool,
+}
+
+impl Choice {
+    /// The delays that are part of the predicted time, in words; `None` where the models know of no calls that were held up.
+    pub fn held_up_line(&self) -> Option<String> {
+        let percent = 100.0 * self.held_up_s / self.predicted_s;
+        (self.held_up_s > 0.0).then(|| {
+            format!(
+                "{:.4} s of the best one, {percent:.1} %, are delays of calls that the machine held up, as often as when the models' calls \
+                 were measured",
+                self.held_up_s
+            )
+        })
+    }
 }
