@@ -136,7 +136,19 @@ fn what_cannot_be_adapted_is_refused_before_anything_starts() {
     let script = script(&scratch, "s.rc", "test.SlowingFlux", &end);
     let told = adapt(&scratch, &script, &["--dispatch"]);
     assert_eq!(told.code, Some(2), "{told:?}");
+    let end = format!("{ALTERNATIVES}go driver go\nremove flux\ngo driver go\n");
+    let gone = self::script(&scratch, "g.rc", "test.SlowingFlux", &end);
+    let told = adapt(&scratch, &gone, &[]).error();
+    assert!(told.contains("no instance \"flux\""), "{told}");
     assert!(!scratch.path("records").exists());
+    // Records of another run: that is the only thing that is told.
+    scratch
+        .mastermind(&["run", &script, "--records", "records"])
+        .well();
+    let run = ["run", &script, "--records", "records", "--adapt"];
+    let told = scratch.mastermind(&run);
+    assert_eq!(told.code, Some(1), "{told:?}");
+    assert!(!told.stderr.contains("nothing was adapted"), "{told:?}");
 }
 
 /// Components that ask `cca.PerfModel` are answered in a script too.

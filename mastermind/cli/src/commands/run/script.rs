@@ -339,7 +339,7 @@ impl Run {
             }
         }
         if let (Some(adapting), Some(records)) = (running.adapting.take(), &self.records) {
-            adapting.tell(&session, &self.assembly, records);
+            adapting.tell(&session, &self.assembly, records, ended.is_ok());
         }
         ended?;
         let (mastermind, failed) = (running.mastermind.take(), running.failed_lines);

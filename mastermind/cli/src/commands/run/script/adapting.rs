@@ -65,6 +65,17 @@ impl ScriptAdapting {
                 run.assembly.display()
             );
         }
+        let mut sites = given.alternatives.keys();
+        if let (Some(missing), Some(place)) = (
+            sites.find(|site| !given.instances.contains_key(*site)),
+            &trial.place,
+        ) {
+            bail!(
+                "cannot adapt script \"{}\": no instance \"{missing}\" at its last start, line {}, expected one where it has alternatives",
+                run.assembly.display(),
+                place.line
+            );
+        }
         let adapting = Adapting::prepare(&given, models, Vec::new(), run.explore, patience)?;
         Ok(Self {
             given,
@@ -194,12 +205,13 @@ impl ScriptAdapting {
     ///
     /// # Arguments
     /// * `directory` - of the records
-    pub fn tell(self, session: &Session, script: &Path, directory: &Path) {
+    /// * `is_whole` - whether the script was carried out to its end
+    pub fn tell(self, session: &Session, script: &Path, directory: &Path, is_whole: bool) {
         session.progress.end_steps();
         let adaptation = match self.stage {
             Stage::Running(adaptation) | Stage::Ended(adaptation) => adaptation,
             Stage::Waiting(adapting) => {
-                if session.rank == 0 {
+                if session.rank == 0 && is_whole {
                     let sites: Vec<_> = adapting.sites().collect();
                     output::complain!(
                         "warning: nothing was adapted: at no start of the script all of \"{}\" were there",
