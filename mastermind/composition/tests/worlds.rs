@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use fastrand::Rng;
-use mastermind_composition::adapt::{AdaptSettings, Adapter, Batch, CallKind, Decision, Report};
+use mastermind_composition::adapt::{
+    AdaptSettings, Adapter, Admitted, Batch, CallKind, Decision, Limits, Report,
+};
 use mastermind_composition::{Alternatives, Assembly};
 use mastermind_models::Coordinate;
 
@@ -36,6 +38,8 @@ struct World {
     machine: fn(f64) -> f64,
     /// By what stored models are wrong, by the first size; None without models.
     models: Option<fn(f64) -> f64>,
+    /// Whether calls that a class on trial is not to get go to the class before it.
+    is_limited: bool,
 }
 
 impl World {
@@ -48,6 +52,7 @@ impl World {
             start_s: 0.0,
             machine: |_| 1.0,
             models: None,
+            is_limited: true,
         }
     }
 }
@@ -105,6 +110,10 @@ fn run(world: &World, seed: u64) -> Outcome {
         ..AdaptSettings::default()
     };
     let mut adapter = Adapter::new(&assembly, &alternatives, &[], settings, Box::new(predict));
+    for at in (0..n_sites).filter(|_| world.is_limited) {
+        adapter.limit_trials(&format!("s{at}"));
+    }
+    let mut limits = None;
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     let mut at_work = vec![0; n_sites];
     let mut fixed: Vec<Vec<f64>> = world
@@ -141,7 +150,15 @@ fn run(world: &World, seed: u64) -> Outcome {
                 } else {
                     0.0
                 };
-                let class = at_work[at];
+                let mut coordinate = Coordinate::new();
+                for (name, size) in ["a", "b"].iter().zip(&sizes) {
+                    coordinate = coordinate.with(name, *size);
+                }
+                let is_limited = limits.as_ref().is_some_and(|l| refuses(l, at, &coordinate));
+                let class = match is_limited && !was_stopped {
+                    true => before_trial,
+                    false => at_work[at],
+                };
                 for (other, cost) in site.classes.iter().enumerate() {
                     let noise = (world.noise * normal(&mut rng)).exp();
                     let own_s = cost(&sizes, done) * machine * noise;
@@ -166,15 +183,11 @@ fn run(world: &World, seed: u64) -> Outcome {
                         was_stopped = true;
                         at_work[tried] = before_trial;
                     }
-                    let mut coordinate = Coordinate::new();
-                    for (name, size) in ["a", "b"].iter().zip(&sizes) {
-                        coordinate = coordinate.with(name, *size);
-                    }
                     let kind = CallKind {
                         instance: format!("s{at}"),
                         class: name(at, class),
                         port_method: "p.m".into(),
-                        coordinate,
+                        coordinate: coordinate.clone(),
                     };
                     let known = kinds.entry(kind.key());
                     let kind = *known.or_insert_with(|| adapter.add_kind(&kind));
@@ -248,6 +261,7 @@ fn run(world: &World, seed: u64) -> Outcome {
             }
             decisions.push(decision);
         }
+        limits = adapter.limits();
     }
     let given: f64 = fixed.iter().map(|site| site[0]).sum();
     let best = |site: &Vec<f64>| site.iter().copied().fold(f64::INFINITY, f64::min);
@@ -259,6 +273,16 @@ fn run(world: &World, seed: u64) -> Outcome {
         deciding_s,
         classes: at_work,
     }
+}
+
+/// Whether a call goes to the class before the one on trial.
+fn refuses(limits: &Limits, at: usize, coordinate: &Coordinate) -> bool {
+    limits.instance == format!("s{at}")
+        && match limits.methods.get("p.m") {
+            Some(Admitted::All) => false,
+            Some(Admitted::By(table)) => table.class(coordinate) != Some(&limits.class),
+            _ => true,
+        }
 }
 
 fn power(a: f64, b: f64) -> Cost {
@@ -372,7 +396,7 @@ fn worlds(steps: u64) -> Vec<(&'static str, World, [f64; 2])> {
             two(power(2e-7, 0.8), power(1e-8, 1.1), different, 8),
             [0.97, 0.95],
         ),
-        ("one 100 times", hundred(), [0.97, 0.6]),
+        ("one 100 times", hundred(), [0.98, 0.98]),
         (
             "20 % delayed, best",
             World {
@@ -466,11 +490,31 @@ fn sorted(mut all: Vec<f64>) -> Vec<f64> {
 
 /// One draw of each world.
 ///
-/// Two rows are below what is wanted of the policy. "60 times slower": wanted is 1 / 1.08 of an oracle that swaps at once. "one 100 times": the first large call of such a
-/// class takes all that trials may cost in this run, so that the third class is not tried.
+/// One row is below what is wanted of the policy: "60 times slower", where that is 1 / 1.08 of an oracle that swaps at once.
 #[test]
 fn runs_reach_what_they_are_to_reach() {
-    for (name, world, [given, fixed]) in worlds(2000) {
+    reach(|world, least| (world, least));
+}
+
+/// Several ranks, or classes that keep something from call to call. The first large call of a class that is a hundred times slower takes all
+/// that trials may cost in this run, so that the third class is not tried.
+#[test]
+fn runs_in_which_a_class_on_trial_gets_all_calls_reach_it_too() {
+    reach(|world, [given, fixed]| {
+        let world = World {
+            is_limited: false,
+            ..world
+        };
+        (world, [given.min(0.97), fixed.min(0.97)])
+    });
+}
+
+fn reach(changed: impl Fn(World, [f64; 2]) -> (World, [f64; 2])) {
+    for (name, world, least) in worlds(2000) {
+        let (world, [given, mut fixed]) = changed(world, least);
+        if !world.is_limited && name == "one 100 times" {
+            fixed = 0.6;
+        }
         let outcome = run(&world, 0);
         let shares = [outcome.given_s, outcome.fixed_s].map(|s| s / outcome.total_s);
         let is_reached = shares[0] >= given && shares[1] >= fixed;
@@ -482,13 +526,13 @@ fn runs_reach_what_they_are_to_reach() {
     }
 }
 
-/// In a hundred steps, which take some 30 ms here, a trial loses no more than a single call takes: one of a class that is a hundred times
-/// slower, or the first one of a library that starts up, takes up to a fourteenth of such a run.
+/// In a hundred steps, which take some 30 ms here. The first call of a library that starts up takes a fourteenth of such a run: what one call
+/// takes nobody can take back.
 #[test]
 fn short_runs_lose_little() {
     for (name, world, _) in worlds(100) {
         let least = match name {
-            "start-up, given slow" | "two sizes, given best" => 0.9,
+            "start-up, given slow" => 0.9,
             _ => 0.97,
         };
         let outcome = run(&world, 1);
@@ -561,7 +605,11 @@ fn long() {
                 outcomes[0].classes
             );
             if !only.is_empty() {
-                for decision in &outcomes[0].decisions {
+                let worst = |a: &&Outcome, b: &&Outcome| {
+                    (a.fixed_s / a.total_s).total_cmp(&(b.fixed_s / b.total_s))
+                };
+                let worst = outcomes.iter().min_by(worst).expect("a seed");
+                for decision in &worst.decisions {
                     println!(
                         "    {decision} [{:.5} of {:.5}]",
                         decision.spent_s, decision.budget_s

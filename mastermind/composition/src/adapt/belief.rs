@@ -15,7 +15,10 @@ use std::sync::Arc;
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
 use super::level::sorted_median;
-use super::spread::{OWN_STORED, REACHES, SHARED_STORED, Scales, Spread};
+use super::spread::{OWN_OF_OTHERS, OWN_STORED, REACHES, SHARED_STORED, Scales, Spread};
+
+/// The class that others are compared with: one that is far slower tells nothing of the next.
+const FIRST: usize = 0;
 
 /// A kind of call: calls of one kind are taken as alike.
 #[derive(Debug, Clone, PartialEq)]
@@ -203,6 +206,11 @@ impl Beliefs {
         self.kinds.len() - 1
     }
 
+    /// A kind that is known.
+    pub fn kind(&self, kind: usize) -> &Kind {
+        &self.kinds[kind]
+    }
+
     /// The kind of a group whose sizes are nearest.
     pub fn nearest(&self, group: usize, x: &[f64]) -> Option<usize> {
         let distance = |kind: &Kind| {
@@ -250,6 +258,48 @@ impl Beliefs {
     pub fn is_unknown(&self, arm: usize) -> bool {
         self.cells[arm].iter().all(|cell| cell.calls == 0.0)
             && self.stored[arm].iter().all(Option::is_none)
+    }
+
+    /// Whether there is a stored model of a class, for one kind at least.
+    pub fn is_stored(&self, arm: usize) -> bool {
+        self.stored[arm].iter().any(Option::is_some)
+    }
+
+    /// The ratio of the seconds of a class to those of another one over calls of all kinds.
+    ///
+    /// # Arguments
+    /// * `calls` - how many of each kind
+    pub fn ratio(&mut self, [arm, other]: [usize; 2], calls: &[f64]) -> Ratio {
+        let posterior = self.posterior();
+        let of = |arm: usize, kind: usize| calls[kind] * posterior.ln_mean(arm, kind).exp();
+        let n_kinds = calls.len();
+        let seconds = |arm: usize| (0..n_kinds).map(|kind| of(arm, kind)).sum::<f64>();
+        let sums = [seconds(arm), seconds(other)];
+        // By how much the logarithm of the ratio changes with that of each kind's.
+        let gradient = |arm: usize, sum: f64| {
+            DVector::from_fn(n_kinds, |kind, _| match sum > 0.0 {
+                true => of(arm, kind) / sum,
+                false => 0.0,
+            })
+        };
+        let gradients = [gradient(arm, sums[0]), gradient(other, sums[1])];
+        let mut variance = 0.0;
+        for i in 0..n_kinds {
+            for j in 0..n_kinds {
+                let together = |a: usize, b: usize| self.covariance(&self.scales, (a, i), (b, j));
+                let [g, h] = &gradients;
+                variance += g[i] * g[j] * together(arm, arm) + h[i] * h[j] * together(other, other)
+                    - (g[i] * h[j] + h[i] * g[j]) * together(arm, other);
+            }
+        }
+        if let [Some(own), Some(of_other)] = [arm, other].map(|arm| posterior.told.get(arm)) {
+            let told = own * &gradients[0] - of_other * &gradients[1];
+            variance -= told.norm_squared();
+        }
+        Ratio {
+            ln_mean: (sums[0] / sums[1]).ln(),
+            deviation: (variance.max(0.0) + MEAN_NOISE * MEAN_NOISE).sqrt(),
+        }
     }
 
     /// Calls seen of a class, over all kinds; older ones beyond the latest few hundred of a kind not counted.
@@ -376,6 +426,7 @@ impl Beliefs {
             ln_mean: vec![vec![0.0; n_kinds]; n_arms],
             variance: Vec::with_capacity(n_arms),
             unknown: Vec::new(),
+            told: Vec::new(),
         };
         for arm in 0..n_arms {
             let own = |i: usize, j: usize| self.covariance(&self.scales, (arm, i), (arm, j));
@@ -402,6 +453,8 @@ impl Beliefs {
                     Some(told) => prior - told.tr_mul(told),
                     None => prior,
                 });
+            } else {
+                posterior.told.extend(told);
             }
         }
         posterior
@@ -432,6 +485,7 @@ impl Beliefs {
         };
         let own = match (is_stored(a, i), is_stored(b, j)) {
             (true, true) => (a == b).then_some(OWN_STORED),
+            _ if self.n_scaled.is_none() => (a == b && a != FIRST).then_some(OWN_OF_OTHERS),
             (false, false) => scales.own(a, b),
             _ => (a == b).then(|| scales.own(a, a)).flatten(),
         };
@@ -483,6 +537,25 @@ pub struct Posterior {
     variance: Vec<Vec<f64>>,
     /// Covariance over kinds, one a class, where each kind of call may go to another class.
     unknown: Vec<DMatrix<f64>>,
+    /// What calls have told of each kind, by class, of which the products are taken from the covariance before; empty before the first call
+    /// and where each kind of call may go to another class. Shape `[n_arms]` of `[n_seen, n_kinds]`.
+    told: Vec<DMatrix<f64>>,
+}
+
+/// A ratio of seconds as it is believed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ratio {
+    /// Logarithm of its middle.
+    pub ln_mean: f64,
+    /// Standard deviation of that.
+    pub deviation: f64,
+}
+
+impl Ratio {
+    /// Probability that it is below a number, > 0.
+    pub fn is_below(&self, bound: f64) -> f64 {
+        below((bound.ln() - self.ln_mean) / self.deviation)
+    }
 }
 
 impl Posterior {

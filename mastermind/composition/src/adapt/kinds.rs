@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Batch;
 use super::level::weighted_median;
-use super::site::{Site, kind_key};
+use super::site::{OfSite, Site, kind_key};
 
 /// Other instances needed to tell the state of the machine.
 const LEAST_OTHERS: usize = 3;
@@ -43,8 +43,8 @@ pub struct KnownKind {
     pub kind: CallKind,
     /// The site that it is called at, and the class there.
     pub place: Option<(usize, usize)>,
-    /// Its number among the kinds of the site, once one of its calls was seen.
-    pub of_site: Option<usize>,
+    /// What it is there, once one of its calls was seen.
+    pub of_site: Option<OfSite>,
     /// Number of the instance.
     instance: usize,
     /// Calls so far, up to [`MOST_USUAL`].

@@ -12,8 +12,10 @@
 //! * A class whose time at equal parameters has changed ([`LevelWatch`]) is corrected at all sizes at once.
 //! * Another class is tried where what it is expected to save in all calls to come, over what is not known of it, exceeds
 //!   what the trial is expected to cost, and that is within the budget.
-//! * What was tried stays if it is faster by more than the hysteresis over all kinds of calls, once enough calls were seen;
-//!   else, or once the budget is spent, the class before comes back. It is the guard.
+//! * A class on trial gets the calls whose cost can be borne if it is as slow as it may be, small ones first ([`Limits`]); where calls
+//!   cannot be sent elsewhere it gets all.
+//! * What was tried stays if it is surely faster, by more than the hysteresis over all kinds of calls, once enough calls were seen. The class
+//!   before comes back once the other is surely no faster, once more calls are not worth what they cost, or once the budget is spent.
 //! * It is decided again once a trial has the calls that this takes ([`Adapter::wants_look`]); who asks may take calls back inside a step
 //!   where it loses half of what is left ([`Adapter::may_lose_s`]).
 //! * Each change doubles the calls that the next one at that site needs.
@@ -22,12 +24,15 @@
 
 mod belief;
 mod decision;
+mod growth;
 mod kinds;
 mod level;
+mod limits;
 mod sending;
 mod site;
 mod spread;
 mod table;
+mod trials;
 
 use std::collections::BTreeMap;
 
@@ -37,32 +42,22 @@ pub use belief::{Beliefs, Kind, Posterior, expected_saving};
 pub use decision::{Act, Decision};
 pub use kinds::CallKind;
 pub use level::{Level, LevelWatch, weighted_median};
+pub use limits::{Admitted, Limits};
 pub use sending::{Allowed, Calls, Expected, Sending, Sent};
 
 use crate::decide::Decisions;
 use crate::workload::{Alternatives, Assembly};
-use kinds::{Kinds, MOST_USUAL};
-use site::{Answered, GIVEN, Seen, Site, Trial, failed_calls};
+use kinds::Kinds;
+use site::{Seen, Site};
 
 /// What a stored model predicts: class, method (`PORT.METHOD`) and coordinate to seconds a call; `None` without one.
 pub type Predict<'a> = dyn Fn(&str, &str, &Coordinate) -> Option<f64> + Send + Sync + 'a;
-
-/// Trials beyond which no class is tried again.
-const MOST_TRIALS: u32 = 20;
 
 /// Part of what trials may still cost that one may lose until it is decided on.
 const TO_A_TRIAL: f64 = 0.5;
 
 /// Most steps of a trial between two decisions. Arbitrary: hundreds of steps would tell no more.
 const MOST_STEPS_UNSEEN: f64 = 64.0;
-
-/// Calls of a class that are paid for and not believed where they alone have stopped a trial: libraries start up in them.
-///
-/// Arbitrary: one is enough where a library plans or starts threads in its first call; three leave room for one at each of a few sizes.
-const FIRST_CALLS: f64 = 3.0;
-
-/// Calls of a trial after which one that is far slower ends at once, and what is far slower.
-const CLEARLY: (f64, f64) = (5.0, 1.5);
 
 /// How careful the adapter is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -183,6 +178,21 @@ impl Adapter {
         }
     }
 
+    /// From now on a class on trial at an instance gets only the calls that [`Adapter::limits`] says: who asks can have the others answered by
+    /// the class before.
+    pub fn limit_trials(&mut self, instance: &str) {
+        let mut sites = self.sites.iter_mut();
+        if let Some(site) = sites.find(|site| site.instance == instance) {
+            site.is_limited = true;
+        }
+    }
+
+    /// Which calls the class on trial gets until the next decision; `None` without a trial, or where it gets all.
+    pub fn limits(&self) -> Option<Limits> {
+        let mut sites = self.sites.iter().filter(|site| site.is_limited);
+        sites.find_map(limits::of)
+    }
+
     /// Instances whose class may change, each with its class now, and those that dispatchers send calls to.
     pub fn classes(&self) -> impl Iterator<Item = (&str, &str)> {
         self.sites.iter().flat_map(|site| {
@@ -261,12 +271,12 @@ impl Adapter {
         self.budget_s = self.settings.explore * expected_s;
         let mut decisions = Vec::new();
         for (index, seen) in seen.iter().enumerate() {
-            self.settle(index, report, seen, &mut decisions);
+            self.settle(index, report, (seen, to_come), &mut decisions);
             self.send(index, to_come, report, &mut decisions);
         }
         if self.sites.iter().all(|site| site.trial.is_none()) {
             let tried = (0..self.sites.len()).filter_map(|index| {
-                let (gain_s, arm, reason) = self.worth_trying(index, to_come, report.ranks)?;
+                let (gain_s, arm, reason) = self.worth_trying(index, to_come, report)?;
                 Some((gain_s, index, arm, reason))
             });
             let best = tried.max_by(|a, b| a.0.total_cmp(&b.0));
@@ -274,6 +284,7 @@ impl Adapter {
                 decisions.push(self.begin_trial(index, arm, reason, report));
             }
         }
+        self.admit(report.step.max(1) as f64);
         let steps = self
             .sites
             .iter()
@@ -425,22 +436,19 @@ impl Adapter {
             if arm == site.current && site.dispatched.is_none() {
                 seen.failed += batch.failed;
             }
-            let kind = known.of_site;
-            let kind = kind.unwrap_or_else(|| site.kind(&known.kind, arm, &*self.predict));
-            known.of_site = Some(kind);
+            let of_site = known.of_site.take();
+            let of_site = of_site.unwrap_or_else(|| site.kind(&known.kind, arm, &*self.predict));
+            let of_site = known.of_site.insert(of_site);
             if batch.failed > 0 {
                 site.refuse_failed(arm, batch.failed);
             }
             if batch.calls == 0 || !batch.ln_mean.is_finite() {
                 continue;
             }
-            taken.push(Answered {
-                arm,
-                kind,
-                calls: batch.calls as f64,
-                stand_for: batch.calls as f64 / report.told,
-                ln_mean: batch.ln_mean - machine[index],
-            });
+            let calls = batch.calls as f64;
+            let n = [calls, calls / report.told];
+            let ln_mean = batch.ln_mean - machine[index];
+            taken.push(site.answered(arm, of_site, n, ln_mean));
         }
         // What was believed before these calls, once for all of them: a fit for each would take longer than they do.
         let is_compared = site.trial.is_some() || site.dispatched.is_some();
@@ -451,68 +459,6 @@ impl Adapter {
             site.take(before, calls, &mut seen);
         }
         seen
-    }
-
-    /// Ends a trial that has told enough, and takes note of what has changed.
-    fn settle(
-        &mut self,
-        index: usize,
-        report: &Report<'_>,
-        seen: &Seen,
-        decisions: &mut Vec<Decision>,
-    ) {
-        if let Some((arm, factor)) = seen.changed {
-            let reason = format!(
-                "{factor:.2} times the time it took at equal parameters, over two times {} calls",
-                self.settings.least_calls
-            );
-            decisions.push(self.decision(index, Act::Level, arm, arm, reason, report));
-        }
-        if seen.failed > 0 {
-            self.drop_failed(index, report, seen, decisions);
-            return;
-        }
-        let Some(trial) = self.sites[index].trial.clone() else {
-            return;
-        };
-        let spent_s = self.spent_s + trial.excess_s.max(0.0);
-        let site = &mut self.sites[index];
-        let (arm, from) = (site.current, trial.from);
-        let ratio = site.ratio(arm, from);
-        if report.was_stopped {
-            let calls = site.beliefs.calls(arm);
-            let believed = match calls > FIRST_CALLS {
-                true => format!(
-                    "believed to take {ratio:.1} times the time of {}",
-                    site.class(from)
-                ),
-                // A library that is called for the first time starts up.
-                false => {
-                    site.beliefs.forget(arm);
-                    "too few to believe".into()
-                }
-            };
-            let excess_s = trial.excess_s;
-            let reason = format!(
-                "stopped inside a step, {excess_s:.4} s slower in {} calls: {believed}",
-                trial.calls
-            );
-            self.end_trial(index, false, reason, report, decisions);
-        } else if trial.calls >= site.needed {
-            let keep = ratio < 1.0 - self.settings.hysteresis;
-            let reason = format!(
-                "{ratio:.3} times the time of {} after {} calls",
-                site.class(from),
-                trial.calls
-            );
-            self.end_trial(index, keep, reason, report, decisions);
-        } else if trial.calls >= CLEARLY.0 && ratio > CLEARLY.1 {
-            let reason = format!("{ratio:.1} times slower after {} calls", trial.calls);
-            self.end_trial(index, false, reason, report, decisions);
-        } else if trial.excess_s > 0.0 && spent_s > self.budget_s {
-            let reason = format!("the budget is spent after {} calls", trial.calls);
-            self.end_trial(index, false, reason, report, decisions);
-        }
     }
 
     /// Decides where a dispatcher sends calls.
@@ -537,129 +483,6 @@ impl Adapter {
         }
     }
 
-    fn end_trial(
-        &mut self,
-        index: usize,
-        keep: bool,
-        reason: String,
-        report: &Report<'_>,
-        decisions: &mut Vec<Decision>,
-    ) {
-        let site = &mut self.sites[index];
-        let Some(trial) = site.trial.take() else {
-            return;
-        };
-        self.spent_s += trial.excess_s.max(0.0);
-        let arm = site.current;
-        site.needed *= 2.0;
-        let decision = match keep {
-            true => self.decision(index, Act::Keep, arm, arm, reason, report),
-            false => {
-                site.current = trial.from;
-                self.decision(index, Act::Back, arm, trial.from, reason, report)
-            }
-        };
-        decisions.push(decision);
-    }
-
-    /// The class before one that failed on trial comes back, or the given one in the place of one that was kept: errors of the given class
-    /// are the application's.
-    fn drop_failed(
-        &mut self,
-        index: usize,
-        report: &Report<'_>,
-        seen: &Seen,
-        decisions: &mut Vec<Decision>,
-    ) {
-        let site = &mut self.sites[index];
-        let failed = site.current;
-        let calls = failed_calls(seen.failed);
-        let before = site.trial.take().map_or(GIVEN, |trial| trial.from);
-        if before == failed || site.arms[before].refused.is_some() {
-            return;
-        }
-        site.arms[failed].refused = Some(calls.clone());
-        site.current = before;
-        decisions.push(self.decision(index, Act::Failed, failed, before, calls, report));
-    }
-
-    /// The class that is best tried at a site: seconds won, the class, why.
-    fn worth_trying(
-        &mut self,
-        index: usize,
-        to_come: f64,
-        ranks: u32,
-    ) -> Option<(f64, usize, String)> {
-        let settings = self.settings;
-        let left_s = self.budget_s - self.spent_s;
-        let site = &mut self.sites[index];
-        if site.dispatched.is_some() {
-            return None;
-        }
-        let current = site.current;
-        if site.beliefs.calls(current) < site.needed.min(MOST_USUAL) {
-            return None;
-        }
-        let posterior = site.beliefs.posterior();
-        let current_s = site.to_come_s(&posterior, current, to_come);
-        let calls: f64 = site.calls.iter().sum::<f64>();
-        let a_call_s = site.to_come_s(&posterior, current, 1.0) / calls;
-        let mut best: Option<(f64, usize, String)> = None;
-        for (arm, tried) in site.arms.iter().enumerate() {
-            if arm == current || tried.refused.is_some() || tried.trials >= MOST_TRIALS {
-                continue;
-            }
-            let expected = Prospect::of(site, &posterior, arm, to_come, settings.hysteresis);
-            // What was tried and went must have become better, or the present one worse, or not be known yet.
-            let least = expected.ratio * (-expected.deviation).exp();
-            if tried.trials > 0 && least > 1.0 - 2.0 * settings.hysteresis {
-                continue;
-            }
-            // More calls than are to come tell nothing in time.
-            if site.needed > 0.5 * calls * to_come {
-                continue;
-            }
-            let trial_s = site.needed * a_call_s * (expected.ratio - 1.0).max(0.0);
-            let again = f64::from(tried.trials).exp2();
-            let swaps_s = 2.0 * settings.swap_s * f64::from(ranks);
-            let cost_s = again * (trial_s + swaps_s);
-            let gain_s = expected.saved_s - cost_s;
-            if gain_s <= 0.0 || trial_s > left_s || best.as_ref().is_some_and(|b| b.0 >= gain_s) {
-                continue;
-            }
-            let reason = format!(
-                "expected to take {:.2} times the time of {}, within a factor {:.2}; of {current_s:.3} s to come {:.3} s \
-                 may be saved, at a cost of {cost_s:.4} s",
-                expected.ratio,
-                site.class(current),
-                (2.0 * expected.deviation).exp(),
-                expected.saved_s
-            );
-            best = Some((gain_s, arm, reason));
-        }
-        best
-    }
-
-    fn begin_trial(
-        &mut self,
-        index: usize,
-        arm: usize,
-        reason: String,
-        report: &Report<'_>,
-    ) -> Decision {
-        let site = &mut self.sites[index];
-        let from = site.current;
-        site.current = arm;
-        site.arms[arm].trials += 1;
-        site.trial = Some(Trial {
-            from,
-            began: report.step,
-            calls: 0.0,
-            excess_s: 0.0,
-        });
-        self.decision(index, Act::Try, from, arm, reason, report)
-    }
-
     fn decision(
         &self,
         index: usize,
@@ -681,40 +504,6 @@ impl Adapter {
             reason,
             spent_s: self.spent_s,
             budget_s: self.budget_s,
-        }
-    }
-}
-
-/// What another class is expected to bring.
-struct Prospect {
-    /// Mean ratio of its time to that of the present one.
-    ratio: f64,
-    /// Standard deviation of the ratio's logarithm.
-    deviation: f64,
-    /// Seconds, of those to come.
-    saved_s: f64,
-}
-
-impl Prospect {
-    fn of(site: &Site, posterior: &Posterior, arm: usize, to_come: f64, least: f64) -> Self {
-        let (mut seconds, mut ratios, mut deviations, mut saved) = (0.0, 0.0, 0.0, 0.0);
-        for (kind, calls) in site.calls.iter().enumerate() {
-            let current = posterior.ln_mean(site.current, kind);
-            let ln_ratio = posterior.ln_mean(arm, kind) - current;
-            let variance = posterior.variance(arm, kind) + posterior.variance(site.current, kind);
-            let weight = calls * current.exp();
-            let deviation = variance.sqrt();
-            seconds += weight;
-            ratios += weight * (ln_ratio + variance.min(1.0) / 2.0).exp();
-            deviations += weight * deviation;
-            // What saves less than the hysteresis is not kept.
-            let saving = expected_saving(ln_ratio - (1.0 - least).ln(), deviation);
-            saved += weight * (1.0 - least) * saving;
-        }
-        Prospect {
-            ratio: ratios / seconds,
-            deviation: deviations / seconds,
-            saved_s: to_come * saved,
         }
     }
 }

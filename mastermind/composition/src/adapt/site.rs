@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use mastermind_models::{Coordinate, Value};
 
 use super::belief::{Beliefs, Kind, Posterior};
+use super::growth::Growth;
 use super::level::{Level, LevelWatch};
 use super::sending::{Allowed, Calls, Expected, Sending, Sent};
 use super::{Act, CallKind, Predict};
@@ -87,14 +88,16 @@ pub struct Trial {
     pub calls: f64,
     /// Seconds so far beyond what the class before would have taken.
     pub excess_s: f64,
+    /// Whether it gets calls of a kind, by kind; all of those that are not in it.
+    pub is_admitted: Vec<bool>,
+    /// Calls when it was last seen whether they tell anything, and the variance of the logarithm of the ratio to the class before then.
+    pub told: (f64, f64),
 }
 
 /// Where a dispatcher sends calls.
 #[derive(Debug, Clone, Default)]
 pub struct Dispatched {
     pub sending: Sending,
-    /// What the kinds are of, by kind: the first call of each.
-    pub kinds: Vec<(String, Coordinate)>,
     /// Why nothing is sent elsewhere any more.
     pub stopped: Option<String>,
     /// Whether there is another table than at the last decision.
@@ -111,14 +114,35 @@ pub struct Site {
     pub current: usize,
     pub trial: Option<Trial>,
     pub beliefs: Beliefs,
+    /// Whether a class on trial gets only some of the calls.
+    pub is_limited: bool,
     /// Calls of each kind so far: what is to come is like it.
     pub calls: Vec<f64>,
+    /// Seconds of the calls of each kind so far in those of its first call's size: as many of these take as long.
+    pub lengths: Vec<f64>,
+    /// The first call of each kind: `PORT.METHOD` and coordinate.
+    pub firsts: Vec<(String, Coordinate)>,
     /// Calls that a class must have answered before it is believed.
     pub needed: f64,
     /// Seconds of calls beyond what they usually take, and how many calls: delays, which no class is to blame for.
     delays: (f64, f64),
     kinds: BTreeMap<String, usize>,
     groups: BTreeMap<String, usize>,
+    /// How times grow with sizes, by group of kinds.
+    growth: Vec<Growth>,
+}
+
+/// What a kind of call is at a site.
+#[derive(Debug, Clone)]
+pub struct OfSite {
+    /// Number among the kinds of the site.
+    pub kind: usize,
+    /// Number of its method and labels.
+    group: usize,
+    /// Logarithms of its sizes.
+    x: Vec<f64>,
+    /// By how much these are off those of the site's kind.
+    off: Vec<f64>,
 }
 
 /// Calls of one kind that a class of the site has answered.
@@ -130,8 +154,10 @@ pub struct Answered {
     pub calls: f64,
     /// As many calls were made for these: all of them, if all are told.
     pub stand_for: f64,
-    /// Middle logarithm of their seconds, without the state of the machine.
+    /// Middle logarithm of the seconds that they would have taken with the sizes of the kind's first call, without the state of the machine.
     pub ln_mean: f64,
+    /// As many calls of these sizes take as long as one of them.
+    pub length: f64,
 }
 
 /// What a site has seen of its class since the last decision.
@@ -190,7 +216,11 @@ impl Site {
             arms,
             current: GIVEN,
             trial: None,
+            is_limited: false,
             calls: Vec::new(),
+            lengths: Vec::new(),
+            firsts: Vec::new(),
+            growth: Vec::new(),
             needed: needed as f64,
             delays: (0.0, 0.0),
             kinds: BTreeMap::new(),
@@ -241,7 +271,7 @@ impl Site {
             return 0.0;
         }
         let best_s = before.ln_mean(sending.best(kind), kind).exp();
-        calls.stand_for * (calls.ln_mean.exp() - best_s).max(0.0)
+        calls.stand_for * calls.length * (calls.ln_mean.exp() - best_s).max(0.0)
     }
 
     /// Decides where a dispatcher sends calls of each kind; nothing for another site.
@@ -310,7 +340,8 @@ impl Site {
 
     /// Which calls a kind of a dispatcher's is of.
     pub fn calls_of(&self, kind: usize) -> Option<String> {
-        let (method, coordinate) = &self.dispatched.as_ref()?.kinds[kind];
+        self.dispatched.as_ref()?;
+        let (method, coordinate) = &self.firsts[kind];
         let values = coordinate.values.iter();
         let words = values.map(|(name, value)| match value {
             Value::Label(label) => format!(" {name}={label}"),
@@ -346,8 +377,10 @@ impl Site {
             calls,
             stand_for,
             ln_mean,
+            length,
         } = taken;
         self.calls[kind] += stand_for;
+        self.lengths[kind] += stand_for * length;
         if let Some(dispatched) = &mut self.dispatched {
             dispatched.sending.answered(kind, arm);
         }
@@ -356,12 +389,12 @@ impl Site {
             let a_call_s = before.ln_mean(trial.from, kind).exp();
             let delay_s = (self.delays.0 / self.delays.1.max(1.0)).max(0.0);
             trial.calls += calls;
-            trial.excess_s += stand_for * (ln_mean.exp() - a_call_s - delay_s);
+            trial.excess_s += stand_for * (length * (ln_mean.exp() - a_call_s) - delay_s);
         } else if let Some(usual) = self.beliefs.seen_ln(arm, kind)
             && self.beliefs.calls_at(arm, kind) >= CALLS_AFTER_CHANGE
         {
             let deviation = self.beliefs.deviation();
-            self.delays.0 += stand_for * (ln_mean.exp() - usual.exp());
+            self.delays.0 += stand_for * length * (ln_mean.exp() - usual.exp());
             self.delays.1 += stand_for;
             let watch = &mut self.arms[arm].watch;
             match watch.take(calls, ln_mean - usual, deviation) {
@@ -376,15 +409,38 @@ impl Site {
         self.beliefs.observe(arm, kind, calls, ln_mean);
     }
 
-    /// The number of a kind of call among those of the site; new ones are added.
+    /// Calls of a kind as they count here.
+    ///
+    /// # Arguments
+    /// * `ln_mean` - middle logarithm of their seconds
+    pub fn answered(
+        &mut self,
+        arm: usize,
+        of: &OfSite,
+        [calls, stand_for]: [f64; 2],
+        ln_mean: f64,
+    ) -> Answered {
+        let growth = &mut self.growth[of.group];
+        if self.trial.is_none() {
+            growth.add(&of.x, ln_mean, calls);
+        }
+        let grown = growth.over(&of.off);
+        Answered {
+            arm,
+            kind: of.kind,
+            calls,
+            stand_for,
+            ln_mean: ln_mean - grown,
+            length: grown.exp(),
+        }
+    }
+
+    /// What a kind of call is among those of the site; new ones are added.
     ///
     /// # Arguments
     /// * `arm` - the class that answered it
-    pub fn kind(&mut self, call: &CallKind, arm: usize, predict: &Predict<'_>) -> usize {
+    pub fn kind(&mut self, call: &CallKind, arm: usize, predict: &Predict<'_>) -> OfSite {
         let key = kind_key(&call.port_method, &call.coordinate);
-        if let Some(known) = self.kinds.get(&key) {
-            return *known;
-        }
         let mut group = call.port_method.clone();
         let mut x = Vec::new();
         for (name, value) in &call.coordinate.values {
@@ -396,6 +452,10 @@ impl Site {
         }
         let n_groups = self.groups.len();
         let group = *self.groups.entry(group).or_insert(n_groups);
+        self.growth.resize_with(self.groups.len(), Growth::default);
+        if let Some(known) = self.kinds.get(&key) {
+            return self.of_site(*known, group, x);
+        }
         let most = match self.dispatched {
             Some(_) => MOST_KINDS_SENT,
             None => MOST_KINDS,
@@ -404,22 +464,38 @@ impl Site {
             && let Some(nearest) = self.beliefs.nearest(group, &x)
         {
             self.kinds.insert(key, nearest);
-            return nearest;
+            return self.of_site(nearest, group, x);
         }
         let stored = self.arms.iter().map(|arm| {
             let predicted = predict(&arm.class, &call.port_method, &call.coordinate);
             predicted.filter(|seconds| *seconds > 0.0)
         });
         let stored: Vec<_> = stored.collect();
-        let kind = self.beliefs.add_kind(Kind { group, x }, &stored);
+        let of = Kind {
+            group,
+            x: x.clone(),
+        };
+        let kind = self.beliefs.add_kind(of, &stored);
         self.calls.push(0.0);
+        self.lengths.push(0.0);
         self.kinds.insert(key, kind);
+        let first = (call.port_method.clone(), call.coordinate.clone());
+        self.firsts.push(first);
         if let Some(dispatched) = &mut self.dispatched {
-            let of = (call.port_method.clone(), call.coordinate.clone());
-            dispatched.kinds.push(of);
             dispatched.sending.add_kind(arm);
         }
-        kind
+        self.of_site(kind, group, x)
+    }
+
+    fn of_site(&self, kind: usize, group: usize, x: Vec<f64>) -> OfSite {
+        let of_kind = &self.beliefs.kind(kind).x;
+        let off = x.iter().zip(of_kind).map(|(x, of)| x - of).collect();
+        OfSite {
+            kind,
+            group,
+            x,
+            off,
+        }
     }
 
     /// Seconds of all calls to come with a class, over all ranks.
@@ -427,13 +503,7 @@ impl Site {
     /// # Arguments
     /// * `to_come` - how many calls are to come for each call so far
     pub fn to_come_s(&self, posterior: &Posterior, arm: usize, to_come: f64) -> f64 {
-        let seconds = |(kind, calls): (usize, &f64)| calls * posterior.ln_mean(arm, kind).exp();
-        to_come * self.calls.iter().enumerate().map(seconds).sum::<f64>()
-    }
-
-    /// The ratio of the seconds of one class to those of another over all kinds of calls seen here.
-    pub fn ratio(&mut self, arm: usize, other: usize) -> f64 {
-        let posterior = self.beliefs.posterior();
-        self.to_come_s(&posterior, arm, 1.0) / self.to_come_s(&posterior, other, 1.0)
+        let seconds = |(kind, n): (usize, &f64)| n * posterior.ln_mean(arm, kind).exp();
+        to_come * self.lengths.iter().enumerate().map(seconds).sum::<f64>()
     }
 }

@@ -32,6 +32,16 @@ const OWN: Spread = Spread {
     rough: 0.15,
 };
 
+/// Of a class without a stored model, beside the first one, where each class is compared with that alone. A class that is 100 times slower is
+/// three standard deviations off, and two algorithms differ by one power of a size at two.
+pub const OWN_OF_OTHERS: Spread = Spread {
+    offset: 1.5,
+    slope: 0.5,
+    smooth: 0.3,
+    reach: 0,
+    rough: 0.12,
+};
+
 /// Of all classes beside their stored models: the state of the machine.
 pub const SHARED_STORED: Spread = Spread {
     offset: 0.3,

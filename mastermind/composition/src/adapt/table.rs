@@ -30,7 +30,7 @@ fn tables(site: &Site, dispatched: &Dispatched, with_trials: bool) -> BTreeMap<S
     let instances: Vec<String> = instances.collect();
     let sending = &dispatched.sending;
     let mut methods: BTreeMap<&String, OfMethod<'_>> = BTreeMap::new();
-    for (kind, (method, at)) in dispatched.kinds.iter().enumerate() {
+    for (kind, (method, at)) in site.firsts.iter().enumerate() {
         let of_method = methods.entry(method).or_default();
         of_method.best.push((at, sending.best(kind)));
         if with_trials && sending.to(kind) != sending.best(kind) {
