@@ -1,6 +1,7 @@
 //! `run --adapt`: components are swapped while the application runs, on all ranks at the same step, and back where they
 //! are no better or fail.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use mastermind_tests::{Scratch, field, mpis, rust_library};
@@ -218,7 +219,8 @@ fn one_that_fails_after_it_was_kept_goes_and_the_run_goes_on() {
     scratch.verb("run", &adapted, &FIELD).well();
 }
 
-/// Nothing is known of it, and one step with it would take as long as a thousand: calls go back to the class before inside the step.
+/// Nothing is known of it, and one step with it would take as long as a thousand: it gets the cheapest calls, and these go back to the class
+/// before inside the step.
 #[test]
 fn one_that_is_far_slower_is_stopped_inside_a_step() {
     let scratch = Scratch::new();
@@ -251,6 +253,18 @@ fn one_that_is_far_slower_is_stopped_inside_a_step() {
         .iter()
         .filter(|decision| decision["act"] == "try")
         .count();
+    // If it were a hundred times slower the run could bear calls of one size, and no more.
+    let header: Vec<&str> = table.lines().next().expect("a header").split(',').collect();
+    let size = header.iter().position(|name| *name == "q").expect("sizes");
+    let sizes_of = |class: &str| -> BTreeSet<&str> {
+        let lines = table.lines().filter(|line| line.contains(class));
+        lines.filter_map(|line| line.split(',').nth(size)).collect()
+    };
+    let sizes = ["test.CrawlingFlux", "test.SteadyFlux"].map(sizes_of);
+    assert!(
+        sizes[0].len() == 1 && sizes[1].len() > 1,
+        "{sizes:?}: {text}"
+    );
     let a_step = (crawling + steady) / 60;
     assert!(
         (1..trials * a_step).contains(&crawling),

@@ -138,6 +138,14 @@ static inline const cca_port *cca_before(const cca_proxy_method *method) {
     return (state & 4) == 0 ? NULL : (const cca_port *)__atomic_load_n(&method->before, __ATOMIC_ACQUIRE);
 }
 
+/* What answers a call in the place of the component that is there, since the call is not let through to it; null where it is. */
+static inline const cca_port *cca_instead(const cca_proxy_method *method, const uint64_t *words, size_t n_words) {
+    if ((__atomic_load_n(&method->state, __ATOMIC_RELAXED) & 8) == 0) return NULL;
+    const cca_admission *admission = __atomic_load_n(&method->admission, __ATOMIC_ACQUIRE);
+    if (admission == NULL || admission->admits(admission, words, n_words) != 0) return NULL;
+    return (const cca_port *)admission->instead;
+}
+
 static inline uint64_t cca_real_word(double value) {
     uint64_t word;
     memcpy(&word, &value, sizeof word);

@@ -78,13 +78,20 @@ typedef struct {
     cca_cached_path other_paths[CCA_N_CACHED_CALL_PATHS]; /* by caller and method */
 } __attribute__((aligned(64))) cca_recording_context;
 
+/* Which calls of a method are let through to the component that is there, and what answers the others (a cca_port). */
+typedef struct cca_admission {
+    uint32_t (*admits)(const struct cca_admission *self, const uint64_t *words, size_t n_words);
+    const void *instead;
+} cca_admission;
+
 /* One monitored method: switched by the recorder, which owns it. */
 typedef struct {
     uint64_t key; /* the id in the upper half, where calls take the straight path */
-    uint32_t state; /* 0: off; 1: on; with 2: counters too; with 4: guarded, see cca_port_proxy.h */
+    uint32_t state; /* 0: off; 1: on; with 2: counters too; with 4: guarded, with 8: limited, see cca_port_proxy.h */
     uint32_t slot; /* where `paths` has its call paths, bytes */
     void *before;
     uint32_t id;
+    const cca_admission *admission; /* with 8; a method of an earlier version ends before it */
 } cca_proxy_method;
 
 struct cca_recorder {

@@ -45,7 +45,7 @@ pub use library::{
     LIBRARY_PROXY_SYMBOL, LIBRARY_PROXY_VERSION, LibraryProxyEntry, LibraryProxyFunction,
     LibraryProxyFunctions, LibraryProxyParameter,
 };
-pub use method::{MethodPointer, ProxyMethod};
+pub use method::{Admission, MethodPointer, ProxyMethod};
 pub use mpi::{
     MPI_COMPLETED, MPI_EVENT_PARAMETERS, MPI_PARTS, MPI_PROXY_SYMBOL, MPI_STACK, MpiBytesCallback,
     MpiCallSum, MpiCallSumCallback, MpiCommunicator, MpiCommunicatorCallback, MpiEventOptions,

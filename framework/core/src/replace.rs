@@ -25,7 +25,7 @@ use cca_abi::{Interface, RSlice, RawPort};
 use cca_loader::Class;
 use cca_ports::{
     ComponentId, CounterPort, ParameterPort, ParameterValue, PortConnection, STATELESS,
-    StatefulComponentPort,
+    StatefulComponentPort, TypeMap, WHOLE_STEPS,
 };
 
 use crate::connections::{ConnectionId, fits};
@@ -275,6 +275,28 @@ impl Framework {
     /// # Errors
     /// No such instance.
     pub fn is_stateless(&self, instance: &str) -> Result<bool, FrameworkError> {
+        self.ports_are(instance, |properties| {
+            properties.get(STATELESS, false).unwrap_or(false)
+        })
+    }
+
+    /// Whether single calls of an instance may be answered by another class than the others of the same step: it is stateless, and no port says
+    /// that it answers whole steps ([`WHOLE_STEPS`]).
+    ///
+    /// # Errors
+    /// No such instance.
+    pub fn may_share_steps(&self, instance: &str) -> Result<bool, FrameworkError> {
+        let is_whole = |properties: &TypeMap| properties.get(WHOLE_STEPS, false).unwrap_or(false);
+        Ok(self.is_stateless(instance)?
+            && self.ports_are(instance, |properties| !is_whole(properties))?)
+    }
+
+    /// Whether something is true of the properties of all ports of an instance, but those of parameters and counters.
+    fn ports_are(
+        &self,
+        instance: &str,
+        is: impl Fn(&TypeMap) -> bool,
+    ) -> Result<bool, FrameworkError> {
         let of_no_state = [
             <dyn ParameterPort as Interface>::descriptor().name,
             <dyn CounterPort as Interface>::descriptor().name,
@@ -284,7 +306,7 @@ impl Framework {
                 continue;
             }
             let properties = self.port_properties(instance, &port.name)?;
-            if !properties.get(STATELESS, false).unwrap_or(false) {
+            if !is(&properties) {
                 return Ok(false);
             }
         }

@@ -87,5 +87,5 @@ pub use plain::{KeptValue, PlainParameter, PlainValue, plain_kind};
 pub use progress::{ProgressPort, ProgressPortVtable};
 pub use replacement::{ReplacementServicePort, ReplacementServicePortVtable};
 pub use services::{PortRef, Services, ServicesPort, ServicesPortVtable, UsesPort};
-pub use state::{STATELESS, StatefulComponentPort, StatefulComponentPortVtable};
+pub use state::{STATELESS, StatefulComponentPort, StatefulComponentPortVtable, WHOLE_STEPS};
 pub use type_map::{DComplex, FComplex, TypeKind, TypeMap, TypeMapValue, TypeMismatch, TypeValue};

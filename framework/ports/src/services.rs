@@ -11,7 +11,7 @@ use cca_abi::{
 
 use crate::{
     ComponentId, ComponentReleasePort, ErrorCode, ParameterPort, ParameterSet, PlainParameter,
-    PlainValue, PortError, RStr, RString, STATELESS, TypeMap, port,
+    PlainValue, PortError, RStr, RString, STATELESS, TypeMap, WHOLE_STEPS, port,
 };
 
 /// `gov.cca.Services` as it crosses the border. Rust components use [`Services`].
@@ -295,8 +295,22 @@ impl Services {
     /// # Errors
     /// `PortNotDefined`.
     pub fn declare_stateless(&self, port: &str) -> Result<(), PortError> {
+        self.declare(port, STATELESS)
+    }
+
+    /// Says of a stateless provides port that all calls of one step of the application are to be answered by the same class: another
+    /// component takes this one's place between two steps alone. It is for results that are to fit one another, such as fluxes through faces
+    /// that two patches share: of two classes they are not equal, and mass would be lost.
+    ///
+    /// # Errors
+    /// `PortNotDefined`.
+    pub fn declare_whole_steps(&self, port: &str) -> Result<(), PortError> {
+        self.declare(port, WHOLE_STEPS)
+    }
+
+    fn declare(&self, port: &str, property: &str) -> Result<(), PortError> {
         let mut properties = self.get_port_properties(port)?;
-        let put = properties.put(STATELESS, true);
+        let put = properties.put(property, true);
         put.map_err(PortError::failed)?;
         self.set_port_properties(port, properties)
     }

@@ -6,6 +6,10 @@ use crate::{PortError, RSlice, RVec, port};
 /// parameters alone, so that another component may take its place between any two calls ([`crate::Services::declare_stateless`]).
 pub const STATELESS: &str = "stateless";
 
+/// Name of the property of a stateless provides port that says: all calls of one step of the application are to be answered by the same
+/// class, since their results are to fit one another ([`crate::Services::declare_whole_steps`]).
+pub const WHOLE_STEPS: &str = "whole_steps";
+
 /// State that outlives a component: when another takes its place, the framework saves the old one's state and gives it to
 /// the new one, before the first call. Between both no call of the component should be under way.
 ///

@@ -15,6 +15,7 @@
 //!     hydro.GodunovFlux after 32 calls"}
 //! ```
 
+mod admission;
 pub(crate) mod dispatching;
 pub(crate) mod exchange;
 mod fuse;
@@ -34,12 +35,13 @@ use cca_core::{Framework, KeptWays};
 use cca_ports::{
     CommPort, PortError, RSliceMut, Reduction, ReplacementServicePort, Services, UsesPort,
 };
-use mastermind_composition::adapt::{Act, AdaptSettings, Adapter, Decision, Report};
+use mastermind_composition::adapt::{Act, AdaptSettings, Adapter, Decision, Limits, Report};
 use mastermind_composition::{Alternatives, Assembly};
 use mastermind_models::ModelSet;
 use mastermind_records::definition::TIMER_CLASS;
 use mastermind_records::{Log, RunFollower, create_anew};
 
+pub(crate) use self::admission::AdmittedCalls;
 pub use self::dispatching::decision_steps;
 use self::dispatching::{Dispatchers, Tried, changed, sites};
 use self::exchange::{Agreed, Agreement, OfCommunicator, Ranks, Told, batches};
@@ -92,6 +94,8 @@ pub struct Adaptation {
     fuse: Option<Fuse>,
     /// What was replaced: calls that fail in what was put in are answered by it, and one may be under way until the end.
     kept: Mutex<Vec<KeptWays>>,
+    /// Which calls classes on trial got: one may be asked about until the end.
+    admitted: Mutex<Vec<Arc<AdmittedCalls>>>,
     assembly: Assembly,
     dispatchers: Dispatchers,
 }
@@ -131,6 +135,8 @@ struct State {
     given: BTreeMap<String, KeptWays>,
     /// Ways to the class before the one on trial, to which calls may go back inside a step.
     way_back: Option<KeptWays>,
+    /// Instance and class on trial of which not all calls are let through.
+    limited: Option<(String, String)>,
     /// Seconds that the class on trial has lost since the last decision, by the lengths of the steps.
     lost_s: f64,
     /// Whether calls were taken back from it since.
@@ -162,6 +168,7 @@ impl Drop for Adaptation {
         let state = locked(&self.state);
         for (site, class) in state.adapter.classes() {
             self.guard(site, class, None);
+            self.admit(site, class, None);
         }
     }
 }
@@ -236,6 +243,7 @@ impl Adaptation {
             tried: Tried::default(),
             given: BTreeMap::new(),
             way_back: None,
+            limited: None,
             lost_s: 0.0,
             was_stopped: false,
             outcome: AdaptOutcome::default(),
@@ -244,6 +252,7 @@ impl Adaptation {
             framework: framework.another_handle(),
             mastermind: Arc::clone(mastermind),
             kept: Mutex::default(),
+            admitted: Mutex::default(),
             assembly: config.assembly.clone(),
             dispatchers: dispatchers.clone(),
             patience,
@@ -314,6 +323,9 @@ impl Adaptation {
             state.n_left_out += state.timed(skip);
         }
         let agreed = self.exchange(state, fraction, false, &*comm)?;
+        if state.decided_at == 0 {
+            self.limit_trials(state);
+        }
         let decided = state.timed(|state| state.decide(agreed, ranks));
         state.took(state.own_s - before_s, is_due);
         for decision in &decided {
@@ -326,11 +338,47 @@ impl Adaptation {
                 self.guard(&decision.site, &decision.to, None);
             }
         }
+        self.limit(state);
         // Ranks of which one has ended, or that disagree, decide nothing and must not wait for one another.
         match decided.is_empty() {
             true => Ok(()),
             false => self.redirect(state, &decided, &*comm),
         }
+    }
+
+    /// Has trials at instances that keep nothing from call to call begin with calls whose cost can be borne. In a run of one rank alone: ranks
+    /// that send different calls to a class would wait for one another in it.
+    fn limit_trials(&self, state: &mut State) {
+        let sites: Vec<String> = state.classes().into_keys().collect();
+        for site in sites.iter().filter(|_| self.fuse.is_some()) {
+            if self.framework.may_share_steps(site).unwrap_or(false) {
+                state.adapter.limit_trials(site);
+            }
+        }
+    }
+
+    /// Has the class on trial get the calls that it is to get until the next decision, and one that is not on trial any more all.
+    fn limit(&self, state: &mut State) {
+        let new = state.adapter.limits();
+        let new = new.as_ref().zip(state.way_back.as_ref());
+        if let Some((instance, class)) = state.limited.take()
+            && new
+                .is_none_or(|(limits, _)| (&limits.instance, &limits.class) != (&instance, &class))
+        {
+            self.admit(&instance, &class, None);
+        }
+        if let Some((limits, before)) = new {
+            state.limited = Some((limits.instance.clone(), limits.class.clone()));
+            self.admit(&limits.instance, &limits.class, Some((limits, before)));
+        }
+    }
+
+    fn admit(&self, instance: &str, class: &str, limits: Option<(&Limits, &KeptWays)>) {
+        // SAFETY: it is kept until the adaptation is dropped, which is when the application has ended.
+        let admitted = unsafe { self.mastermind.limit(instance, class, limits) };
+        locked(&self.admitted).extend(admitted);
+        let before = limits.map(|(_, before)| before.clone());
+        locked(&self.kept).extend(before);
     }
 
     /// Has dispatchers send calls by the tables that were decided on: on all ranks or on none.
@@ -433,11 +481,13 @@ impl Adaptation {
         let site = &decision.site;
         let before = self.framework.keep_ways_to(site)?;
         let kept_nothing = self.framework.is_stateless(site)?;
+        let shared_steps = self.framework.may_share_steps(site)?;
         let replacement = self.replacement.get()?;
         let made = state.swap(decision, comm, &*replacement)?;
         let keeps_nothing = kept_nothing && self.framework.is_stateless(site)?;
         let is_trial = made.is_ok() && decision.act == Act::Try;
-        state.way_back = (is_trial && keeps_nothing).then(|| before.clone());
+        let shares_steps = shared_steps && self.framework.may_share_steps(site)?;
+        state.way_back = (is_trial && shares_steps).then(|| before.clone());
         if made.is_ok() && keeps_nothing {
             let given = self.assembly.get(site);
             let of_given = state.given.entry(site.clone()).or_insert(before);

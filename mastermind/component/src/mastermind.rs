@@ -18,6 +18,7 @@ use cca_ports::{
     CommPort, MPI_GROUP, MonitorPort, MonitoredInstance, MonitoredMethod, PerfParamPort, PortError,
     RecorderPointer, Services,
 };
+use mastermind_composition::adapt::Limits;
 use mastermind_measurement::{RunRecorder, RunTotals, circumstances, end};
 use mastermind_records::definition::{
     AtomicEventsDefinition, ClassDefinition, CounterDefinition, MethodDefinition,
@@ -26,6 +27,7 @@ use mastermind_records::definition::{
 };
 use mastermind_records::{Definition, LogIdentity, RecordsError, RunningSums};
 
+use crate::adaptation::AdmittedCalls;
 use crate::communicators::{MAX_COMMUNICATORS, communicator_definition};
 use crate::measurement::Measurement;
 use crate::record_objects::PerfParam;
@@ -60,7 +62,13 @@ struct Known {
     /// By the name of the instance; its class as it is now.
     instances: HashMap<String, ClassDefinition>,
     /// The recorder keeps a share of each.
-    methods: HashMap<MethodKey, Arc<ProxyMethod>>,
+    methods: HashMap<MethodKey, KnownMethod>,
+}
+
+/// A method that is monitored.
+struct KnownMethod {
+    switched: Arc<ProxyMethod>,
+    parameters: Vec<ParameterDefinition>,
 }
 
 /// Instance, class, provides port, interface and method.
@@ -249,8 +257,42 @@ impl Mastermind {
             }
             let way = before.and_then(|before| before.ports().find(|(name, _)| name == port));
             // SAFETY: replacing checks that the port of the same name is of the same interface; the caller keeps it.
-            unsafe { method.guard(way.map(|(_, way)| way)) };
+            unsafe { method.switched.guard(way.map(|(_, way)| way)) };
         }
+    }
+
+    /// Has an instance of a class get only the calls that it is to get, and the others answered by what was there before; or again all.
+    ///
+    /// # Returns
+    /// What is to be kept until the recording has ended.
+    ///
+    /// # Safety
+    /// That and what `before` keeps is kept until then.
+    #[must_use]
+    pub(crate) unsafe fn limit(
+        &self,
+        instance: &str,
+        class: &str,
+        limits: Option<(&Limits, &KeptWays)>,
+    ) -> Vec<Arc<AdmittedCalls>> {
+        let mut kept = Vec::new();
+        for (key, method) in &locked(&self.known).methods {
+            let [of, its_class, port, _, name] = key;
+            if of != instance || its_class != class {
+                continue;
+            }
+            let admitted = limits.and_then(|(limits, before)| {
+                let (_, instead) = before.ports().find(|(name, _)| name == port)?;
+                let of_method = limits.methods.get(&format!("{port}.{name}"));
+                let parameters = &method.parameters;
+                AdmittedCalls::new(of_method, &limits.class, parameters, instead).map(Arc::new)
+            });
+            let seen = admitted.as_ref().map(|admitted| admitted.seen());
+            // SAFETY: replacing checks that the port of the same name is of the same interface; the caller keeps both.
+            unsafe { method.switched.admit(seen) };
+            kept.extend(admitted);
+        }
+        kept
     }
 
     fn rank(&self) -> u32 {
@@ -486,7 +528,7 @@ impl MonitorPort for Mastermind {
         ];
         let mut known = locked(&self.known);
         if let Some(method) = known.methods.get(&key) {
-            return Ok(MethodPointer(Arc::as_ptr(method)));
+            return Ok(MethodPointer(Arc::as_ptr(&method.switched)));
         }
         let [instance, class, port, of_interface, name] = key.clone();
         let definition = MethodDefinition {
@@ -499,6 +541,7 @@ impl MonitorPort for Mastermind {
             ..MethodDefinition::default()
         };
         let counters = self.counters_of(&definition.name());
+        let parameters = definition.parameters.clone();
         let mut disabled = locked(&self.disabled);
         let group = &definition.interface;
         if disabled.new && !self.recorder.interfaces().contains(group) {
@@ -516,6 +559,11 @@ impl MonitorPort for Mastermind {
         }
         let method = method.ok_or_else(|| PortError::failed("the recording has ended"))?;
         let pointer = MethodPointer(Arc::as_ptr(&method));
+        let switched = method;
+        let method = KnownMethod {
+            switched,
+            parameters,
+        };
         known.methods.insert(key, method);
         Ok(pointer)
     }

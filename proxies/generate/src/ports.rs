@@ -22,7 +22,7 @@ use crate::text::Place;
 use crate::types::{Signature, Type, TypeKind, Types};
 
 mod component;
-mod source;
+pub(crate) mod source;
 
 /// The ports of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]

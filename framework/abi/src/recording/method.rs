@@ -1,5 +1,6 @@
 //! A method as the recorder switches it, and as each call of it asks.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -21,6 +22,21 @@ pub struct ProxyMethod {
     before: AtomicPtr<RawPort>,
     /// That a monitor gave; 0 before that.
     id: AtomicU32,
+    /// Which calls are let through; null where all are. Proxies of earlier versions do not know of it and let all through; it is asked only
+    /// where the state says so, since an earlier version's method ends before it.
+    admission: AtomicPtr<Admission>,
+}
+
+/// Which calls of a method are let through to the component that is there, and what answers the others.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Admission {
+    /// Whether a call is let through, by its parameter words: it is given this and `[n_words]` words, null where the parameters make no
+    /// sense. It does not unwind.
+    pub admits:
+        unsafe extern "C" fn(this: *const Admission, words: *const u64, n_words: usize) -> u32,
+    /// What answers a call that is not; of the method's interface.
+    pub instead: *const RawPort,
 }
 
 impl Default for ProxyMethod {
@@ -34,6 +50,7 @@ impl ProxyMethod {
     const ON: u32 = 1;
     pub(super) const COUNTERS: u32 = 2;
     const GUARDED: u32 = 4;
+    const LIMITED: u32 = 8;
     /// No key of a call path, whichever path is added.
     const NO_KEY: u64 = 1 << 63;
 
@@ -45,6 +62,7 @@ impl ProxyMethod {
             slot: AtomicU32::new(0),
             before: AtomicPtr::new(ptr::null_mut()),
             id: AtomicU32::new(0),
+            admission: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
@@ -88,11 +106,20 @@ impl ProxyMethod {
         self.set_state(state);
     }
 
-    /// The bit that stands for a port that answers instead.
+    /// The bits that stand for a port that answers instead, and for calls that are not let through.
     fn guarded(&self) -> u32 {
-        match self.before.load(Ordering::Relaxed).is_null() {
-            true => 0,
-            false => Self::GUARDED,
+        let of = |is_null: bool, bit: u32| if is_null { 0 } else { bit };
+        of(self.before.load(Ordering::Relaxed).is_null(), Self::GUARDED)
+            | of(
+                self.admission.load(Ordering::Relaxed).is_null(),
+                Self::LIMITED,
+            )
+    }
+
+    fn guard_anew(&self) {
+        let state = self.state.load(Ordering::Relaxed);
+        if state != Self::OFF {
+            self.set_state((state & !(Self::GUARDED | Self::LIMITED)) | self.guarded());
         }
     }
 
@@ -105,10 +132,50 @@ impl ProxyMethod {
     pub unsafe fn guard(&self, before: Option<NonNull<RawPort>>) {
         let before = before.map_or(ptr::null_mut(), NonNull::as_ptr);
         self.before.store(before, Ordering::Release);
-        let state = self.state.load(Ordering::Relaxed);
-        if state != Self::OFF {
-            self.set_state((state & !Self::GUARDED) | self.guarded());
+        self.guard_anew();
+    }
+
+    /// From now on calls that an admission does not let through are answered by its port. `None` ends it.
+    ///
+    /// # Safety
+    /// It can be asked, and its port called, as long as there is a proxy that has the method, also after this has ended, since a call may be
+    /// under way.
+    pub unsafe fn admit(&self, admission: Option<NonNull<Admission>>) {
+        let admission = admission.map_or(ptr::null_mut(), NonNull::as_ptr);
+        self.admission.store(admission, Ordering::Release);
+        self.guard_anew();
+    }
+
+    /// The port that answers a call in the place of the component that is there, since the call is not let through to it.
+    ///
+    /// # Arguments
+    /// * `parameters` - extracts the parameter words; a call of which it panics is let through
+    ///
+    /// # Safety
+    /// As [`ProxyMethod::admit`]'s caller has promised.
+    pub unsafe fn instead<const N: usize>(
+        &self,
+        parameters: impl FnOnce() -> [u64; N],
+    ) -> Option<RawPort> {
+        if self.state.load(Ordering::Relaxed) & Self::LIMITED == 0 {
+            return None;
         }
+        let admission = NonNull::new(self.admission.load(Ordering::Acquire))?;
+        let words = match catch_unwind(AssertUnwindSafe(parameters)) {
+            Ok(words) => words,
+            Err(payload) => {
+                // The payload's own drop might panic.
+                std::mem::forget(payload);
+                return None;
+            }
+        };
+        // SAFETY: the promise of `admit`.
+        let is_admitted = unsafe {
+            let admits = admission.as_ref().admits;
+            admits(admission.as_ptr(), words.as_ptr(), N)
+        };
+        // SAFETY: as above.
+        (is_admitted == 0).then(|| unsafe { admission.as_ref().instead.read() })
     }
 
     /// The port that answers a call that has failed.

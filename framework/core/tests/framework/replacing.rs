@@ -245,6 +245,33 @@ fn who_may_be_replaced_says_so() {
     assert!(framework.may_be_replaced("nobody").is_err());
 }
 
+#[test]
+fn who_shares_steps_with_another_class_says_so() {
+    struct Seven;
+    impl NumberPort for Seven {
+        fn number(&self) -> Result<i64, PortError> {
+            Ok(7)
+        }
+    }
+    let framework = framework();
+    let services = framework.services("mine", "test.Mine", "1").unwrap();
+    let port = Arc::new(Seven);
+    services
+        .add_provides_port::<dyn NumberPort, _>("number", &port)
+        .unwrap();
+    let shares = || framework.may_share_steps("mine").unwrap();
+    assert!(!shares(), "it may keep something from call to call");
+    services.declare_stateless("number").unwrap();
+    assert!(shares());
+    services.declare_whole_steps("number").unwrap();
+    assert!(!shares());
+    assert!(
+        framework.is_stateless("mine").unwrap(),
+        "between two steps it may be replaced"
+    );
+    assert!(framework.may_share_steps("nobody").is_err());
+}
+
 /// Eight threads call while an instance is replaced and a port is led to and fro: every call reaches a living provider.
 #[test]
 fn threads_call_on() {

@@ -148,13 +148,15 @@ fn end(method: &Method) -> TokenStream {
     }
 }
 
-/// `fn guarded`: records too, and calls what was there before where the call fails and there is such a thing.
+/// `fn guarded`: records too, and calls what was there before where the call fails and there is such a thing, or where the call is not to go
+/// to what is there now.
 fn expand_guarded(port: &Port, index: usize, method: &Method) -> TokenStream {
     let (proxy, table) = (port.derived("Proxy"), port.derived("Vtable"));
     let name = &method.name;
     let parameters = vtable::parameters(method);
     let names: Vec<_> = method.argument_names().collect();
     let out = (!method.is_unit()).then(|| quote_spanned! { hygienic() => out, });
+    let words = words(method);
     quote_spanned! { hygienic() =>
         #[cold]
         #[inline(never)]
@@ -162,6 +164,9 @@ fn expand_guarded(port: &Port, index: usize, method: &Method) -> TokenStream {
             // SAFETY: as below; what owns nothing may be passed twice, one call after the other.
             unsafe {
                 let proxy = &*object.cast::<#proxy>();
+                if let Some(before) = (*proxy.methods[#index].0).instead(|| [#(#words),*]) {
+                    return ((*before.vtable.cast::<#table>()).#name)(before.object, #(#names,)* #out error);
+                }
                 if !(true #(&& ::cca_abi::owns_nothing(&#names))*) {
                     return recorded(object, #(#names,)* #out error);
                 }

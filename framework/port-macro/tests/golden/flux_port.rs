@@ -253,6 +253,15 @@ impl FluxPortProxy {
         ) -> i32 {
             unsafe {
                 let proxy = &*object.cast::<FluxPortProxy>();
+                if let Some(before) = (*proxy.methods[0usize].0)
+                    .instead(|| [
+                        <usize as ::cca_abi::recording::PerfValue>::to_word(left.len()),
+                        <Axis as ::cca_abi::recording::PerfValue>::to_word(axis),
+                    ])
+                {
+                    return ((*before.vtable.cast::<FluxPortVtable>())
+                        .compute)(before.object, axis, left, right, flux, error);
+                }
                 if !(true && ::cca_abi::owns_nothing(&axis)
                     && ::cca_abi::owns_nothing(&left) && ::cca_abi::owns_nothing(&right)
                     && ::cca_abi::owns_nothing(&flux))
@@ -349,6 +358,15 @@ impl FluxPortProxy {
         ) -> i32 {
             unsafe {
                 let proxy = &*object.cast::<FluxPortProxy>();
+                if let Some(before) = (*proxy.methods[1usize].0)
+                    .instead(|| [
+                        <usize as ::cca_abi::recording::PerfValue>::to_word(left.len()),
+                        0,
+                    ])
+                {
+                    return ((*before.vtable.cast::<FluxPortVtable>())
+                        .faces)(before.object, left, out, error);
+                }
                 if !(true && ::cca_abi::owns_nothing(&left)) {
                     return recorded(object, left, out, error);
                 }

@@ -129,16 +129,18 @@ impl Interface<'_> {
             format!("cca_recording_begin(&call_, proxy_->recorder, method_, {words}, {n})")
         };
         if n == 0 {
+            *text += &instead(stem, name, &passed, ("NULL", n));
             let _ = writeln!(text, "    int recorded_ = {};", begin("NULL"));
         } else {
             let _ = write!(
                 text,
-                "    int cca_is_valid = 1;\n    uint64_t words_[] = {{ {} }};\n    \
+                "    int cca_is_valid = 1;\n    uint64_t words_[] = {{ {} }};\n{}    \
                  /* A call whose parameters make no sense is counted as lost. */\n    \
                  if (!cca_is_valid)\n        \
                  cca_lose_parameters(proxy_->recorder, cca_thread_context(proxy_->recorder), method_);\n    \
                  int recorded_ = cca_is_valid && {};\n",
                 method.words().join(", "),
+                instead(stem, name, &passed, ("cca_is_valid ? words_ : NULL", n)),
                 begin("words_")
             );
         }
@@ -294,6 +296,17 @@ impl Interface<'_> {
             self.methods.len()
         );
     }
+}
+
+/// Calls that are not to go to the component that is there are answered by the one before.
+///
+/// # Arguments
+/// * `words` - the parameter words, and how many there are
+pub(crate) fn instead(stem: &str, name: &str, passed: &str, (words, n): (&str, usize)) -> String {
+    format!(
+        "    const cca_port *instead_ = cca_instead(method_, {words}, {n});\n    if (instead_ != NULL)\n        \
+         return ((const {stem}_vtable *)(const void *)instead_->vtable)->{name}(instead_->object{passed});\n"
+    )
 }
 
 /// What a dispatcher does where nobody is to be called: what is returned is 0, or NaN. How long an array behind a pointer is, nobody knows.

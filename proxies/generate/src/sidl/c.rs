@@ -26,6 +26,7 @@ use super::parameters::{Kind, Parameter, Value};
 use super::resolve::{Access, Element, Enumeration, Library, Method, Plain, Port, Struct, Ty};
 use super::rust;
 use super::stand_in::left_out;
+use crate::ports::source::instead;
 
 /// A header and a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -475,6 +476,7 @@ impl Named<'_> {
         text += "    cca_recording call_;\n";
         text += &words(method);
         let words = if n > 0 { "words_" } else { "NULL" };
+        text += &instead(stem, name, &passed, (words, n));
         let _ = write!(
             text,
             "    int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, {words}, {n});\n    \

@@ -29,6 +29,9 @@ static int32_t model_model_record_initialize(const void *object_, const char *na
     cca_port target_ = cca_target(proxy_->target);
     const model_model_vtable *table_ = (const model_model_vtable *)(const void *)target_.vtable;
     cca_recording call_;
+    const cca_port *instead_ = cca_instead(method_, NULL, 0);
+    if (instead_ != NULL)
+        return ((const model_model_vtable *)(const void *)instead_->vtable)->initialize(instead_->object, name, result_, error_);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->initialize(target_.object, name, result_, error_);
     int cca_is_valid = 1;
@@ -52,6 +55,9 @@ static int32_t model_model_record_update(const void *object_, int *result_, cca_
     cca_port target_ = cca_target(proxy_->target);
     const model_model_vtable *table_ = (const model_model_vtable *)(const void *)target_.vtable;
     cca_recording call_;
+    const cca_port *instead_ = cca_instead(method_, NULL, 0);
+    if (instead_ != NULL)
+        return ((const model_model_vtable *)(const void *)instead_->vtable)->update(instead_->object, result_, error_);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->update(target_.object, result_, error_);
     if (recorded_) cca_recording_end(&call_, 0, status_ != CCA_OK);
@@ -69,6 +75,9 @@ static int32_t model_model_record_get_value(const void *object_, model_grid grid
     cca_recording call_;
     int cca_is_valid = 1;
     uint64_t words_[] = { (uint64_t)(int64_t)((int64_t)(count)), cca_label_0((int64_t)(grid)), (uint64_t)(int64_t)cca_quotient(((int64_t)12), ((int64_t)(count)), &cca_is_valid) };
+    const cca_port *instead_ = cca_instead(method_, cca_is_valid ? words_ : NULL, 3);
+    if (instead_ != NULL)
+        return ((const model_model_vtable *)(const void *)instead_->vtable)->get_value(instead_->object, grid, values, count, result_, error_);
     /* A call whose parameters make no sense is counted as lost. */
     if (!cca_is_valid)
         cca_lose_parameters(proxy_->recorder, cca_thread_context(proxy_->recorder), method_);
@@ -94,6 +103,9 @@ static int32_t model_model_record_get_time(const void *object_, double *result_,
     cca_port target_ = cca_target(proxy_->target);
     const model_model_vtable *table_ = (const model_model_vtable *)(const void *)target_.vtable;
     cca_recording call_;
+    const cca_port *instead_ = cca_instead(method_, NULL, 0);
+    if (instead_ != NULL)
+        return ((const model_model_vtable *)(const void *)instead_->vtable)->get_time(instead_->object, result_, error_);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->get_time(target_.object, result_, error_);
     if (recorded_) cca_recording_end(&call_, 0, status_ != CCA_OK);
@@ -109,6 +121,9 @@ static int32_t model_model_record_finalize(const void *object_, cca_error *error
     cca_port target_ = cca_target(proxy_->target);
     const model_model_vtable *table_ = (const model_model_vtable *)(const void *)target_.vtable;
     cca_recording call_;
+    const cca_port *instead_ = cca_instead(method_, NULL, 0);
+    if (instead_ != NULL)
+        return ((const model_model_vtable *)(const void *)instead_->vtable)->finalize(instead_->object, error_);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->finalize(target_.object, error_);
     if (recorded_) cca_recording_end(&call_, 0, status_ != CCA_OK);
@@ -124,6 +139,9 @@ static int32_t model_model_record_get_names(const void *object_, char **names, i
     cca_port target_ = cca_target(proxy_->target);
     const model_model_vtable *table_ = (const model_model_vtable *)(const void *)target_.vtable;
     cca_recording call_;
+    const cca_port *instead_ = cca_instead(method_, NULL, 0);
+    if (instead_ != NULL)
+        return ((const model_model_vtable *)(const void *)instead_->vtable)->get_names(instead_->object, names, result_, error_);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->get_names(target_.object, names, result_, error_);
     if (recorded_) cca_recording_end(&call_, 0, status_ != CCA_OK);

@@ -21,6 +21,9 @@ static int32_t demo_named_record_get_name(const void *object, solver_owned_text 
     cca_port target_ = cca_target(proxy_->target);
     const demo_named_vtable *table_ = (const demo_named_vtable *)(const void *)target_.vtable;
     cca_recording call_;
+    const cca_port *instead_ = cca_instead(method_, NULL, 0);
+    if (instead_ != NULL)
+        return ((const demo_named_vtable *)(const void *)instead_->vtable)->get_name(instead_->object, result, error);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->get_name(target_.object, result, error);
     if (recorded_) cca_recording_end(&call_, 0, status_ != CCA_OK);
@@ -85,6 +88,9 @@ static int32_t demo_solver_record_get_name(const void *object, solver_owned_text
     cca_port target_ = cca_target(proxy_->target);
     const demo_solver_vtable *table_ = (const demo_solver_vtable *)(const void *)target_.vtable;
     cca_recording call_;
+    const cca_port *instead_ = cca_instead(method_, NULL, 0);
+    if (instead_ != NULL)
+        return ((const demo_solver_vtable *)(const void *)instead_->vtable)->get_name(instead_->object, result, error);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->get_name(target_.object, result, error);
     if (recorded_) cca_recording_end(&call_, 0, status_ != CCA_OK);
@@ -103,6 +109,9 @@ static int32_t demo_solver_record_solve(const void *object, int32_t n, solver_st
     uint64_t words_[2] = { 0 };
     words_[0] = (uint64_t)((int64_t)n);
     words_[1] = (uint64_t)((int64_t)storage);
+    const cca_port *instead_ = cca_instead(method_, words_, 2);
+    if (instead_ != NULL)
+        return ((const demo_solver_vtable *)(const void *)instead_->vtable)->solve(instead_->object, n, storage, a, b, x, result, error);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, words_, 2);
     int32_t status_ = table_->solve(target_.object, n, storage, a, b, x, result, error);
     if (recorded_) cca_recording_end(&call_, 2, status_ != CCA_OK);
@@ -122,6 +131,9 @@ static int32_t demo_solver_record_norm(const void *object, solver_double_slice v
     words_[0] = (uint64_t)((int64_t)v.length);
     words_[1] = (uint64_t)((int64_t)((uint64_t)((int64_t)INT64_C(2)) * (uint64_t)((int64_t)v.length)));
     words_[2] = (uint64_t)((int64_t)order);
+    const cca_port *instead_ = cca_instead(method_, words_, 3);
+    if (instead_ != NULL)
+        return ((const demo_solver_vtable *)(const void *)instead_->vtable)->norm(instead_->object, v, order, result, error);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, words_, 3);
     int32_t status_ = table_->norm(target_.object, v, order, result, error);
     if (recorded_) cca_recording_end(&call_, 3, status_ != CCA_OK);
@@ -137,6 +149,9 @@ static int32_t demo_solver_record_get_effort(const void *object, solver_effort *
     cca_port target_ = cca_target(proxy_->target);
     const demo_solver_vtable *table_ = (const demo_solver_vtable *)(const void *)target_.vtable;
     cca_recording call_;
+    const cca_port *instead_ = cca_instead(method_, NULL, 0);
+    if (instead_ != NULL)
+        return ((const demo_solver_vtable *)(const void *)instead_->vtable)->get_effort(instead_->object, result, error);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->get_effort(target_.object, result, error);
     if (recorded_) cca_recording_end(&call_, 0, status_ != CCA_OK);
@@ -154,6 +169,9 @@ static int32_t demo_solver_record_sort_numbers(const void *object, solver_double
     cca_recording call_;
     uint64_t words_[2] = { 0 };
     words_[0] = (uint64_t)((int64_t)values.length);
+    const cca_port *instead_ = cca_instead(method_, words_, 2);
+    if (instead_ != NULL)
+        return ((const demo_solver_vtable *)(const void *)instead_->vtable)->sort_numbers(instead_->object, values, result, error);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, words_, 2);
     int32_t status_ = table_->sort_numbers(target_.object, values, result, error);
     if (recorded_ && status_ == CCA_OK) {
@@ -174,6 +192,9 @@ static int32_t demo_solver_record_scale_table(const void *object, double factor,
     cca_recording call_;
     uint64_t words_[1] = { 0 };
     words_[0] = (uint64_t)((int64_t)(table.extent[0] * table.extent[1]));
+    const cca_port *instead_ = cca_instead(method_, words_, 1);
+    if (instead_ != NULL)
+        return ((const demo_solver_vtable *)(const void *)instead_->vtable)->scale_table(instead_->object, factor, table, result, error);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, words_, 1);
     int32_t status_ = table_->scale_table(target_.object, factor, table, result, error);
     if (recorded_) cca_recording_end(&call_, 1, status_ != CCA_OK);
