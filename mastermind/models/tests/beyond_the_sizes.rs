@@ -1,7 +1,7 @@
 //! Sizes beyond those measured, of methods that go another way at small sizes, or than any formula says.
 
 use mastermind_models::{
-    Coordinate, Metric, Model, Parameter, Prediction, SampleSet, fit, predict,
+    Coordinate, Metric, Model, ModelSet, Parameter, Prediction, SampleSet, fit, predict,
 };
 
 fn fitted(points: &[(f64, Vec<f64>)]) -> Model {
@@ -13,6 +13,13 @@ fn fitted(points: &[(f64, Vec<f64>)]) -> Model {
         }
     }
     fit(&set.finish().remove(0)).unwrap().remove(0)
+}
+
+/// The model after it was written to a file and read.
+fn stored(model: &Model) -> Model {
+    let models = vec![model.clone()];
+    let text = serde_json::to_string(&ModelSet { models }).unwrap();
+    ModelSet::from_json(&text).unwrap().models.remove(0)
 }
 
 fn at(model: &Model, n: f64) -> Prediction {
@@ -70,6 +77,7 @@ fn a_falling_time_may_hide_an_overhead() {
     ];
     let model = fitted(&measured.map(|(p, time)| (p, vec![time])));
     let found = at(&model, 256.0);
+    assert_eq!(at(&stored(&model), 256.0), found);
     assert!(is_inside(&found, 0.10673), "{found:?}");
     assert!(
         found.upper_s > found.shown_upper_s,
@@ -103,7 +111,7 @@ fn intervals_of_strong_scaling_hold_a_growing_overhead() {
             let p = f64::from(1 << k);
             (p, vec![time_s(p) * (1.0 + 0.01 * off(k))])
         };
-        let model = fitted(&(0..6).map(point).collect::<Vec<_>>());
+        let model = stored(&fitted(&(0..6).map(point).collect::<Vec<_>>()));
         for p in [64.0, 128.0] {
             let found = at(&model, p);
             inside += u32::from(is_inside(&found, time_s(p)));

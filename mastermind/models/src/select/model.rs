@@ -335,8 +335,8 @@ impl Model {
 pub(crate) fn n_coefficients(family: Family, formula: &Formula) -> usize {
     match family {
         Family::PowerLaw | Family::Exponential => {
-            let factors = formula.terms.iter().map(|term| term.factors.len());
-            1 + factors.sum::<usize>()
+            // An overhead, the second term, has no coefficient that was fitted.
+            1 + formula.terms.first().map_or(0, |term| term.factors.len())
         }
         Family::Regimes => formula.terms.len(),
         Family::Written => formula.written.as_ref().map_or(0, |w| w.values().len()),

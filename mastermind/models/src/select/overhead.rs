@@ -25,6 +25,7 @@ use crate::formula::exponent::Exponent;
 use crate::formula::family::Family;
 use crate::formula::sum::{Factor, Formula, Term};
 use crate::samples::points::Points;
+use crate::select::model::n_coefficients;
 use crate::solve::covariance::Covariance;
 use crate::solve::least_squares::solve;
 use crate::solve::likelihood::{Counts, Distance};
@@ -113,7 +114,7 @@ impl Divided<'_> {
         let Some(alone) = self.fitted_s(&alternative.formula) else {
             return Vec::new();
         };
-        let n = n_slopes(alternative.family, &alternative.formula);
+        let n = n_coefficients(alternative.family, &alternative.formula);
         let deviance = |fitted_s: &[f64]| {
             let distance = Distance::new(self.points, fitted_s);
             match Distance::new(self.points, &alone).is_explained(n, self.counts) {
@@ -208,7 +209,7 @@ impl Divided<'_> {
             let spare = (self.points.len() as f64 - solved.coefficients.len() as f64).max(1.0);
             let unscaled = &solved.unscaled_covariance;
             // The coefficient of the overhead, the last one, is given: it adds no variance.
-            let size = n_slopes(alternative.family, &with(&base, &overhead));
+            let size = n_coefficients(alternative.family, &with(&base, &overhead));
             covariance = Some(Covariance::new(size, |i, j| {
                 let cell = unscaled.get(i).and_then(|row| row.get(j));
                 cell.map_or(0.0, |cell| cell * squares / spare)
@@ -286,14 +287,6 @@ fn with(formula: &Formula, overhead: &Term) -> Formula {
         false => formula.terms.push(overhead.clone()),
     }
     formula
-}
-
-/// The number of coefficients that `slopes` derives a formula by.
-fn n_slopes(family: Family, formula: &Formula) -> usize {
-    match family {
-        Family::PowerLaw | Family::Exponential => 2,
-        _ => formula.terms.len() + 1,
-    }
 }
 
 /// Adds to the coefficients of a formula.
