@@ -82,6 +82,22 @@ fn a_script_is_adapted_over_all_its_starts() {
         .well();
 }
 
+/// What was recorded before is of no step, and reading it is not what adapting takes.
+#[test]
+fn what_was_recorded_before_all_alternatives_are_there_is_left_out() {
+    let scratch = Scratch::new();
+    let end = format!(
+        "{ALTERNATIVES}disconnect rhs flux flux flux\nconnect rhs flux kernel flux\nremove flux\n\
+         configure driver parameters max_steps 600\ngo driver go\nconfigure driver parameters max_steps 60\n\
+         disconnect rhs flux kernel flux\ninstantiate test.SlowingFlux flux\nconfigure flux parameters slow_after 0\n\
+         connect rhs flux flux flux\nconnect flux kernel kernel flux\ngo driver go\n"
+    );
+    let script = script(&scratch, "s.rc", "test.SlowingFlux", &end);
+    let told = adapt(&scratch, &script, &["--explore", "100%"]).well();
+    let decided = decisions(&scratch, 0);
+    assert!(kept(&decided, "test.SteadyFlux"), "{told}");
+}
+
 #[test]
 fn ranks_of_a_script_swap_at_the_same_step() {
     let scratch = Scratch::new();

@@ -161,6 +161,8 @@ pub struct AdaptOutcome {
     pub classes: Assembly,
     /// Dispatchers, and by which table each would send calls from now on, without trials.
     pub tables: Dispatchers,
+    /// Instances, each with a class that was never tried, since the run could not bear one of its calls.
+    pub unborne: Vec<(String, String)>,
 }
 
 impl Drop for Adaptation {
@@ -216,9 +218,15 @@ impl Adaptation {
             config.settings,
             predicted(&models),
         );
+        let mut follower = RunFollower::new(&config.directory, Some(config.rank));
+        // It is of no step, and reading it would count as what adapting takes.
+        let left_out = follower.leave_out_so_far();
+        left_out.map_err(|error| {
+            PortError::failed(format_args!("cannot follow the records: {error}"))
+        })?;
         let state = State {
             rank: config.rank,
-            follower: RunFollower::new(&config.directory, Some(config.rank)),
+            follower,
             gathering: Gathering::default(),
             agreement: Agreement::default(),
             adapter,
@@ -521,6 +529,7 @@ impl Adaptation {
             log: state.path.clone(),
             classes: state.classes(),
             tables: state.tables(&self.dispatchers),
+            unborne: state.unborne(),
             ..state.outcome.clone()
         }
     }
@@ -542,6 +551,13 @@ impl State {
     fn classes(&self) -> Assembly {
         let classes = self.adapter.classes();
         classes
+            .map(|(instance, class)| (instance.to_owned(), class.to_owned()))
+            .collect()
+    }
+
+    fn unborne(&self) -> Vec<(String, String)> {
+        let unborne = self.adapter.unborne();
+        unborne
             .map(|(instance, class)| (instance.to_owned(), class.to_owned()))
             .collect()
     }

@@ -98,6 +98,15 @@ pub struct Stretch {
     begin: LogPlace,
 }
 
+impl FollowedLog {
+    /// Goes on behind what is known of it.
+    fn leave_out(&mut self) {
+        self.place = self.place.behind(self.log.n_words());
+        self.n_read = self.log.n_records();
+        self.whole_from = WholeFrom::NextRecord;
+    }
+}
+
 impl RunFollower {
     /// # Arguments
     /// * `rank` - whose logs; `None` for all
@@ -154,12 +163,21 @@ impl RunFollower {
             if !known.is_some_and(|known| followed.log.skip_to(known)) {
                 continue;
             }
-            followed.place = followed.place.behind(followed.log.n_words());
             skipped += followed.log.n_records().saturating_sub(followed.n_read);
-            followed.n_read = followed.log.n_records();
-            followed.whole_from = WholeFrom::NextRecord;
+            followed.leave_out();
         }
         skipped
+    }
+
+    /// Leaves out what was recorded so far, as of a part of the run that is of no interest. Calls that have begun are left out as well.
+    ///
+    /// # Errors
+    /// As [`RunFollower::refresh`].
+    pub fn leave_out_so_far(&mut self) -> Result<(), RecordsError> {
+        self.refresh()?;
+        let begun = self.logs.iter_mut().filter(|of| of.log.n_records() > 0);
+        begun.for_each(FollowedLog::leave_out);
+        Ok(())
     }
 
     /// Looks for logs that came, unless the directory is as it was.

@@ -203,6 +203,15 @@ impl Adapter {
         })
     }
 
+    /// Instances, each with a class that was never tried, since the run could not bear one of its calls.
+    pub fn unborne(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.sites.iter().flat_map(|site| {
+            let arms = site.arms.iter();
+            arms.filter(|arm| arm.is_unborne && arm.trials == 0)
+                .map(|arm| (arm.instance.as_str(), arm.class.as_str()))
+        })
+    }
+
     /// The tables of the dispatchers that are to send calls by another one than they did before the last decision.
     pub fn new_tables(&self) -> Vec<Tables> {
         let sites = self.sites.iter();

@@ -74,6 +74,8 @@ pub struct Arm {
     pub refused: Option<String>,
     /// How often it was put in.
     pub trials: u32,
+    /// Whether no call of it could be borne when it was last to be tried.
+    pub is_unborne: bool,
     watch: LevelWatch,
 }
 
@@ -176,6 +178,7 @@ impl Arm {
             instance: instance.into(),
             refused: None,
             trials: 0,
+            is_unborne: false,
             watch: LevelWatch::default(),
         }
     }

@@ -203,6 +203,26 @@ fn one_that_is_a_hundred_times_slower_costs_no_more_than_the_budget() {
     }
 }
 
+/// Of a class of which nothing is known a call may take a hundred times as long.
+#[test]
+fn a_run_that_is_too_short_to_bear_a_call_tries_none_and_says_so() {
+    let of = |n_steps: u64| {
+        let mut world = World::new(2, 0.02, 0, NOTHING);
+        world.adapter.limit_trials("flux");
+        for _ in 0..n_steps {
+            world.step(n_steps, &[1e-6, 0.5e-6], 1.0);
+        }
+        world
+    };
+    let short = of(10);
+    assert!(short.decisions.is_empty(), "{:#?}", short.decisions);
+    let unborne: Vec<_> = short.adapter.unborne().collect();
+    assert_eq!(unborne, [("flux", "B")]);
+    let long = of(400);
+    assert_eq!(long.class, 1, "{:#?}", long.decisions);
+    assert_eq!(long.adapter.unborne().count(), 0);
+}
+
 #[test]
 fn ties_do_not_churn() {
     for seed in 0..5 {

@@ -51,7 +51,8 @@ impl Adapter {
         let calls: f64 = site.calls.iter().sum::<f64>();
         let a_call_s = site.to_come_s(&posterior, current, 1.0) / calls;
         let mut best: Option<(f64, usize, String)> = None;
-        for (arm, tried) in site.arms.iter().enumerate() {
+        for arm in 0..site.arms.len() {
+            let tried = &site.arms[arm];
             if arm == current || tried.refused.is_some() || tried.trials >= MOST_TRIALS {
                 continue;
             }
@@ -71,23 +72,30 @@ impl Adapter {
             let borne = site.calls.iter().zip(is_borne);
             let n_borne: f64 = borne.filter(|(_, is)| *is).map(|(calls, _)| calls).sum();
             if site.needed > 0.5 * n_borne * to_come {
+                site.arms[arm].is_unborne = n_borne == 0.0;
                 continue;
             }
+            site.arms[arm].is_unborne = false;
             let trial_s = site.needed * a_call_s * (expected.ratio - 1.0).max(0.0);
-            let again = f64::from(tried.trials).exp2();
+            let again = f64::from(site.arms[arm].trials).exp2();
             let swaps_s = 2.0 * settings.swap_s * f64::from(report.ranks);
             let cost_s = again * (trial_s + swaps_s);
             let gain_s = expected.saved_s - cost_s;
             if gain_s <= 0.0 || trial_s > left_s || best.as_ref().is_some_and(|b| b.0 >= gain_s) {
                 continue;
             }
+            let known = match site.beliefs.is_unknown(arm) {
+                true => format!("nothing is known of {}", site.class(arm)),
+                false => format!(
+                    "expected to take {:.2} times the time of {}, within a factor {:.2}",
+                    expected.ratio,
+                    site.class(current),
+                    (2.0 * expected.deviation).exp(),
+                ),
+            };
+            let saved_s = expected.saved_s;
             let reason = format!(
-                "expected to take {:.2} times the time of {}, within a factor {:.2}; of {current_s:.3} s to come {:.3} s \
-                 may be saved, at a cost of {cost_s:.4} s",
-                expected.ratio,
-                site.class(current),
-                (2.0 * expected.deviation).exp(),
-                expected.saved_s
+                "{known}; of {current_s:.3} s to come {saved_s:.3} s may be saved, at a cost of {cost_s:.4} s"
             );
             best = Some((gain_s, arm, reason));
         }

@@ -369,6 +369,12 @@ pub fn tell(session: &Session, assembly: &Assembly, outcome: &AdaptOutcome, dire
         output::line(format!("{instance}: {told}:"));
         tell_table(assembly, table);
     }
+    for (instance, class) in &outcome.unborne {
+        output::line(format!(
+            "{instance}: {class} was not tried: one call of it might take more than trials may cost in this run; a longer run, models of it, \
+             or a higher --explore allows one"
+        ));
+    }
     let swaps = outcome.decisions.iter().filter(|d| d.is_swap()).count();
     output::line(format!(
         "adapted: {} decisions, of which {swaps} swap, in {} steps, {:.3} s spent on it; {}",

@@ -5,8 +5,6 @@
 //! with alternatives are there, and goes on over all later starts. It ends where a line has taken such an instance away, or has put
 //! another one in its place.
 //!
-//! Known gap: where starts were recorded before the adaptation began, it was seen to decide nothing; why is not known.
-//!
 //! ```text
 //! #!alternatives flux = hydro.GodunovFlux hydro.EfmFlux
 //! create hydro.GodunovFlux flux
