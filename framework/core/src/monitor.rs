@@ -200,7 +200,8 @@ impl Framework {
         drop(replaced);
     }
 
-    /// An interface as somebody describes it who can make a proxy of it and is no end of the connection; `None` where an end can.
+    /// A description of an interface, from another component or library, with which a proxy can be made; `None` where an end of the connection
+    /// can make it.
     ///
     /// # Arguments
     /// * `port` - the provider's end, if there is one

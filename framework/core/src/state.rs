@@ -47,7 +47,7 @@ pub struct State {
     pub unserved: BTreeSet<String>,
     /// Descriptions of interfaces that come with a proxy, by name, version and hash: a component in C has none of its own.
     pub proxied: BTreeMap<InterfaceKey, &'static InterfaceDescriptor>,
-    /// Who is asked for a description that is not among them.
+    /// Finds descriptions that are not in `proxied`.
     pub describes: Option<Arc<Describes>>,
     /// The classes that components can be made of by name.
     pub repository: Repository,

@@ -149,7 +149,7 @@ impl ProxyMethod {
     /// The port that answers a call in the place of the component that is there, since the call is not let through to it.
     ///
     /// # Arguments
-    /// * `parameters` - extracts the parameter words; a call of which it panics is let through
+    /// * `parameters` - extracts the parameter words; where it panics the call is let through
     ///
     /// # Safety
     /// As [`ProxyMethod::admit`]'s caller has promised.

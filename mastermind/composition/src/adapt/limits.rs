@@ -14,8 +14,8 @@ use super::belief::Posterior;
 use super::site::{Site, kind_bounds};
 use crate::decide::{Decisions, of_calls};
 
-/// What a class of which nothing is known takes at most, in times of the class before: the largest ratio of two classes in the families of
-/// libraries that were measured for the design (`one 100 times slower` of the benches).
+/// What a class of which nothing is known takes at most, in times of the class before. It is three standard deviations of what is expected of
+/// such a class (`OWN_OF_OTHERS`). A smaller one would try more in short runs and lose more where a class is that slow.
 const WORST: f64 = 100.0;
 
 /// Standard deviations by which a class takes more than expected at most.

@@ -74,7 +74,7 @@ pub struct Arm {
     pub refused: Option<String>,
     /// How often it was put in.
     pub trials: u32,
-    /// Whether no call of it could be borne when it was last to be tried.
+    /// Whether what trials may cost was less than one call of it might, when it was last considered.
     pub is_unborne: bool,
     watch: LevelWatch,
 }
@@ -90,9 +90,11 @@ pub struct Trial {
     pub calls: f64,
     /// Seconds so far beyond what the class before would have taken.
     pub excess_s: f64,
-    /// Whether it gets calls of a kind, by kind; all of those that are not in it.
+    /// Whether it gets calls of a kind, by kind, as it was decided last; kinds that came since are not in it, and where calls can be sent
+    /// elsewhere it does not get those. Empty before the first decision.
     pub is_admitted: Vec<bool>,
-    /// Calls when it was last seen whether they tell anything, and the variance of the logarithm of the ratio to the class before then.
+    /// Calls at the last check of whether more of them reduce the uncertainty, and the variance then of the logarithm of the ratio to the class
+    /// before.
     pub told: (f64, f64),
 }
 
@@ -120,7 +122,7 @@ pub struct Site {
     pub is_limited: bool,
     /// Calls of each kind so far: what is to come is like it.
     pub calls: Vec<f64>,
-    /// Seconds of the calls of each kind so far in those of its first call's size: as many of these take as long.
+    /// By kind: how many calls of the size of its first one take as long as all of its calls so far.
     pub lengths: Vec<f64>,
     /// The first call of each kind: `PORT.METHOD` and coordinate.
     pub firsts: Vec<(String, Coordinate)>,
