@@ -24,7 +24,7 @@ pub(crate) mod pace;
 mod patience;
 pub(crate) mod stored;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -133,13 +133,13 @@ struct State {
     tried: Tried,
     /// Ways to the class that an instance had as the run began, where classes keep nothing from call to call.
     given: BTreeMap<String, KeptWays>,
-    /// Ways to the class before the one on trial, to which calls may go back inside a step.
-    way_back: Option<KeptWays>,
-    /// Instance and class on trial of which not all calls are let through.
-    limited: Option<(String, String)>,
-    /// Seconds that the class on trial has lost since the last decision, by the lengths of the steps.
+    /// Ways to the class before the one on trial, to which calls may go back inside a step, by instance.
+    ways_back: BTreeMap<String, KeptWays>,
+    /// Instances with a class on trial that does not get all calls, and these classes.
+    limited: BTreeMap<String, String>,
+    /// Seconds that the classes on trial have lost since the last decision, by the lengths of the steps.
     lost_s: f64,
-    /// Whether calls were taken back from it since.
+    /// Whether calls were taken back from them since.
     was_stopped: bool,
     outcome: AdaptOutcome,
 }
@@ -250,8 +250,8 @@ impl Adaptation {
             stopped: None,
             tried: Tried::default(),
             given: BTreeMap::new(),
-            way_back: None,
-            limited: None,
+            ways_back: BTreeMap::new(),
+            limited: BTreeMap::new(),
             lost_s: 0.0,
             was_stopped: false,
             outcome: AdaptOutcome::default(),
@@ -281,7 +281,7 @@ impl Adaptation {
     pub fn step(&self, fraction: f64) -> Result<(), PortError> {
         let mut state = locked(&self.state);
         state.step += 1;
-        let is_trial = state.adapter.on_trial().is_some();
+        let is_trial = state.adapter.on_trial().next().is_some();
         let alarm = state.pace.step_ended(process_s(), is_trial);
         if is_trial {
             state.lost_s += state.pace.lost_s();
@@ -293,11 +293,12 @@ impl Adaptation {
         };
         state.gathering.step_ended(self.mastermind.now());
         state.pace.step_begins(process_s());
-        if let (Some(fuse), Some(before), Some(may_lose_s)) =
-            (&self.fuse, &state.way_back, state.adapter.may_lose_s())
+        if let (Some(fuse), Some(may_lose_s)) = (&self.fuse, state.adapter.may_lose_s())
+            && !state.ways_back.is_empty()
         {
             let left_s = (may_lose_s - state.lost_s).max(0.0);
-            fuse.step_begins(state.pace.longest_until_s() + left_s, before.clone());
+            let before = state.ways_back.values().cloned().collect();
+            fuse.step_begins(state.pace.longest_until_s() + left_s, before);
         }
         decided
     }
@@ -365,20 +366,30 @@ impl Adaptation {
         }
     }
 
-    /// Has the class on trial get the calls that it is to get until the next decision, and one that is not on trial any more all.
+    /// Has the classes on trial get the calls that they are to get until the next decision, and those that are not on trial any more all.
     fn limit(&self, state: &mut State) {
-        let new = state.adapter.limits();
-        let new = new.as_ref().zip(state.way_back.as_ref());
-        if let Some((instance, class)) = state.limited.take()
-            && new
-                .is_none_or(|(limits, _)| (&limits.instance, &limits.class) != (&instance, &class))
-        {
-            self.admit(&instance, &class, None);
+        let on_trial: BTreeSet<&str> = state.adapter.on_trial().collect();
+        state
+            .ways_back
+            .retain(|site, _| on_trial.contains(site.as_str()));
+        let limits = state.adapter.limits();
+        let limits = limits
+            .iter()
+            .filter_map(|limits| Some((limits, state.ways_back.get(&limits.instance)?)));
+        let limits: Vec<_> = limits.collect();
+        let names = limits
+            .iter()
+            .map(|(limits, _)| (limits.instance.clone(), limits.class.clone()));
+        let new: BTreeMap<String, String> = names.collect();
+        for (instance, class) in &state.limited {
+            if new.get(instance) != Some(class) {
+                self.admit(instance, class, None);
+            }
         }
-        if let Some((limits, before)) = new {
-            state.limited = Some((limits.instance.clone(), limits.class.clone()));
+        for (limits, before) in limits {
             self.admit(&limits.instance, &limits.class, Some((limits, before)));
         }
+        state.limited = new;
     }
 
     fn admit(&self, instance: &str, class: &str, limits: Option<(&Limits, &KeptWays)>) {
@@ -495,7 +506,10 @@ impl Adaptation {
         let keeps_nothing = kept_nothing && self.framework.is_stateless(site)?;
         let is_trial = made.is_ok() && decision.act == Act::Try;
         let shares_steps = shared_steps && self.framework.may_share_steps(site)?;
-        state.way_back = (is_trial && shares_steps).then(|| before.clone());
+        match is_trial && shares_steps {
+            true => state.ways_back.insert(site.clone(), before.clone()),
+            false => state.ways_back.remove(site),
+        };
         if made.is_ok() && keeps_nothing {
             let given = self.assembly.get(site);
             let of_given = state.given.entry(site.clone()).or_insert(before);

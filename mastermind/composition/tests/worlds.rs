@@ -113,7 +113,7 @@ fn run(world: &World, seed: u64) -> Outcome {
     for at in (0..n_sites).filter(|_| world.is_limited) {
         adapter.limit_trials(&format!("s{at}"));
     }
-    let mut limits = None;
+    let mut limits: Vec<Limits> = Vec::new();
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     let mut at_work = vec![0; n_sites];
     let mut fixed: Vec<Vec<f64>> = world
@@ -130,14 +130,15 @@ fn run(world: &World, seed: u64) -> Outcome {
     // What a step without a trial took at most of late, and where a trial was stopped inside the step.
     let mut usual_steps: Vec<f64> = Vec::new();
     let mut was_stopped = false;
-    let (mut before_trial, mut lost_s) = (0, 0.0);
+    let (mut before_trial, mut lost_s) = (vec![0; n_sites], 0.0);
     for step in 1..=world.steps {
         let done = step as f64 / world.steps as f64;
         let machine = (world.machine)(done) * (0.01 * normal(&mut rng)).exp();
         let begun_s = total_s;
-        let on_trial = adapter
-            .on_trial()
-            .map(|site| site[1..].parse::<usize>().expect("a site"));
+        let on_trial = adapter.on_trial();
+        let on_trial: Vec<usize> = on_trial
+            .map(|site| site[1..].parse().expect("a site"))
+            .collect();
         let longest_s = usual_steps.iter().copied().fold(0.0, f64::max);
         let may_lose_s = adapter.may_lose_s();
         let fuse_s = may_lose_s.map(|may_lose_s| longest_s + (may_lose_s - lost_s).max(0.0));
@@ -154,9 +155,9 @@ fn run(world: &World, seed: u64) -> Outcome {
                 for (name, size) in ["a", "b"].iter().zip(&sizes) {
                     coordinate = coordinate.with(name, *size);
                 }
-                let is_limited = limits.as_ref().is_some_and(|l| refuses(l, at, &coordinate));
+                let is_limited = limits.iter().any(|l| refuses(l, at, &coordinate));
                 let class = match is_limited && !was_stopped {
-                    true => before_trial,
+                    true => before_trial[at],
                     false => at_work[at],
                 };
                 for (other, cost) in site.classes.iter().enumerate() {
@@ -176,12 +177,14 @@ fn run(world: &World, seed: u64) -> Outcome {
                         seconds += world.start_s;
                     }
                     total_s += seconds;
-                    if let (Some(fuse_s), Some(tried)) = (fuse_s, on_trial)
+                    if let Some(fuse_s) = fuse_s
                         && !was_stopped
                         && total_s - begun_s > fuse_s
                     {
                         was_stopped = true;
-                        at_work[tried] = before_trial;
+                        for tried in &on_trial {
+                            at_work[*tried] = before_trial[*tried];
+                        }
                     }
                     let kind = CallKind {
                         instance: format!("s{at}"),
@@ -206,7 +209,7 @@ fn run(world: &World, seed: u64) -> Outcome {
         if lengths.len() > 31 {
             lengths.remove(0);
         }
-        if on_trial.is_some() {
+        if !on_trial.is_empty() {
             lost_s += length_s - usual;
         } else {
             usual_steps.push(length_s);
@@ -255,7 +258,7 @@ fn run(world: &World, seed: u64) -> Outcome {
             if decision.is_swap() {
                 let at: usize = decision.site[1..].parse().expect("a site");
                 let class = decision.to.rsplit_once('C').expect("a class").1;
-                before_trial = at_work[at];
+                before_trial[at] = at_work[at];
                 at_work[at] = class.parse().expect("a class");
                 total_s += 3e-5;
             }

@@ -1,8 +1,8 @@
-//! Takes calls back from a class on trial inside a step of the application.
+//! Takes calls back from classes on trial inside a step of the application.
 //!
 //! What a class takes is judged between steps, and a step in which a class of which nothing was known is a hundred times slower costs as
-//! much as a hundred. So a thread looks at the processor time of the process while a class is on trial: once the step has taken what steps
-//! take and, beyond that, what the trial may lose, the connections lead back to the class before, from the next call on. A call that is
+//! much as a hundred. So a thread looks at the processor time of the process while classes are on trial: once the step has taken what steps
+//! take and, beyond that, what the trials may lose, the connections lead back to the classes before, from the next call on. A call that is
 //! under way ends where it is.
 //!
 //! Only in runs of one rank, where no call of a class waits for the same class on another, and only for classes that keep nothing from call
@@ -28,10 +28,10 @@ pub struct Fuse {
 
 #[derive(Default)]
 struct Watched {
-    /// The step that goes on: processor seconds of the process at which calls are taken back, and the ways to the class before.
-    step: Option<(f64, KeptWays)>,
+    /// The step that goes on: processor seconds of the process at which calls are taken back, and the ways to the classes before.
+    step: Option<(f64, Vec<KeptWays>)>,
     /// Calls were taken back.
-    led_back: Option<LedBack>,
+    led_back: Vec<LedBack>,
     has_ended: bool,
 }
 
@@ -49,12 +49,12 @@ impl Fuse {
         })
     }
 
-    /// A step begins in which a class is on trial.
+    /// A step begins in which classes are on trial.
     ///
     /// # Arguments
     /// * `until_s` - processor seconds of the process at which calls go back
     /// * `before` - where they go then
-    pub fn step_begins(&self, until_s: f64, before: KeptWays) {
+    pub fn step_begins(&self, until_s: f64, before: Vec<KeptWays>) {
         locked(&self.shared.0).step = Some((until_s, before));
         self.shared.1.notify_all();
     }
@@ -66,10 +66,10 @@ impl Fuse {
     pub fn step_ended(&self) -> bool {
         let mut watched = locked(&self.shared.0);
         watched.step = None;
-        let led_back = watched.led_back.take();
+        let led_back = std::mem::take(&mut watched.led_back);
         // Dropped without the lock, on the thread that runs components.
         drop(watched);
-        led_back.is_some()
+        !led_back.is_empty()
     }
 }
 
@@ -103,7 +103,7 @@ fn look_on(shared: &(Mutex<Watched>, Condvar), framework: &Framework) {
             }
             Some(_) => {
                 if let Some((_, before)) = watched.step.take() {
-                    watched.led_back = Some(framework.lead_back(&before));
+                    watched.led_back = before.iter().map(|b| framework.lead_back(b)).collect();
                 }
                 watched
             }

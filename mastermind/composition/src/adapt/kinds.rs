@@ -105,15 +105,26 @@ impl Kinds {
     /// # Arguments
     /// * `is_asked` - whether an instance counts
     pub fn machine(&self, residuals: &[Option<f64>], is_asked: impl Fn(&str) -> bool) -> f64 {
-        let asked = self.instances.iter().zip(residuals);
-        let asked = asked.filter(|(instance, _)| is_asked(instance));
-        let mut asked: Vec<_> = asked
-            .filter_map(|(_, residual)| Some((1.0, (*residual)?)))
-            .collect();
+        let mut asked: Vec<_> = self.told(residuals, is_asked).collect();
         match asked.len() < LEAST_OTHERS {
             true => 0.0,
             false => weighted_median(&mut asked),
         }
+    }
+
+    /// Whether enough instances tell the state of the machine.
+    pub fn is_told(&self, residuals: &[Option<f64>], is_asked: impl Fn(&str) -> bool) -> bool {
+        self.told(residuals, is_asked).count() >= LEAST_OTHERS
+    }
+
+    fn told(
+        &self,
+        residuals: &[Option<f64>],
+        is_asked: impl Fn(&str) -> bool,
+    ) -> impl Iterator<Item = (f64, f64)> {
+        let asked = self.instances.iter().zip(residuals);
+        let asked = asked.filter(move |(instance, _)| is_asked(instance));
+        asked.filter_map(|(_, residual)| Some((1.0, (*residual)?)))
     }
 
     /// # Arguments

@@ -24,6 +24,11 @@ const MOST_KINDS_SENT: usize = 64;
 /// Calls that what is known of a class counts for after its level has changed.
 const CALLS_AFTER_CHANGE: f64 = 5.0;
 
+/// Calls of a class that are paid for and not believed where they alone have stopped a trial: libraries start up in them.
+///
+/// Arbitrary: one is enough where a library plans or starts threads in its first call; three leave room for one at each of a few sizes.
+pub const FIRST_CALLS: f64 = 3.0;
+
 /// The class that a site has as the run begins, or, at a dispatcher, that of the calls which no table tells of.
 pub const GIVEN: usize = 0;
 
@@ -126,8 +131,10 @@ pub struct Site {
     pub lengths: Vec<f64>,
     /// The first call of each kind: `PORT.METHOD` and coordinate.
     pub firsts: Vec<(String, Coordinate)>,
-    /// Calls that a class must have answered before it is believed.
-    pub needed: f64,
+    /// Calls that a class must have answered before it is believed of which no stored model tells anything.
+    least_calls: f64,
+    /// By how much that has grown with the trials so far.
+    pub patience: f64,
     /// Seconds of calls beyond what they usually take, and how many calls: delays, which no class is to blame for.
     delays: (f64, f64),
     kinds: BTreeMap<String, usize>,
@@ -226,11 +233,21 @@ impl Site {
             lengths: Vec::new(),
             firsts: Vec::new(),
             growth: Vec::new(),
-            needed: needed as f64,
+            least_calls: needed as f64,
+            patience: 1.0,
             delays: (0.0, 0.0),
             kinds: BTreeMap::new(),
             groups: BTreeMap::new(),
         }
+    }
+
+    /// Calls that a class must have answered before it is believed: with a stored model as many as show that it is not far off.
+    pub fn needed(&self, arm: usize) -> f64 {
+        let calls = match self.beliefs.is_stored(arm) {
+            true => self.least_calls.min(FIRST_CALLS + 1.0),
+            false => self.least_calls,
+        };
+        self.patience * calls
     }
 
     /// Whether a class that works here is suspected to have changed.

@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod several;
+
 /// Numbers with a normal spread, the same for the same seed.
 struct Noise(u64);
 

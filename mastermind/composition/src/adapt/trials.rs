@@ -1,18 +1,15 @@
 //! Trials: which class is tried next, which calls it gets, and what ends it.
 
+use std::cmp::Ordering;
+
 use super::belief::{Posterior, expected_saving};
 use super::kinds::MOST_USUAL;
 use super::limits;
-use super::site::{GIVEN, Seen, Site, Trial, failed_calls};
+use super::site::{FIRST_CALLS, GIVEN, Seen, Site, Trial, failed_calls};
 use super::{Act, Adapter, Decision, Report, TO_A_TRIAL};
 
 /// Trials beyond which no class is tried again.
 const MOST_TRIALS: u32 = 20;
-
-/// Calls of a class that are paid for and not believed where they alone have stopped a trial: libraries start up in them.
-///
-/// Arbitrary: one is enough where a library plans or starts threads in its first call; three leave room for one at each of a few sizes.
-const FIRST_CALLS: f64 = 3.0;
 
 /// Probability that a class is faster, or is not, at which a trial ends: one keep in twenty is wrong, and the budget bounds what that costs.
 const SURE: f64 = 0.95;
@@ -37,13 +34,13 @@ impl Adapter {
     ) -> Option<(f64, usize, String)> {
         let steps = report.step.max(1) as f64;
         let settings = self.settings;
-        let left_s = self.budget_s - self.spent_s;
+        let left_s = self.left_to_new_s();
         let site = &mut self.sites[index];
-        if site.dispatched.is_some() {
+        if site.dispatched.is_some() || site.trial.is_some() {
             return None;
         }
         let current = site.current;
-        if site.beliefs.calls(current) < site.needed.min(MOST_USUAL) {
+        if site.beliefs.calls(current) < site.needed(current).min(MOST_USUAL) {
             return None;
         }
         let posterior = site.beliefs.posterior();
@@ -71,12 +68,13 @@ impl Adapter {
             };
             let borne = site.calls.iter().zip(is_borne);
             let n_borne: f64 = borne.filter(|(_, is)| *is).map(|(calls, _)| calls).sum();
-            if site.needed > 0.5 * n_borne * to_come {
+            let needed = site.needed(arm);
+            if needed > 0.5 * n_borne * to_come {
                 site.arms[arm].is_unborne = n_borne == 0.0;
                 continue;
             }
             site.arms[arm].is_unborne = false;
-            let trial_s = site.needed * a_call_s * (expected.ratio - 1.0).max(0.0);
+            let trial_s = needed * a_call_s * (expected.ratio - 1.0).max(0.0);
             let again = f64::from(site.arms[arm].trials).exp2();
             let swaps_s = 2.0 * settings.swap_s * f64::from(report.ranks);
             let cost_s = again * (trial_s + swaps_s);
@@ -100,6 +98,56 @@ impl Adapter {
             best = Some((gain_s, arm, reason));
         }
         best
+    }
+
+    /// Begins trials where they are worth most, one after the other.
+    ///
+    /// # Arguments
+    /// * `residuals` - how much slower than usual each instance runs now; `None` of one that cannot tell
+    pub(super) fn begin_trials(
+        &mut self,
+        to_come: f64,
+        residuals: &[Option<f64>],
+        report: &Report<'_>,
+        decisions: &mut Vec<Decision>,
+    ) {
+        let worth: Vec<_> = (0..self.sites.len())
+            .map(|index| self.worth_trying(index, to_come, report).map(|w| w.0))
+            .collect();
+        let mut order: Vec<usize> = (0..worth.len()).filter(|at| worth[*at].is_some()).collect();
+        order.sort_by(|a, b| worth[*b].partial_cmp(&worth[*a]).unwrap_or(Ordering::Equal));
+        for index in order {
+            if !self.may_begin_beside(index, residuals) {
+                continue;
+            }
+            // Those before it have taken their parts of what is left.
+            if let Some((_, arm, reason)) = self.worth_trying(index, to_come, report) {
+                decisions.push(self.begin_trial(index, arm, reason, report));
+            }
+        }
+    }
+
+    /// Whether a class may be tried at a site beside those on trial: where the machine's state is told now, it is to be told by others.
+    fn may_begin_beside(&self, index: usize, residuals: &[Option<f64>]) -> bool {
+        let on_trial: Vec<&Site> = self.sites.iter().filter(|s| s.trial.is_some()).collect();
+        if on_trial.is_empty() {
+            return true;
+        }
+        let tell = |sites: &[&Site]| {
+            let is_other = |instance: &str| !sites.iter().any(|s| s.is_answered_by(instance));
+            self.kinds.is_told(residuals, is_other)
+        };
+        let with_it: Vec<&Site> = on_trial
+            .iter()
+            .copied()
+            .chain([&self.sites[index]])
+            .collect();
+        tell(&with_it) || !tell(&on_trial)
+    }
+
+    /// What a trial that begins now may cost: the others have their parts.
+    fn left_to_new_s(&self) -> f64 {
+        self.uncommitted_s() - self.shares_s().iter().sum::<f64>()
     }
 
     pub(super) fn begin_trial(
@@ -127,9 +175,8 @@ impl Adapter {
     /// Which kinds of calls the class on trial gets from now on: those of which one costs no more than what may be lost until it is decided
     /// again.
     pub(super) fn admit(&mut self, steps: f64) {
-        let may_lose_s = self.may_lose_s();
-        let trials = self.sites.iter_mut().filter(|site| site.trial.is_some());
-        for (site, may_lose_s) in trials.zip(may_lose_s) {
+        let shares_s = self.shares_s();
+        for (site, may_lose_s) in self.sites.iter_mut().zip(shares_s) {
             let Some(from) = site.trial.as_ref().map(|trial| trial.from) else {
                 continue;
             };
@@ -166,12 +213,14 @@ impl Adapter {
             self.drop_failed(index, report, seen, decisions);
             return;
         }
-        let Some(trial) = self.sites[index].trial.clone() else {
+        let trial = self.sites[index].trial.clone();
+        let Some(trial) = trial.filter(|_| !report.was_stopped) else {
             return;
         };
-        let spent_s = self.spent_s + trial.excess_s.max(0.0);
+        let spent_s = self.spent_s + self.sites.iter().map(Site::lost_s).sum::<f64>();
         let site = &mut self.sites[index];
         let (arm, from) = (site.current, trial.from);
+        let needed = site.needed(arm);
         let believed = site.beliefs.ratio([arm, from], &site.lengths);
         let ratio = believed.ln_mean.exp();
         let least = 1.0 - self.settings.hysteresis;
@@ -197,33 +246,11 @@ impl Adapter {
             site.class(from),
             trial.calls
         );
-        if report.was_stopped {
-            let calls = site.beliefs.calls(arm);
-            let believed = match calls > FIRST_CALLS {
-                true => format!(
-                    "believed to take {ratio:.1} times the time of {}",
-                    site.class(from)
-                ),
-                // A library that is called for the first time starts up.
-                false => {
-                    site.beliefs.forget(arm);
-                    "too few to believe".into()
-                }
-            };
-            let excess_s = trial.excess_s;
-            let reason = format!(
-                "stopped inside a step, {excess_s:.4} s slower in {} calls: {believed}",
-                trial.calls
-            );
-            self.end_trial(index, false, reason, report, decisions);
-        } else if trial.calls > FIRST_CALLS && believed.is_below(least) < 1.0 - SURE {
+        if trial.calls > FIRST_CALLS && believed.is_below(least) < 1.0 - SURE {
             self.end_trial(index, false, after, report, decisions);
-        } else if trial.calls >= site.needed
-            && ratio < least
-            && believed.is_below(ONE_CLASS) >= SURE
-        {
+        } else if trial.calls >= needed && ratio < least && believed.is_below(ONE_CLASS) >= SURE {
             self.end_trial(index, true, after, report, decisions);
-        } else if trial.calls >= site.needed && (gets_all || tells_nothing || !is_worth_more) {
+        } else if trial.calls >= needed && (gets_all || tells_nothing || !is_worth_more) {
             let reason = format!("{after}: more calls are not worth their cost");
             self.end_trial(index, false, reason, report, decisions);
         } else if !trial.is_admitted.is_empty() && !trial.is_admitted.contains(&true) {
@@ -234,6 +261,49 @@ impl Adapter {
             self.end_trial(index, false, reason, report, decisions);
         } else if trial.excess_s > 0.0 && spent_s > self.budget_s {
             let reason = format!("the budget is spent after {} calls", trial.calls);
+            self.end_trial(index, false, reason, report, decisions);
+        }
+    }
+
+    /// Ends all trials after calls were taken back inside a step: by the class that has lost most. What the others take is still to be found.
+    pub(super) fn stop_trials(&mut self, report: &Report<'_>, decisions: &mut Vec<Decision>) {
+        let on_trial = (0..self.sites.len()).filter(|index| self.sites[*index].trial.is_some());
+        let on_trial: Vec<usize> = on_trial.collect();
+        let lost_s = |index: &usize| self.sites[*index].lost_s();
+        let slowest = on_trial.iter().copied();
+        let Some(slowest) = slowest.max_by(|a, b| lost_s(a).total_cmp(&lost_s(b))) else {
+            return;
+        };
+        let instance = self.sites[slowest].instance.clone();
+        for index in on_trial {
+            let site = &mut self.sites[index];
+            let (arm, Some(trial)) = (site.current, site.trial.clone()) else {
+                continue;
+            };
+            if index != slowest {
+                site.arms[arm].trials -= 1;
+                let reason = format!("taken back with the class on trial at \"{instance}\"");
+                self.end_trial(index, false, reason, report, decisions);
+                self.sites[index].patience /= 2.0;
+                continue;
+            }
+            let ratio = site.beliefs.ratio([arm, trial.from], &site.lengths);
+            let believed = match site.beliefs.calls(arm) > FIRST_CALLS {
+                true => format!(
+                    "believed to take {:.1} times the time of {}",
+                    ratio.ln_mean.exp(),
+                    site.class(trial.from)
+                ),
+                // A library that is called for the first time starts up.
+                false => {
+                    site.beliefs.forget(arm);
+                    "too few to believe".into()
+                }
+            };
+            let reason = format!(
+                "stopped inside a step, {:.4} s slower in {} calls: {believed}",
+                trial.excess_s, trial.calls
+            );
             self.end_trial(index, false, reason, report, decisions);
         }
     }
@@ -252,7 +322,7 @@ impl Adapter {
         };
         self.spent_s += trial.excess_s.max(0.0);
         let arm = site.current;
-        site.needed *= 2.0;
+        site.patience *= 2.0;
         let decision = match keep {
             true => self.decision(index, Act::Keep, arm, arm, reason, report),
             false => {
