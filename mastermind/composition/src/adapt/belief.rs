@@ -60,6 +60,10 @@ const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 /// Batches from which on their median is not that of a delayed call: of five, one of five delayed, three are with 6 %.
 const LEAST_ROBUST: usize = 5;
 
+/// Standard deviations of what stored models of two classes are off by, one beside the other, beyond which they are wrong rather than off.
+/// Arbitrary: with the spreads here that is a factor of 3.4, where models that are three times off at some sizes are still of use.
+const WRONG_MODELS: f64 = 4.0;
+
 /// Part of an unknown of a class that holds for all groups of kinds alike.
 const COMMON_TO_GROUPS: f64 = 0.8;
 
@@ -130,6 +134,8 @@ pub struct Beliefs {
     pairs: Vec<Vec<Pair>>,
     /// Logarithms of the predictions of stored models, shape `[n_arms][n_kinds]`.
     stored: Vec<Vec<Option<f64>>>,
+    /// By how much calls were off their stored models of late, over all kinds, shape `[n_arms]`; empty where these are believed no more.
+    off_stored: Vec<Cell>,
     /// Shape `[n_arms][n_kinds]`.
     cells: Vec<Vec<Cell>>,
     /// Sum of squared deviations of calls from what is usual in their cells, those of calls far off cut, and how many.
@@ -153,6 +159,7 @@ impl Beliefs {
             kinds: Vec::new(),
             pairs: Vec::new(),
             stored: vec![Vec::new(); n_arms],
+            off_stored: vec![Cell::default(); n_arms],
             cells: vec![Vec::new(); n_arms],
             noise: (NOISE.0 * NOISE.0 * NOISE.1, NOISE.1),
             all_squares: NOISE.0 * NOISE.0 * NOISE.1,
@@ -197,6 +204,7 @@ impl Beliefs {
             .push((0..=new).map(|other| self.pair(new, other)).collect());
         for (arm, stored) in self.stored.iter_mut().enumerate() {
             let known = stored_s.get(arm).copied().flatten();
+            let known = known.filter(|_| !self.off_stored.is_empty());
             stored.push(known.filter(|s| *s > 0.0 && s.is_finite()).map(f64::ln));
         }
         for cells in &mut self.cells {
@@ -243,6 +251,9 @@ impl Beliefs {
             self.noise.1 += 1.0;
         }
         cell.add(calls, ln_mean);
+        if let (Some(stored), Some(off)) = (self.stored[arm][kind], self.off_stored.get_mut(arm)) {
+            off.add(calls, ln_mean - stored);
+        }
         let doubled = before == 0.0 || cell.calls.log2().floor() > before.log2().floor();
         if doubled {
             self.posterior = None;
@@ -252,6 +263,32 @@ impl Beliefs {
     /// Standard deviation of a call about the mean of its kind, in logarithms.
     pub fn deviation(&self) -> f64 {
         (self.noise.0 / self.noise.1).sqrt().max(LEAST_NOISE)
+    }
+
+    /// Whether a class takes another time than its stored model says, beside what the first one takes and its model says, by more than models
+    /// are off: then none of them is believed any more, since nobody knows which is wrong.
+    ///
+    /// # Arguments
+    /// * `calls` - of each class that must have been seen
+    ///
+    /// # Returns
+    /// The logarithm of the factor.
+    pub fn drop_wrong_models(&mut self, arm: usize, calls: f64) -> Option<f64> {
+        let [of_arm, of_first] = [arm, FIRST].map(|arm| self.off_stored.get(arm));
+        let (of_arm, of_first) = of_arm.zip(of_first)?;
+        let off = of_arm.ln_mean - of_first.ln_mean;
+        let variance = 2.0 * OWN_STORED.variance();
+        let is_seen = of_arm.calls >= calls && of_first.calls >= calls;
+        if !is_seen || off.abs() < WRONG_MODELS * variance.sqrt() {
+            return None;
+        }
+        self.off_stored.clear();
+        self.stored
+            .iter_mut()
+            .flatten()
+            .for_each(|stored| *stored = None);
+        self.posterior = None;
+        Some(off)
     }
 
     /// Whether nothing is known of a class, neither by calls nor by a stored model.
@@ -330,6 +367,9 @@ impl Beliefs {
         }
         for stored in self.stored[arm].iter_mut().flatten() {
             *stored += by;
+        }
+        if let Some(off) = self.off_stored.get_mut(arm) {
+            *off = Cell::default();
         }
         self.posterior = None;
     }

@@ -176,6 +176,8 @@ pub struct Answered {
 pub struct Seen {
     /// A class whose level has changed, and by which factor.
     pub changed: Option<(usize, f64)>,
+    /// A class that takes another time than the stored models say, and by which factor.
+    pub off_models: Option<(usize, f64)>,
     /// Calls of the present class that failed.
     pub failed: u64,
 }
@@ -429,6 +431,8 @@ impl Site {
             }
         }
         self.beliefs.observe(arm, kind, calls, ln_mean);
+        let wrong = self.beliefs.drop_wrong_models(arm, FIRST_CALLS + 1.0);
+        seen.off_models = wrong.map(|off| (arm, off.exp())).or(seen.off_models);
     }
 
     /// Calls of a kind as they count here.

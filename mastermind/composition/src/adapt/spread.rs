@@ -11,6 +11,13 @@ pub struct Spread {
     pub rough: f64,
 }
 
+impl Spread {
+    /// Of one kind at the size that others are compared with.
+    pub fn variance(&self) -> f64 {
+        self.offset.powi(2) + self.smooth.powi(2) + self.rough.powi(2)
+    }
+}
+
 /// Distances over which smooth parts change, in e-folds of a size.
 pub const REACHES: [f64; 3] = [1.0, 1.5, 2.0];
 

@@ -209,6 +209,13 @@ impl Adapter {
             );
             decisions.push(self.decision(index, Act::Level, arm, arm, reason, report));
         }
+        if let Some((arm, factor)) = seen.off_models {
+            let reason = format!(
+                "{factor:.3} times what its model says beside that of {}: no model is believed here any more",
+                self.sites[index].class(GIVEN)
+            );
+            decisions.push(self.decision(index, Act::Level, arm, arm, reason, report));
+        }
         if seen.failed > 0 {
             self.drop_failed(index, report, seen, decisions);
             return;

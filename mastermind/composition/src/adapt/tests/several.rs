@@ -81,7 +81,7 @@ fn classes_that_stored_models_say_are_faster_are_put_in_at_once_and_kept_soon() 
 fn of_several_classes_on_trial_the_slowest_answers_for_a_step_that_was_stopped() {
     let (mut adapter, mut decide) = two_sites();
     decide(&mut adapter, [("A", 1e-3), ("A", 1e-3)], false);
-    let stopped = decide(&mut adapter, [("B", 5e-4), ("B", 1e-1)], true);
+    let stopped = decide(&mut adapter, [("B", 5e-4), ("B", 1.5e-3)], true);
     let expected = [
         ("a", Act::Back, "A"),
         ("b", Act::Back, "A"),
@@ -95,4 +95,29 @@ fn of_several_classes_on_trial_the_slowest_answers_for_a_step_that_was_stopped()
     );
     let kept = decide(&mut adapter, [("B", 5e-4), ("A", 1e-3)], false);
     assert_eq!(acts(&kept), [("a", Act::Keep, "B")]);
+}
+
+/// The model says half the time of the given class, and it takes a hundred times that.
+#[test]
+fn models_that_calls_contradict_are_dropped_before_their_class_is_kept() {
+    let (mut adapter, mut decide) = two_sites();
+    decide(&mut adapter, [("A", 1e-3), ("A", 1e-3)], false);
+    let seen = decide(&mut adapter, [("B", 1e-1), ("B", 5e-4)], false);
+    let expected = [
+        ("a", Act::Level, "B"),
+        ("a", Act::Back, "A"),
+        ("b", Act::Keep, "B"),
+    ];
+    assert_eq!(acts(&seen), expected, "{seen:#?}");
+    assert!(
+        seen[0]
+            .reason
+            .starts_with("200.000 times what its model says"),
+        "{}",
+        seen[0]
+    );
+    for _ in 0..50 {
+        let later = decide(&mut adapter, [("A", 1e-3), ("B", 5e-4)], false);
+        assert_eq!(acts(&later), [], "{later:#?}");
+    }
 }
