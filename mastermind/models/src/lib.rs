@@ -53,7 +53,7 @@ pub use predict::suggest::{SuggestOptions, Suggestion, suggest};
 pub use predict::total::Total;
 pub use samples::call_sink::CallSink;
 pub use samples::input::{
-    Format, InputError, SetAside, Survey, TimeUnit, Wanted, Why, metric_names,
+    Format, InputError, LeftOut, SetAside, Survey, TimeUnit, Wanted, Why, metric_names,
 };
 pub use samples::metric::Metric;
 pub use samples::modes::Modes;

@@ -1,5 +1,6 @@
 //! The integration tests of this crate, a subject a file: `cargo test --release -p mastermind-models --test all clock_step::` runs those of one.
 
+mod benchmarks;
 mod beyond_the_sizes;
 mod busy_machine;
 mod carried;

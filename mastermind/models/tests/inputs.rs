@@ -638,7 +638,7 @@ fn what_is_wrong_in_a_benchmark_is_named() {
         found.contains("time unit \"fortnight\" of \"a/1\", expected s, ms, us or ns"),
         "{found}"
     );
-    // pyperf has runs in place of statistics.
+    // Something else that has runs in place of statistics.
     let other = r#"{"benchmarks": [{"metadata": {}, "runs": []}]}"#;
     let found = error(&[("b.json", other)], &wall());
     assert!(found.contains("missing field `name`"), "{found}");

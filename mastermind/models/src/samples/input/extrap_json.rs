@@ -5,7 +5,7 @@ use std::io::Read;
 
 use serde::Deserialize;
 
-use super::benchmark_json::Probe;
+use super::benchmarks::Probe;
 use super::error::{InputError, Place, quoted};
 use super::json_lines::{plain, without_mark};
 use super::ordered::Ordered;
@@ -81,7 +81,12 @@ pub(super) fn rows(
         return Err(empty(name));
     }
     let json = |error| InputError::json(name, 1, error);
-    let probe: Probe = serde_json::from_slice(bytes).map_err(json)?;
+    // The messages of cargo criterion are several documents; each reader refuses what is behind its own.
+    let mut documents = serde_json::Deserializer::from_slice(bytes).into_iter::<Probe>();
+    let Some(probe) = documents.next() else {
+        return Err(empty(name));
+    };
+    let probe = probe.map_err(json)?;
     let n_rows = if let Some(program) = probe.program() {
         program.rows(name, bytes, wanted, sink)?
     } else if probe.callpaths.is_some() {

@@ -20,7 +20,7 @@
 //! # Ok::<(), mastermind_models::InputError>(())
 //! ```
 
-mod benchmark_json;
+mod benchmarks;
 mod error;
 mod extrap_experiment;
 mod extrap_json;
@@ -37,7 +37,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 
 pub use error::InputError;
-pub use survey::{SetAside, Survey, Why};
+pub use survey::{LeftOut, SetAside, Survey, Why};
 pub(crate) use wanted::times;
 pub(crate) use wanted::with_unit;
 pub use wanted::{TimeUnit, Wanted};
@@ -52,12 +52,15 @@ pub enum Format {
     Table,
     /// Extra-P's text: `PARAMETER`, `POINTS`, `REGION`, `METRIC`, `DATA`; or Talpas, a JSON object a line.
     ExtrapText,
-    /// Extra-P's JSON, the newer form and the one that refers by ids; or that of Google Benchmark, hyperfine or pytest-benchmark.
+    /// Extra-P's JSON, the newer form and the one that refers by ids; or that of Google Benchmark, hyperfine, pytest-benchmark, pyperf or
+    /// `cargo criterion`.
     ExtrapJson,
     /// Extra-P's JSON lines, one measurement a line.
     JsonLines,
     /// Extra-P's own experiments.
     Experiment,
+    /// Criterion's folder: `benchmark.json` and `sample.json` of each benchmark, one after the other.
+    Criterion,
 }
 
 impl Format {
@@ -118,27 +121,62 @@ struct Call {
 }
 
 /// Gives each row of an input to `sink`.
+///
+/// # Returns
+/// Columns that differ from row to row and are neither parameters nor the time.
 fn rows(
     name: &str,
     format: Format,
     input: impl Read,
     wanted: &Wanted,
     sink: &mut dyn FnMut(&Row<'_>) -> Result<(), InputError>,
-) -> Result<(), InputError> {
+) -> Result<Vec<String>, InputError> {
     match format {
-        Format::Table => table::rows(name, BufReader::new(input), wanted, sink),
+        Format::Table => return table::rows(name, BufReader::new(input), wanted, sink),
         Format::ExtrapText => {
             let mut input = BufReader::new(input);
             // Talpas' files end in .txt too.
             let start = input.fill_buf().map_err(InputError::io(name))?;
             match start.trim_ascii_start().first() {
-                Some(b'{') => json_lines::rows(name, input, wanted, sink),
-                _ => extrap_text::rows(name, input, wanted, sink),
+                Some(b'{') => json_lines::rows(name, input, wanted, sink)?,
+                _ => extrap_text::rows(name, input, wanted, sink)?,
             }
         }
-        Format::ExtrapJson => extrap_json::rows(name, input, wanted, sink),
-        Format::Experiment => extrap_experiment::rows(name, input, wanted, sink),
-        Format::JsonLines => json_lines::rows(name, BufReader::new(input), wanted, sink),
+        Format::ExtrapJson => extrap_json::rows(name, input, wanted, sink)?,
+        Format::Experiment => extrap_experiment::rows(name, input, wanted, sink)?,
+        Format::Criterion => criterion(name, input, sink)?,
+        Format::JsonLines => {
+            let mut input = BufReader::new(input);
+            match is_message(&mut input).map_err(InputError::io(name))? {
+                true => extrap_json::rows(name, input, wanted, sink)?,
+                false => json_lines::rows(name, input, wanted, sink)?,
+            }
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Whether an input begins with a message of `cargo criterion`.
+fn is_message(input: &mut impl BufRead) -> std::io::Result<bool> {
+    let start = input.fill_buf()?;
+    Ok(start.trim_ascii_start().starts_with(b"{\"reason\""))
+}
+
+fn criterion(
+    name: &str,
+    mut input: impl Read,
+    sink: &mut dyn FnMut(&Row<'_>) -> Result<(), InputError>,
+) -> Result<(), InputError> {
+    let mut bytes = Vec::new();
+    input
+        .read_to_end(&mut bytes)
+        .map_err(InputError::io(name))?;
+    match benchmarks::pairs(name, &bytes, sink)? {
+        0 => Err(InputError::Empty {
+            input: name.into(),
+            expected: "benchmark.json and sample.json of a benchmark",
+        }),
+        _ => Ok(()),
     }
 }
 
@@ -157,19 +195,27 @@ pub fn metric_names(
     let mut names = BTreeSet::new();
     match format {
         Format::Table => {}
-        Format::JsonLines => return json_lines::metrics(name, BufReader::new(input)),
-        _ => rows(
-            name,
-            format,
-            input,
-            &Wanted::new(Metric::Wall),
-            &mut |row| {
-                if let Some(metric) = row.metric.filter(|metric| !names.contains(*metric)) {
-                    names.insert(metric.to_owned());
-                }
-                Ok(())
-            },
-        )?,
+        Format::JsonLines => {
+            let mut input = BufReader::new(input);
+            return match is_message(&mut input).map_err(InputError::io(name))? {
+                true => Ok(names),
+                false => json_lines::metrics(name, input),
+            };
+        }
+        _ => {
+            rows(
+                name,
+                format,
+                input,
+                &Wanted::new(Metric::Wall),
+                &mut |row| {
+                    if let Some(metric) = row.metric.filter(|metric| !names.contains(*metric)) {
+                        names.insert(metric.to_owned());
+                    }
+                    Ok(())
+                },
+            )?;
+        }
     }
     Ok(names)
 }

@@ -22,6 +22,8 @@ pub struct Survey {
     pub(super) methods: HashMap<String, Surveyed, RandomState>,
     /// Metric taken as the time, by input.
     chosen: HashMap<String, Option<String>>,
+    /// Columns of tables that are not parameters.
+    left_out: Vec<LeftOut>,
     /// Wall time of the calls made from a call, nanoseconds, by rank of an export and number of the call.
     inner_ns: HashMap<String, HashMap<u64, u64>>,
 }
@@ -59,6 +61,17 @@ pub struct SetAside {
     pub line: u64,
     /// How many values of the method are in this input, those taken and those not.
     pub of: u64,
+}
+
+/// Columns of a table that are neither parameters nor the time, though they differ from line to line.
+///
+/// Lines that differ only in them are repetitions of one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The input.
+    pub input: String,
+    /// Names of the columns.
+    pub columns: Vec<String>,
 }
 
 /// Why values were set aside.
@@ -119,7 +132,7 @@ impl Survey {
     ) -> Result<(), InputError> {
         let mut metrics: BTreeSet<Option<String>> = BTreeSet::new();
         let mut last: Option<Option<String>> = None;
-        rows(name, format, input, wanted, &mut |row| {
+        let columns = rows(name, format, input, wanted, &mut |row| {
             if let Some(call) = row.call
                 && let Some(parent) = call.parent_seq
             {
@@ -135,9 +148,18 @@ impl Survey {
             }
             self.see(name, row, wanted)
         })?;
+        if !columns.is_empty() {
+            let input = name.into();
+            self.left_out.push(LeftOut { input, columns });
+        }
         let chosen = choose(name, &metrics, wanted)?;
         self.chosen.insert(name.into(), chosen);
         Ok(())
+    }
+
+    /// Columns that were left out, of the inputs looked at.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
     }
 
     /// Gives the values of an input that was looked at to `sink`.
@@ -317,15 +339,16 @@ fn list(names: &[Named]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a text is a number in a form that is not read: with a factor behind it (`4k`, `1 GB`), or with commas in it.
+/// Whether a text is a number in a form that is not read: with a factor or a unit behind it (`4k`, `1 GB`, `10 ms`), or with commas in it.
 fn is_abbreviated(cell: &Cell<'_>) -> bool {
     let Cell::Label(text) = cell else {
         return false;
     };
-    const FACTORS: [&str; 14] = [
-        "k", "m", "g", "t", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "ki", "mi", "gi",
+    const FACTORS: [&str; 26] = [
+        "k", "m", "g", "t", "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "ki", "mi", "gi",
+        "s", "ms", "us", "µs", "μs", "ns", "bytes", "hz", "khz", "mhz", "ghz",
     ];
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+    let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c == ' ');
     let behind = text[digits.len()..].trim().to_ascii_lowercase();
     let is_number = digits.replace(',', "").parse::<f64>().is_ok();
     is_number && (digits.contains(',') && behind.is_empty() || FACTORS.contains(&behind.as_str()))

@@ -1,9 +1,15 @@
 //! Tables: a line of column names, then a call a line.
+//!
+//! A column is the time, the method's name, the unit of the time, a parameter, or known to be none of these: `rank`, `rep`, `stddev`. A
+//! column of the last sort that differs from line to line is reported, so that no parameter is lost without a word. A time may have its unit
+//! in its column (`time_us`, `time [us]`), in a column `unit`, or in its cell (`230us`); two that differ are an error.
 
 use std::io::BufRead;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 
+use super::benchmarks::csv::Written;
+use super::benchmarks::give;
 use super::error::{InputError, Place, plain, quoted};
 use super::wanted::{TimeUnit, Wanted, timed, times, with_unit};
 use super::{Call, Cell, Named, Row, stem};
@@ -17,7 +23,7 @@ const LAST: [&str; 2] = ["callpath", "parent_seq"];
 const METHODS: [&str; 5] = ["method", "kernel", "function", "region", "routine"];
 
 /// Columns that are no parameters unless they are named as such.
-const OTHERS: [&str; 22] = [
+const OTHERS: [&str; 43] = [
     "seq",
     "callpath",
     "parent_seq",
@@ -28,6 +34,16 @@ const OTHERS: [&str; 22] = [
     "repeat",
     "run",
     "iteration",
+    "iter",
+    "replicate",
+    "round",
+    "attempt",
+    "run_id",
+    "rep_id",
+    "rep_no",
+    "run_no",
+    "index",
+    "id",
     "trial",
     "sample",
     "seed",
@@ -40,6 +56,17 @@ const OTHERS: [&str; 22] = [
     "end",
     "cpu",
     "cpu_time",
+    "user_time",
+    "sys_time",
+    "pid",
+    "comment",
+    "std",
+    "stdev",
+    "stddev",
+    "std_dev",
+    "stderr",
+    "sem",
+    "variance",
 ];
 
 /// Columns that name the unit of each line's time, where neither the column of the time nor the time itself does.
@@ -50,6 +77,8 @@ struct Layout {
     time: usize,
     /// Unit of the times; `None` of a counter.
     unit: Option<TimeUnit>,
+    /// Unit that the name of the time's column has.
+    own_unit: Option<TimeUnit>,
     /// Column with the unit of each.
     unit_column: Option<usize>,
     params: Vec<usize>,
@@ -62,15 +91,20 @@ struct Layout {
     file_method: String,
     /// Whether the columns are those of an export, and wall time can be made exclusive.
     is_export: bool,
+    /// Whether there is nothing to say of other columns: those of an export, and where the parameters were named.
+    all_is_known: bool,
 }
 
 /// Gives each line to `sink`. Lines that begin with `#` are comments; a time that is not there is not a number.
+///
+/// # Returns
+/// Columns that differ from line to line and are neither parameters nor the time, unless the parameters were named.
 pub(super) fn rows(
     name: &str,
     mut input: impl BufRead,
     wanted: &Wanted,
     sink: &mut dyn FnMut(&Row<'_>) -> Result<(), InputError>,
-) -> Result<(), InputError> {
+) -> Result<Vec<String>, InputError> {
     let start = input.fill_buf().map_err(InputError::io(name))?;
     let delimiter = delimiter(start);
     // Of lines that end with two characters, the reader leaves the second to the next.
@@ -88,21 +122,73 @@ pub(super) fn rows(
     if headers.iter().all(str::is_empty) {
         return Err(empty(name));
     }
-    let layout = Layout::new(name, &headers, wanted)?;
     let mut record = StringRecord::new();
     let mut n_rows = 0_u64;
+    if let Some(program) = Written::of(&headers, wanted) {
+        let mut rows = Vec::new();
+        while reader
+            .read_record(&mut record)
+            .map_err(|error| wrong(name, late, error))?
+        {
+            let line = record.position().map_or(0, |at| at.line() + late);
+            rows.extend(program.measured(name, line, &headers, &record, wanted)?);
+        }
+        return match give(rows, sink)? {
+            0 => Err(empty(name)),
+            _ => Ok(Vec::new()),
+        };
+    }
+    let layout = Layout::new(name, &headers, wanted)?;
+    let mut left_out = LeftOutColumns::new(&layout, headers.len());
     while reader
         .read_record(&mut record)
         .map_err(|error| wrong(name, late, error))?
     {
         let line = record.position().map_or(0, |at| at.line() + late);
-        layout.row(name, line, &record, sink)?;
+        layout.row(name, line, n_rows, &record, sink)?;
+        left_out.see(&record);
         n_rows += 1;
     }
-    if n_rows == 0 {
-        Err(empty(name))
-    } else {
-        Ok(())
+    match n_rows {
+        0 => Err(empty(name)),
+        _ => Ok(left_out.names(&headers)),
+    }
+}
+
+/// Columns that are nothing to the reader, and whether they differ from line to line.
+struct LeftOutColumns {
+    /// Column, its value in the first line, and whether another one was seen.
+    columns: Vec<(usize, Option<String>, bool)>,
+}
+
+impl LeftOutColumns {
+    fn new(layout: &Layout, n_columns: usize) -> Self {
+        let is_used = |at: &usize| {
+            let known = [Some(layout.time), layout.method, layout.unit_column];
+            known.contains(&Some(*at)) || layout.params.contains(at) || layout.nameless.contains(at)
+        };
+        let columns = match layout.all_is_known {
+            true => Vec::new(),
+            false => (0..n_columns).filter(|at| !is_used(at)).collect(),
+        };
+        let columns = columns.into_iter().map(|at| (at, None, false)).collect();
+        Self { columns }
+    }
+
+    fn see(&mut self, record: &StringRecord) {
+        for (at, first, differs) in self.columns.iter_mut().filter(|column| !column.2) {
+            match first {
+                Some(first) => *differs = *first != record[*at],
+                None => *first = Some(record[*at].to_owned()),
+            }
+        }
+    }
+
+    fn names(self, headers: &StringRecord) -> Vec<String> {
+        let differing = self.columns.iter().filter(|column| column.2);
+        differing
+            .map(|column| headers[column.0].to_owned())
+            .collect()
     }
 }
 
@@ -184,8 +270,10 @@ impl Layout {
         Ok(Self {
             names: names.collect(),
             unit: is_time.then(|| own_unit.unwrap_or(wanted.unit)),
+            own_unit,
             unit_column,
             is_export: is_export && wanted.metric == Metric::Wall && wanted.time.is_none(),
+            all_is_known: is_export || !wanted.params.is_empty(),
             file_method: if is_export {
                 exported_method(name)
             } else {
@@ -202,6 +290,7 @@ impl Layout {
         &self,
         name: &str,
         line: u64,
+        n_before: u64,
         record: &StringRecord,
         sink: &mut dyn FnMut(&Row<'_>) -> Result<(), InputError>,
     ) -> Result<(), InputError> {
@@ -223,7 +312,11 @@ impl Layout {
                 }
             }
         };
-        if let Some(&column) = self.nameless.iter().find(|&&at| !record[at].is_empty()) {
+        if let Some(&column) = self.nameless.iter().find(|&&at| {
+            // The first column without a name of a table by pandas numbers the lines.
+            let is_number = at == 0 && record[at].parse() == Ok(n_before);
+            !record[at].is_empty() && !is_number
+        }) {
             let found = format!("{} in a column without a name", quoted(&record[column]));
             return Err(InputError::content(
                 name,
@@ -233,7 +326,19 @@ impl Layout {
             ));
         }
         let value_s = match (self.unit, time_with_unit(&record[self.time])) {
-            (Some(_), Some(value_s)) => value_s,
+            (Some(_), Some((value, unit))) => {
+                let of_column = self
+                    .unit_column
+                    .and_then(|column| record[column].parse().ok());
+                if let Some(other) = self.own_unit.or(of_column).filter(|other| *other != unit) {
+                    let found = format!(
+                        "{} in a column of times in {other}",
+                        quoted(&record[self.time])
+                    );
+                    return Err(InputError::content(name, at(self.time), found, "one unit"));
+                }
+                unit.to_s(value)
+            }
             (Some(unit), None) => {
                 let value = number(self.time)?;
                 let unit = match self.unit_column {
@@ -271,12 +376,12 @@ impl Layout {
     }
 }
 
-/// A time that says its unit (`230us`, `1.9 ms`), in seconds.
-fn time_with_unit(text: &str) -> Option<f64> {
+/// A time with its unit: `230us`, `1.9 ms`, `3.4e-5 s`.
+fn time_with_unit(text: &str) -> Option<(f64, TimeUnit)> {
     let number = text.trim_end_matches(char::is_alphabetic);
     let unit = text[number.len()..].parse::<TimeUnit>().ok()?;
     let number = number.trim_end().parse::<f64>().ok()?;
-    Some(unit.to_s(number))
+    Some((number, unit))
 }
 
 fn cell(text: &str) -> Cell<'_> {

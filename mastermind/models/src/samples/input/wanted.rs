@@ -38,9 +38,9 @@ impl FromStr for TimeUnit {
     fn from_str(text: &str) -> Result<Self, ()> {
         match text {
             "s" | "sec" | "second" | "seconds" => Ok(Self::Second),
-            "ms" => Ok(Self::Millisecond),
-            "us" | "µs" | "μs" => Ok(Self::Microsecond),
-            "ns" => Ok(Self::Nanosecond),
+            "ms" | "msec" | "millisecond" | "milliseconds" => Ok(Self::Millisecond),
+            "us" | "µs" | "μs" | "usec" | "microsecond" | "microseconds" => Ok(Self::Microsecond),
+            "ns" | "nsec" | "nanosecond" | "nanoseconds" => Ok(Self::Nanosecond),
             _ => Err(()),
         }
     }
