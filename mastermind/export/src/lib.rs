@@ -26,6 +26,7 @@ mod condition;
 mod csv_table;
 mod error;
 mod extrap;
+mod folded;
 mod names;
 #[cfg(feature = "parquet")]
 mod parquet_table;
@@ -46,6 +47,7 @@ pub use arrow_stream::{MethodFilter, RecordBatches, Selection};
 pub use condition::{Comparison, Condition, Operand};
 pub use error::ExportError;
 pub use extrap::{ExtrapFormat, Extrapolated, write_extrap};
+pub use folded::write_folded;
 pub use parquet_writer::write_parquet;
 pub use perfetto::write_perfetto;
 pub use plain_table::{PlainColumn, PlainTable};

@@ -9,6 +9,7 @@
 //! What a record is made of, word by word, is [`cca_abi::recording::word`]; the file around it is [`layout`].
 
 mod calibration;
+mod call_tree;
 mod chunk;
 mod compare;
 mod counting;
@@ -46,6 +47,7 @@ mod trim;
 mod writer;
 
 pub use calibration::TimeBase;
+pub use call_tree::{CallNode, CallTree, MPI};
 pub use chunk::check_file_size;
 pub use compare::{
     Compared, MARGIN_PERCENT, Overall, Side, Verdict, compare, compare_within, overall,
