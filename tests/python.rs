@@ -357,3 +357,42 @@ print(json.dumps(told))",
         );
     }
 }
+
+#[test]
+fn a_table_is_fitted_as_by_the_command_line() {
+    let Some(scratch) = package() else { return };
+    let mut table = "n,rank,time\n".to_owned();
+    for n in 1..=8 {
+        for rank in 0..3 {
+            table += &format!("{},{rank},{}us\n", 1000 * n, 20 * n + rank);
+        }
+    }
+    scratch.write("sort.csv", &table);
+    scratch.write("other.csv", table.replace("time", "took"));
+    let found = asked(
+        &scratch,
+        "import warnings
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter('always')
+    table = mastermind.open('sort.csv')
+    other = mastermind.open('other.csv', time='took', params=['n'])
+errors = []
+for act in [lambda: mastermind.open('other.csv'), lambda: table.fit('nothing'), lambda: mastermind.open('sort.csv', unit='day')]:
+    try:
+        act()
+    except ValueError as error:
+        errors.append(str(error))
+print(json.dumps([table.methods, len(told), table.missing, table.fit('sort')[0].to_dict(), other.missing, errors]))",
+    );
+    scratch
+        .mastermind(&["fit", "sort.csv", "-o", "m.json"])
+        .well();
+    let models: Value = serde_json::from_str(&scratch.read("m.json")).unwrap();
+    assert_eq!(found[0], serde_json::json!(["sort"]));
+    assert_eq!(found[1], found[2].as_array().unwrap().len());
+    assert_eq!(found[3], models["models"][0]);
+    assert_eq!(found[3]["method"], "sort");
+    assert_eq!(found[4], serde_json::json!([]));
+    let errors: Vec<_> = found[5].as_array().unwrap().iter().collect();
+    assert_eq!(errors.len(), 3, "{errors:?}");
+}

@@ -10,26 +10,35 @@
 import os
 import warnings
 
-from ._mastermind import Model, Models, Records, Run, choose
+from ._mastermind import Model, Models, Records, Run, Table, choose
 
-__all__ = ["IncompleteRun", "Model", "Models", "Records", "Run", "choose", "load_models", "open", "to_hatchet"]
+__all__ = ["IncompleteRun", "Model", "Models", "Records", "Run", "Table", "choose", "load_models", "open", "to_hatchet"]
 
 
 class IncompleteRun(UserWarning):
-    """Something of a run is missing: every number made from it lacks that."""
+    """Something of a run or a table is missing: every number made from it lacks that."""
 
 
-def open(directory):
-    """Opens a record directory.
+def open(path, *, time=None, unit="s", params=None):
+    """Opens a record directory as a `Run`; a file of measurements (.csv, .tsv, .txt, .json, .jsonl, .extra-p) as a `Table`.
 
-    What the run lacks (damaged logs, calls without a record, an end) is a warning, `IncompleteRun`, and stays in `Run.missing`.
+    What the run lacks (damaged logs, calls without a record, an end), and what of a table is not taken (values that are no times,
+    columns that are no parameters) is a warning, `IncompleteRun`, and stays in `missing`.
 
-    Raises ValueError where there are no records.
+    time: column of a table with the times, where it is not called wall, time, time_us or the like.
+    unit: unit of its times, where neither column nor cells have one: s, ms, us or ns.
+    params: columns that are its parameters; without them all that are neither times nor ranks, repetitions and the like.
+
+    Raises ValueError where there are no records or no measurements.
     """
-    run = Run(os.fspath(directory))
-    for missing in run.missing:
-        warnings.warn(f"{os.fspath(directory)}: {missing}", IncompleteRun, stacklevel=2)
-    return run
+    path = os.fspath(path)
+    if os.path.isfile(path):
+        opened = Table(path, time=time, unit=unit, params=params)
+    else:
+        opened = Run(path)
+    for missing in opened.missing:
+        warnings.warn(f"{path}: {missing}", IncompleteRun, stacklevel=2)
+    return opened
 
 
 def load_models(path, *, shown=False):

@@ -22,3 +22,15 @@ pub(crate) fn document<'py>(py: Python<'py>, of: &impl Serialize) -> PyResult<Bo
     let text = serde_json::to_string(of).map_err(error)?;
     py.import("json")?.call_method1("loads", (text,))
 }
+
+/// What a word stands for.
+pub(crate) fn one_of<T: Copy>(what: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
+    let found = known.iter().find(|(name, _)| *name == word);
+    found.map(|(_, meant)| *meant).ok_or_else(|| {
+        let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
+        PyValueError::new_err(format!(
+            "cannot take {what} \"{word}\": unknown, expected {}",
+            names.join(", ")
+        ))
+    })
+}

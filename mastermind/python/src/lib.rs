@@ -5,8 +5,10 @@
 
 mod choice;
 mod convert;
+mod fitting;
 mod model;
 mod run;
+mod table;
 mod tree;
 
 /// Records, models, choice.
@@ -18,4 +20,6 @@ mod _mastermind {
     use crate::model::{Model, Models};
     #[pymodule_export]
     use crate::run::{Records, Run};
+    #[pymodule_export]
+    use crate::table::Table;
 }

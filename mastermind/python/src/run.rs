@@ -15,15 +15,14 @@ use mastermind_export::{
     Comparison, Condition, ExtrapFormat, Operand, RecordBatches, Selection, TableFormat,
     write_extrap, write_table,
 };
-use mastermind_models::{
-    Arithmetic, FitOptions, Metric, ModelSet, Modes, SampleSet, Statistic, UserFormula, fit_with,
-};
+use mastermind_models::{Metric, ModelSet, SampleSet, Samples};
 use mastermind_records::{Run as RecordedRun, RunInfo};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
 
-use crate::convert::{document, error};
+use crate::convert::{document, error, one_of};
+use crate::fitting::Wishes;
 use crate::model::Models;
 
 /// The records of a run, opened once; what is recorded later is not seen.
@@ -136,29 +135,8 @@ impl Run {
         shown: bool,
     ) -> PyResult<Models> {
         let metric = Metric::named(metric);
-        let statistic = one_of(
-            "statistic",
-            statistic,
-            &[
-                ("clean", Statistic::Clean),
-                ("mean", Statistic::Mean),
-                ("median", Statistic::Median),
-                ("min", Statistic::Minimum),
-            ],
-        )?;
-        let modes = one_of(
-            "modes",
-            modes,
-            &[
-                ("by-test", Modes::ByTest),
-                ("apart", Modes::Apart),
-                ("together", Modes::Together),
-            ],
-        )?;
-        if let Some(text) = formula {
-            Arithmetic::parse(text).map_err(error)?;
-        }
-        let models = py.detach(|| self.fitted(method, &metric, statistic, formula, modes))?;
+        let wishes = Wishes::new(statistic, formula, modes)?;
+        let models = py.detach(|| self.fitted(method, &metric, &wishes))?;
         Ok(Models::new(match shown {
             true => models.shown_alone(),
             false => models,
@@ -240,9 +218,7 @@ impl Run {
         &self,
         method: Option<&str>,
         metric: &Metric,
-        statistic: Statistic,
-        formula: Option<&str>,
-        modes: Modes,
+        wishes: &Wishes<'_>,
     ) -> PyResult<ModelSet> {
         let metric = counted(&self.run, metric).map_err(|missing| {
             let known: String = missing
@@ -257,40 +233,10 @@ impl Run {
                 "cannot fit {metric}: {why}, expected wall, mpi, compute{known}"
             ))
         })?;
-        let mut set = SampleSet::new(metric.clone()).with_statistic(statistic);
+        let mut set = SampleSet::new(metric.clone()).with_statistic(wishes.statistic);
         samples(&self.run, &mut set, &metric).map_err(error)?;
-        let mut found = set.finish();
-        if let Some(name) = method {
-            let names: Vec<_> = found
-                .iter()
-                .map(|s| Names::of_model(&s.method).and_of_run(&self.run))
-                .collect();
-            let meant = names::meant(name, &names);
-            if meant.is_empty() {
-                return Err(error(names::unknown(
-                    "fit",
-                    name,
-                    "no calls recorded",
-                    &names,
-                )));
-            }
-            let mut place = 0;
-            found.retain(|_| {
-                place += 1;
-                meant.contains(&(place - 1))
-            });
-        }
-        let mut models = Vec::new();
-        for samples in &found {
-            let over = |text| UserFormula::over(text, &samples.parameters, Default::default());
-            let options = FitOptions {
-                formula: formula.map(over).transpose().map_err(error)?,
-                modes,
-                ..FitOptions::default()
-            };
-            models.extend(fit_with(samples, &options).map_err(error)?);
-        }
-        Ok(ModelSet { models })
+        let names_of = |one: &Samples| Names::of_model(&one.method).and_of_run(&self.run);
+        wishes.fit(set.finish(), method, names_of)
     }
 }
 
@@ -417,18 +363,6 @@ fn name_of(path: &std::path::Path) -> String {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     path.file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-}
-
-/// What a word stands for.
-fn one_of<T: Copy>(what: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
-    let found = known.iter().find(|(name, _)| *name == word);
-    found.map(|(_, meant)| *meant).ok_or_else(|| {
-        let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
-        PyValueError::new_err(format!(
-            "cannot take {what} \"{word}\": unknown, expected {}",
-            names.join(", ")
-        ))
-    })
 }
 
 /// A condition as a tuple tells it.
