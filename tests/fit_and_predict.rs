@@ -592,3 +592,65 @@ fn notes_that_repeat_are_told_once_below_the_table() {
         "{fitted}"
     );
 }
+
+/// Criterion's folder with a benchmark of several sizes, a line in the size, as it lies after two measurements.
+fn criterion(scratch: &Scratch, name: &str) {
+    for size in [64, 128, 256, 512, 1024] {
+        for (measurement, slope) in [("new", 3.0), ("base", 300.0)] {
+            let folder = format!("{name}/sort/heap/{size}/{measurement}");
+            std::fs::create_dir_all(scratch.path(&folder)).expect("a folder");
+            let benchmark = format!(
+                r#"{{"group_id":"sort","function_id":"heap","value_str":"{size}","throughput":null}}"#
+            );
+            scratch.write(&format!("{folder}/benchmark.json"), benchmark);
+            let iterations: Vec<_> = (1..=10).map(|i| f64::from(2 * i)).collect();
+            let one = |n: &f64| n * (50.0 + slope * f64::from(size)) * (1.0 + 0.001 * (n % 3.0));
+            let times: Vec<_> = iterations.iter().map(one).collect();
+            let sample =
+                serde_json::json!({"sampling_mode": "Linear", "iters": iterations, "times": times});
+            scratch.write(&format!("{folder}/sample.json"), sample.to_string());
+            scratch.write(&format!("{folder}/estimates.json"), "{}");
+        }
+    }
+}
+
+#[test]
+fn the_folder_of_criterion_is_read_and_its_latest_measurement_counts() {
+    let scratch = Scratch::new();
+    criterion(&scratch, "target/criterion");
+    let fit = ["fit", "target/criterion", "-o", "m.json", "--json"];
+    let models = json(&scratch.mastermind(&fit).well());
+    assert_eq!(models["models"][0]["method"], "sort/heap");
+    let predict = |input: &str, output: &str| {
+        scratch
+            .mastermind(&["fit", input, "-o", output, "--force"])
+            .well();
+        let at = [
+            "predict",
+            output,
+            "--method",
+            "sort/heap",
+            "--at",
+            "value=512",
+            "--json",
+        ];
+        let predicted = json(&scratch.mastermind(&at).well());
+        predicted["value_s"].as_f64().expect("a time")
+    };
+    let newest = predict("target/criterion", "new.json");
+    assert!((newest / 1586e-9 - 1.0).abs() < 0.05, "{newest}");
+    // One measurement is a folder, or one of its files.
+    let base = predict("target/criterion/sort/heap/512/base", "base.json");
+    assert!((base / 153_650e-9 - 1.0).abs() < 0.05, "{base}");
+    let file = predict(
+        "target/criterion/sort/heap/512/base/sample.json",
+        "file.json",
+    );
+    assert_eq!(file.to_bits(), base.to_bits());
+    scratch.write(
+        "target/criterion/sort/heap/64/new/sample.json",
+        "{\"iters\":",
+    );
+    let broken = scratch.mastermind(&["fit", "target/criterion"]).error();
+    assert!(broken.contains("sort/heap/64"), "{broken}");
+}

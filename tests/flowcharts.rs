@@ -53,7 +53,7 @@ fn a_flowchart_of_markdown_is_simulated_checked_drawn_and_transformed() {
     assert!(drawn.contains("work"), "{drawn}");
     let sources = root().join("mastermind/simulation").display().to_string();
     let words = [
-        "transform",
+        "convert",
         "page.md#1",
         "-o",
         "made",

@@ -96,7 +96,7 @@ fn folders_are_not_written_into_unasked() {
             "-o",
             "made",
         ],
-        &["transform", &sample, "--simulation", &sources, "-o", "made"],
+        &["convert", &sample, "--simulation", &sources, "-o", "made"],
     ];
     for words in lines {
         scratch.mastermind(words).well();

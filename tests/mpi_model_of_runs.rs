@@ -39,7 +39,7 @@ fn one_model_of_three_runs_is_simulated_where_it_is_known() {
         for ranks in [2, 3, 4] {
             record(mpi, ranks, &["20"], &format!("run{ranks}"), &scratch);
         }
-        let words = ["transform", "run2", "run4", "run3", "-o", "ring.toml"];
+        let words = ["convert", "run2", "run4", "run3", "-o", "ring.toml"];
         let said = scratch.mastermind(&words).well();
         assert!(said.starts_with("ring.toml is written: "), "{said}");
         let model = fs::read_to_string(scratch.path("ring.toml")).expect("a model");
@@ -83,7 +83,7 @@ fn runs_that_do_not_belong_together_are_refused() {
         record(mpi, 2, &["4"], "again", &scratch);
         record(mpi, 3, &["4"], "run3", &scratch);
         let refused = |runs: &[&str], output: &str| {
-            let words = [&["transform"], runs, &["-o", output]].concat();
+            let words = [&["convert"], runs, &["-o", output]].concat();
             let error = scratch.mastermind(&words).error();
             assert!(!scratch.path(output).exists(), "{error}");
             error

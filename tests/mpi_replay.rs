@@ -53,7 +53,7 @@ fn replay(scratch: &Scratch) -> Value {
     };
     let replayed = simulate("records");
     let said = scratch
-        .mastermind(&["transform", "records", "-o", "run.goal", "--force"])
+        .mastermind(&["convert", "records", "-o", "run.goal", "--force"])
         .well();
     let schedule = simulate("run.goal");
     for field in ["makespan_ns", "messages", "processes"] {
@@ -76,7 +76,7 @@ fn has_a_program(replayed: &Value, scratch: &Scratch) {
         .join("examples/sweep3d/machine.toml")
         .display()
         .to_string();
-    let words = ["transform", "records", "-o", "run.toml", "--force"];
+    let words = ["convert", "records", "-o", "run.toml", "--force"];
     let said = scratch.mastermind(&words).well();
     assert!(said.starts_with("run.toml is written: "), "{said}");
     let ranks = replayed["processes"].as_array().map_or(0, Vec::len);
@@ -364,7 +364,7 @@ fn records_without_calls_of_mpi_are_refused() {
         "{error}"
     );
     let error = scratch
-        .mastermind(&["transform", "records", "-o", "crate"])
+        .mastermind(&["convert", "records", "-o", "crate"])
         .error();
     assert!(
         error.contains("output \"crate\", expected a file that ends in .goal or .toml"),

@@ -29,7 +29,7 @@ const READERS: &[&str] = &[
     "export R --format extrap -o O.extrap",
     "plot R --kind comm -o O.svg",
     "report R -o O.html",
-    "transform R -o O.toml",
+    "convert R -o O.toml",
     "graph A --records R --format json",
 ];
 

@@ -234,12 +234,14 @@ fn a_running_program_is_sent_to_another_library_and_back() {
         ("libother.so", "other 30"),
     ] {
         let library = format!("sums={}", text(&sums.path(library)));
-        sums.scratch.mastermind(&["use", &process, &library]).well();
+        sums.scratch
+            .mastermind(&["redirect", &process, &library])
+            .well();
         assert_eq!(running.ask(), answer);
     }
     let no_library = sums
         .scratch
-        .mastermind(&["use", &process, "sums=/etc/passwd"])
+        .mastermind(&["redirect", &process, "sums=/etc/passwd"])
         .error();
     assert!(
         no_library.contains("not loadable, expected a shared library"),

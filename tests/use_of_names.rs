@@ -1,4 +1,4 @@
-//! `mastermind use` speaks to the process that it asks for, and to no other that took its name.
+//! `mastermind redirect` speaks to the process that it asks for, and to no other that took its name.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
@@ -21,7 +21,7 @@ fn who_took_the_name_of_another_process_is_not_believed() {
     let library = scratch.write("libx.so", "");
     let asked = format!("x={}", library.display());
     let error = scratch
-        .mastermind(&["use", &other.id().to_string(), &asked])
+        .mastermind(&["redirect", &other.id().to_string(), &asked])
         .error();
     let own = std::process::id();
     assert!(

@@ -246,9 +246,9 @@ fn what_a_schedule_has_not_is_refused() {
         told.contains("--ranks 3, expected its own number, 2"),
         "{told}"
     );
-    for verb in ["check", "graph", "transform"] {
+    for verb in ["check", "graph", "convert"] {
         let mut words = vec![verb, "ping.goal"];
-        if verb == "transform" {
+        if verb == "convert" {
             words.extend(["-o", "made"]);
         }
         let told = scratch.mastermind(&words).error();

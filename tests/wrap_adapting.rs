@@ -293,13 +293,13 @@ fn what_cannot_be_chosen_is_told_and_who_sends_calls_by_hand_has_them() {
     }
 
     // By hand.
-    let mut command = work.wrapped(&ADAPT, &[DECISIONS, "mastermind use has sent"]);
+    let mut command = work.wrapped(&ADAPT, &[DECISIONS, "mastermind redirect has sent"]);
     let mut running = command.stdout(Stdio::piped()).spawn().expect("a program");
     let mut printed = BufReader::new(running.stdout.take().expect("its output")).lines();
     let mut line = || printed.next().expect("a line").expect("text");
     assert_eq!(line(), "working");
     let process = running.id().to_string();
-    let using = ["use", &process, "work=libother.so"];
+    let using = ["redirect", &process, "work=libother.so"];
     work.scratch.mastermind(&using).well();
     assert_eq!([line(), line()], ["right", "told"]);
     assert!(running.wait().expect("an end").success());

@@ -6,7 +6,7 @@
 //! PREFIX/lib/mastermind/mpi/NAME/lib*.so       the back end for each MPI
 //! PREFIX/include/mastermind/                   the headers for components and proxies in C, C++ and Fortran
 //! PREFIX/share/mastermind/examples/            the examples, which find the libraries above
-//! PREFIX/share/mastermind/source/              the crates that `new` and `transform` write dependencies on
+//! PREFIX/share/mastermind/source/              the crates that `new` and `convert` write dependencies on
 //! PREFIX/share/man, bash-completion, zsh, fish what shells and `man` look for
 //! PREFIX/share/doc/mastermind/                 README, licences
 //! ```
@@ -34,7 +34,7 @@ const NOT_COPIED: [&str; 1] = ["kernels"];
 /// Folders that builds fill.
 const BUILT: [&str; 2] = ["target", "made"];
 
-/// The crates that `mastermind new` and `mastermind transform` refer to.
+/// The crates that `mastermind new` and `mastermind convert` refer to.
 const SOURCES: [&str; 9] = [
     "framework/abi",
     "framework/port-macro",

@@ -2,9 +2,12 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
+use std::path::Path;
 
 use cca_core::AssemblyProblems;
 
+use crate::near;
 use crate::session::framework::Quiet;
 
 /// Options that do not go together, which the parser cannot tell.
@@ -26,37 +29,51 @@ pub fn worded(error: &anyhow::Error) -> String {
         return String::new();
     }
     let mut text = String::from("error: ");
-    write(&mut text, error.as_ref(), 0);
+    write(&mut text, error.as_ref(), 0, "");
     text
 }
 
 /// What is missing and does not keep the work from being done, worded as an error is.
 pub fn warning(error: &anyhow::Error) -> String {
     let mut text = String::from("warning: ");
-    write(&mut text, error.as_ref(), 0);
+    write(&mut text, error.as_ref(), 0, "");
     text
 }
 
-fn write(text: &mut String, error: &(dyn Error + 'static), depth: usize) {
+/// # Arguments
+/// * `above` - the message of the error that this one caused
+fn write(text: &mut String, error: &(dyn Error + 'static), depth: usize, above: &str) {
     if let Some(AssemblyProblems { problems, .. }) = error.downcast_ref()
         && let [problem] = &problems[..]
     {
-        return write(text, problem.as_ref(), depth);
+        return write(text, problem.as_ref(), depth, above);
     }
     let indent = "  ".repeat(depth + 1);
     let message = error.to_string();
+    let message = message.trim_end().to_owned() + &hint(error, &message, above);
     let lines: Vec<_> = message.trim_end().lines().collect();
     *text += &lines.join(&format!("\n{indent}"));
     *text += "\n";
     if let Some(problems) = error.downcast_ref::<AssemblyProblems>() {
         for problem in &problems.problems {
             *text += &indent;
-            write(text, problem.as_ref(), depth + 1);
+            write(text, problem.as_ref(), depth + 1, &message);
         }
     }
     if let Some(source) = error.source() {
         *text += &indent;
-        write(text, source, depth + 1);
+        write(text, source, depth + 1, &message);
+    }
+}
+
+/// The name that was probably meant: of a file that is not there, and of a message that lists the known names.
+fn hint(error: &(dyn Error + 'static), message: &str, above: &str) -> String {
+    let io = error.downcast_ref::<io::Error>();
+    match io.filter(|error| error.kind() == io::ErrorKind::NotFound) {
+        Some(_) => {
+            near::last_quoted(above).map_or_else(String::new, |path| near::file(Path::new(path)))
+        }
+        None => near::named(message),
     }
 }
 

@@ -18,9 +18,11 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Choose", &["choose", "plan", "recommend"]),
     (
         "Components and assemblies",
-        &["list", "describe", "check", "graph", "new", "shell"],
+        &[
+            "list", "describe", "check", "graph", "new", "examples", "shell",
+        ],
     ),
-    ("Proxies of other libraries", &["proxy", "use"]),
+    ("Proxies of other libraries", &["proxy", "redirect"]),
     (
         "Larger machines",
         &[
@@ -31,7 +33,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
             "machine",
             "carry",
             "signature",
-            "transform",
+            "convert",
         ],
     ),
 ];

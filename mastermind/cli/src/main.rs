@@ -7,6 +7,7 @@ mod by_settings;
 mod call_site;
 mod carried;
 mod commands;
+mod criterion_folder;
 mod destination;
 mod dispatching;
 mod errors;
@@ -15,11 +16,13 @@ mod held_out;
 mod help;
 mod machine_file;
 mod measurements;
+mod near;
 mod output;
 mod recorded_dispatch;
 mod recorded_dry;
 mod recorded_run;
 mod recorded_runs;
+mod renamed;
 mod run_notes;
 mod session;
 mod shipped;
@@ -60,6 +63,7 @@ enum Verb {
     Check(commands::check::Check),
     Graph(commands::graph::Graph),
     New(commands::new::New),
+    Examples(commands::examples::Examples),
     Run(commands::run::Run),
     Shell(commands::shell::Shell),
     Profile(commands::profile::Profile),
@@ -82,10 +86,10 @@ enum Verb {
     System(commands::system::System),
     Queue(commands::queue::Queue),
     Serve(commands::serve::Serve),
-    Transform(commands::transform::Transform),
+    Convert(commands::convert::Convert),
     Wrap(commands::wrap::Wrap),
     Proxy(commands::proxy::Proxy),
-    Use(commands::use_library::Use),
+    Redirect(commands::redirect::Redirect),
     Signature(commands::signature::Signature),
     Suggest(commands::suggest::Suggest),
     Correct(Box<commands::correct::Correct>),
@@ -103,7 +107,11 @@ fn main() -> ExitCode {
     cca_loader::try_libraries_with(session::trial::try_library);
     cca_loader::report_crashes();
     let _watch = ExitWatch::begin(session::last_words);
-    let parsed = help::grouped(Arguments::command()).try_get_matches();
+    let (given, note) = renamed::present(std::env::args_os());
+    if let Some(note) = note {
+        output::complain!("{note}");
+    }
+    let parsed = help::grouped(Arguments::command()).try_get_matches_from(given);
     let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(error) => return output::usage(&error),
@@ -121,6 +129,7 @@ fn main() -> ExitCode {
         Verb::Check(verb) => verb.execute(),
         Verb::Graph(verb) => verb.execute(),
         Verb::New(verb) => verb.execute(),
+        Verb::Examples(verb) => verb.execute(),
         Verb::Run(verb) => verb.execute(),
         Verb::Shell(verb) => verb.execute(),
         Verb::Profile(verb) => verb.execute(),
@@ -143,10 +152,10 @@ fn main() -> ExitCode {
         Verb::System(verb) => verb.execute(),
         Verb::Queue(verb) => verb.execute(),
         Verb::Serve(verb) => verb.execute(),
-        Verb::Transform(verb) => verb.execute(),
+        Verb::Convert(verb) => verb.execute(),
         Verb::Wrap(verb) => verb.execute(),
         Verb::Proxy(verb) => verb.execute(),
-        Verb::Use(verb) => verb.execute(),
+        Verb::Redirect(verb) => verb.execute(),
         Verb::Signature(verb) => verb.execute(),
         Verb::Suggest(verb) => verb.execute(),
         Verb::Correct(verb) => verb.execute(),

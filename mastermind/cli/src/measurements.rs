@@ -1,8 +1,8 @@
-//! Measurements from wherever they are: record directories, tables, files of Extra-P.
+//! Measurements from wherever they are: record directories, tables, files of Extra-P and of benchmark programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
@@ -10,13 +10,14 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use mastermind_component::{NotCounted, counted, samples};
 use mastermind_models::{
-    CallSink, Format, Metric, SampleSet, Samples, SetAside, Statistic, Survey, TimeUnit, Wanted,
-    metric_names,
+    CallSink, Format, LeftOut, Metric, SampleSet, Samples, SetAside, Statistic, Survey, TimeUnit,
+    Wanted, metric_names,
 };
 use mastermind_records::{RecordsError, Run};
 
 use crate::by_settings::BySettings;
 use crate::commands::profile;
+use crate::criterion_folder;
 use crate::run_notes;
 use mastermind_component::names::{self, Names};
 
@@ -59,9 +60,11 @@ enum FormatName {
     Csv,
     /// Extra-P's text, or Talpas
     Extrap,
-    /// Extra-P's JSON, or that of Google Benchmark, hyperfine or pytest-benchmark
+    /// Extra-P's JSON, or that of Google Benchmark, hyperfine, pytest-benchmark, pyperf or cargo criterion
+    #[value(alias = "json")]
     ExtrapJson,
     /// Extra-P's JSON lines
+    #[value(alias = "jsonl")]
     ExtrapJsonl,
     /// Extra-P's experiments
     ExtrapExperiment,
@@ -107,10 +110,12 @@ fn unit(text: &str) -> Result<TimeUnit, String> {
     text.parse().map_err(|()| "expected s, ms, us or ns".into())
 }
 
-/// A file that holds measurements.
+/// A file that holds measurements, or Criterion's folder.
 struct Table {
     path: PathBuf,
     format: Format,
+    /// The files of a folder, which are read one after the other; empty for a file.
+    parts: Vec<PathBuf>,
 }
 
 /// A metric, how it is read, and the inputs that have it.
@@ -323,6 +328,7 @@ pub fn each_call(
         shown.reading(&table.path);
         survey.look(&table.name(), table.format, table.open()?, &wanted)?;
     }
+    survey.left_out().iter().for_each(note_left_out);
     for table in &tables {
         shown.reading(&table.path);
         let aside = survey.read(&table.name(), table.format, table.open()?, &wanted, sink)?;
@@ -352,6 +358,14 @@ fn source(input: &Path, reading: &Reading) -> anyhow::Result<Source> {
     if !has_no_logs || program.is_some() {
         return Err(error);
     }
+    let parts = criterion_folder::files(input).with_context(failed)?;
+    if !parts.is_empty() {
+        return Ok(Source::Tables(vec![Table {
+            path: input.to_owned(),
+            format: Format::Criterion,
+            parts,
+        }]));
+    }
     let mut paths = Vec::new();
     for entry in fs::read_dir(input).with_context(failed)? {
         let path = entry.with_context(failed)?.path();
@@ -373,6 +387,14 @@ fn format(path: &Path) -> Option<Format> {
 
 impl Table {
     fn new(path: &Path, reading: &Reading) -> anyhow::Result<Self> {
+        let parts = criterion_folder::pair(path);
+        if !parts.is_empty() {
+            return Ok(Table {
+                path: path.to_owned(),
+                format: Format::Criterion,
+                parts,
+            });
+        }
         let format = reading.from.map(Format::from).or_else(|| format(path));
         let format = format.ok_or_else(|| {
             anyhow!(
@@ -384,6 +406,7 @@ impl Table {
         Ok(Table {
             path: path.to_owned(),
             format,
+            parts,
         })
     }
 
@@ -391,14 +414,40 @@ impl Table {
         self.path.display().to_string()
     }
 
-    fn open(&self) -> anyhow::Result<File> {
-        File::open(&self.path)
-            .with_context(|| format!("cannot read measurements \"{}\"", self.path.display()))
+    fn open(&self) -> anyhow::Result<Box<dyn Read>> {
+        let failed = |path: &Path| format!("cannot read measurements \"{}\"", path.display());
+        if self.parts.is_empty() {
+            let file = File::open(&self.path).with_context(|| failed(&self.path))?;
+            return Ok(Box::new(file));
+        }
+        let mut bytes = Vec::new();
+        for part in &self.parts {
+            let mut file = File::open(part).with_context(|| failed(part))?;
+            file.read_to_end(&mut bytes).with_context(|| failed(part))?;
+        }
+        Ok(Box::new(std::io::Cursor::new(bytes)))
     }
 }
 
 fn tell(aside: &SetAside) {
     crate::output::complain!("warning: set aside {aside}");
+}
+
+fn note_left_out(left_out: &LeftOut) {
+    let LeftOut { input, columns } = left_out;
+    let names: Vec<_> = columns.iter().map(|name| format!("\"{name}\"")).collect();
+    let (is, it) = match names.as_slice() {
+        [_] => ("column", "is not a parameter; lines that differ only in it"),
+        _ => (
+            "columns",
+            "are not parameters; lines that differ only in them",
+        ),
+    };
+    crate::output::complain!(
+        "note: {is} {} of \"{}\" {it} are repetitions of one call; --params names the parameters",
+        crate::output::shown(&names.join(", ")),
+        crate::output::shown(input),
+    );
 }
 
 /// What is being read, on standard error where that is a terminal.

@@ -75,6 +75,14 @@ pub fn line(text: impl AsRef<str>) {
     print(&shown(text.as_ref()));
 }
 
+/// Sends a terminal what it obeys.
+pub fn control(text: &str) {
+    let mut out = io::stdout().lock();
+    if let Err(error) = write!(out, "{text}").and_then(|()| out.flush()) {
+        fail(error);
+    }
+}
+
 /// Whether a document has standard output for itself.
 static IS_DOCUMENT: AtomicBool = AtomicBool::new(false);
 

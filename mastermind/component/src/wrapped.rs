@@ -47,7 +47,7 @@ pub const WRAP_VARIABLE: &str = "MASTERMIND_WRAP";
 /// `proxies/audit` has its format.
 pub const TRACE_VARIABLE: &str = "MASTERMIND_WRAP_TRACE";
 
-/// Name of the abstract socket on which a wrapped process listens to `mastermind use`.
+/// Name of the abstract socket on which a wrapped process listens to `mastermind redirect`.
 pub fn control_name(process: u32) -> String {
     format!("mastermind: use in {process}")
 }
@@ -278,7 +278,7 @@ pub struct Wrapped {
     circumstances: CircumstancesDefinition,
     process: u32,
     rank: u32,
-    /// Whether `mastermind use` has sent calls elsewhere.
+    /// Whether `mastermind redirect` has sent calls elsewhere.
     is_led_by_hand: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What `mastermind use` says to a running program: one line `INTERFACE=LIBRARY`, answered by one line.
+//! What `mastermind redirect` says to a running program: one line `INTERFACE=LIBRARY`, answered by one line.
 //!
 //! One thread listens, among open files of its own. The library is opened by another one, among the program's: what it opens
 //! as it is loaded is the program's then.

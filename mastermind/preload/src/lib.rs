@@ -4,7 +4,7 @@
 //! loaded                 reads what `wrap` left in the environment, has the proxies call before the first call
 //! a program is started   notes it, for `wrap` to tell of those that it cannot see into (`started.rs`)
 //! first call             of MPI, or of a proxied library: starts the recording; not before, so that a shell or a launcher in
-//!                        between leaves no records; `mastermind use` is listened to (`control.rs`), and with `--adapt`
+//!                        between leaves no records; `mastermind redirect` is listened to (`control.rs`), and with `--adapt`
 //!                        another library is chosen where it is faster, by several ranks together (`adapting.rs`)
 //! exit                   ends it
 //! the first thread       ends before others: the process ends with the last thread that is not ours (`threads.rs`)
@@ -62,7 +62,7 @@ static STARTING_PROCESS: AtomicU32 = AtomicU32::new(0);
 /// No thread.
 const DONE: usize = usize::MAX;
 
-/// Not 0 while libraries are opened for `--use` and `mastermind use`: the library that the dynamic linker asks about each
+/// Not 0 while libraries are opened for `--use` and `mastermind redirect`: the library that the dynamic linker asks about each
 /// object (`proxies/audit`) looks here, and leaves their calls alone.
 #[used]
 #[unsafe(export_name = "mastermind_preload_opens_v1")]

@@ -425,7 +425,7 @@ pub struct FittedModels {
 }
 
 impl FittedModels {
-    /// Those of a file that `mastermind fit` or `mastermind transform` wrote; none where it is no such file.
+    /// Those of a file that `mastermind fit` or `mastermind convert` wrote; none where it is no such file.
     pub fn read(text: &str) -> Self {
         Self {
             models: ModelSet::from_json(text).unwrap_or_default(),

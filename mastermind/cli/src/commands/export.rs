@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use mastermind_export::{
-    ExportError, ExtrapFormat, TableFormat, write_extrap, write_parquet, write_perfetto,
-    write_table,
+    ExportError, ExtrapFormat, TableFormat, write_extrap, write_folded, write_parquet,
+    write_perfetto, write_table,
 };
 use mastermind_records::{Run, RunInfo, write_csv};
 
@@ -28,15 +28,16 @@ use crate::output;
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind export records -o records.parquet\n         \
-                        mastermind export records --format csv -o tables"
+                        mastermind export records --format csv -o tables\n         \
+                        mastermind export records --format folded -o - | inferno-flamegraph --countname ns > flames.svg"
 )]
 pub struct Export {
     /// The record directory
     records: PathBuf,
-    /// The format [default: by the ending of the output: .parquet, .arrow, .feather or .csv]
+    /// The format [default: by the ending of the output: .parquet, .arrow, .feather, .csv or .folded]
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Where it goes: a file for perfetto and for one table, else an empty or a new folder
+    /// Where it goes: a file for perfetto, for folded and for one table, else an empty or a new folder
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// One table of all calls, the default for parquet and arrow, and for csv into a file of that ending
@@ -63,6 +64,9 @@ enum Format {
     ExtrapJsonl,
     /// A trace for Perfetto or chrome://tracing
     Perfetto,
+    /// Folded stacks for flame graphs, as flamegraph.pl and inferno read them: a line a call path with its exclusive time in nanoseconds,
+    /// summed over ranks and threads
+    Folded,
 }
 
 impl Format {
@@ -89,6 +93,7 @@ impl Format {
             "csv" => Some(Format::Csv),
             "parquet" => Some(Format::Parquet),
             "arrow" | "feather" => Some(Format::Arrow),
+            "folded" => Some(Format::Folded),
             _ => None,
         }
     }
@@ -108,6 +113,9 @@ impl Export {
             (None, Format::Perfetto) => {
                 self.through_file(&self.output, |(path, out)| write_perfetto(&run, path, out))?
             }
+            (None, Format::Folded) => {
+                self.through_file(&self.output, |(path, out)| write_folded(&run, path, out))?
+            }
             _ => self.folder(&run, format)?,
         };
         tell_missing_records(&run, "they are not in the export");
@@ -121,7 +129,7 @@ impl Export {
         match self.format.or_else(|| Format::by_ending(&self.output)) {
             Some(format) => Ok(format),
             None => bail!(WrongUse(
-                "cannot export: no format, expected --format, or an output that ends in .parquet, .arrow, .feather or .csv"
+                "cannot export: no format, expected --format, or an output that ends in .parquet, .arrow, .feather, .csv or .folded"
             )),
         }
     }

@@ -21,10 +21,12 @@ use notes::Notes;
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind fit records-godunov records-efm -o models.json --method flux.compute\n\
-                  Example: mastermind fit sort.csv --time seconds --params n,order --format rust"
+                  Example: mastermind fit sort.csv --time seconds --params n,order --format rust\n\n\
+                  fit --evolve SPEC.toml DATA.csv is the verb correct: a semi-empirical formula, and the term that it lacks"
 )]
 pub struct Fit {
-    /// Record directories, tables (.csv, .tsv) and files of Extra-P (.txt, .json, .jsonl, .extra-p), or directories of such files
+    /// Record directories, tables (.csv, .tsv), files of Extra-P (.txt, .json, .jsonl, .extra-p) and of benchmark programs (.json, .csv,
+    /// target/criterion), or directories of such files
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// Where the models go, as JSON

@@ -14,12 +14,14 @@ use crate::{output, recorded_dispatch, run_notes, unseen_calls};
 
 mod call_sites;
 mod communicators;
+mod follow;
 pub mod matrix;
 mod moved;
 pub mod mpi;
 mod now;
 pub mod openmp;
 mod phases;
+mod tree;
 
 /// Most methods that are told by name where calls have no record.
 const MOST_METHODS_TOLD: usize = 10;
@@ -30,7 +32,8 @@ const NOT_ENDED: &str = "the run has not ended, or was killed: calls that were o
 
 /// Show where the time went.
 #[derive(Args)]
-#[command(after_help = "Example: mastermind profile records --top 10")]
+#[command(after_help = "Example: mastermind profile records --top 10\n         \
+                        mastermind profile records --tree")]
 pub struct Profile {
     /// The record directory
     records: PathBuf,
@@ -57,7 +60,16 @@ pub struct Profile {
     /// their source lines, from a run of `wrap --openmp`
     #[arg(long, conflicts_with_all = ["summary", "per_rank", "call_sites", "mpi", "matrix"])]
     openmp: bool,
-    /// Print one JSON document
+    /// Show the methods under those that called them, with inclusive and exclusive times
+    #[arg(long, conflicts_with_all = ["summary", "per_rank", "call_sites", "mpi", "matrix", "openmp", "top"])]
+    tree: bool,
+    /// Of a run that goes on, print the profile again whenever its records have grown, until the run ends
+    #[arg(long, conflicts_with_all = ["summary", "matrix"])]
+    follow: bool,
+    /// Seconds between two looks at the records with --follow
+    #[arg(long, value_name = "SECONDS", default_value_t = follow::DEFAULT_EVERY_S, requires = "follow", value_parser = follow::every)]
+    every: f64,
+    /// Print one JSON document; with --follow one after the other
     #[arg(long)]
     json: bool,
 }
@@ -68,6 +80,16 @@ impl Profile {
     /// # Errors
     /// There are no records; they cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        match self.follow {
+            true => self.show_again(),
+            false => self.show(),
+        }
+    }
+
+    fn show(&self) -> anyhow::Result<ExitCode> {
+        if self.tree {
+            return self.show_tree();
+        }
         if self.call_sites {
             return self.show_call_sites();
         }
@@ -182,6 +204,21 @@ impl Profile {
         } else {
             output::line(report.text(self.top.unwrap_or(usize::MAX)));
             tell_unseen(&report.unseen_calls);
+            if !run.is_finished() {
+                output::line(NOT_ENDED);
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show_tree(&self) -> anyhow::Result<ExitCode> {
+        let run = open(&self.records)?;
+        let tree = tree::Tree::of(&run);
+        tell_missing_records(&run, "their calls and times are in the tree");
+        if self.json {
+            output::json(&tree)?;
+        } else {
+            output::line(tree.text());
             if !run.is_finished() {
                 output::line(NOT_ENDED);
             }

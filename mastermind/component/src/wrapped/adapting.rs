@@ -324,7 +324,7 @@ impl LibraryAdaptation {
             (wrapped.recorder.now(), wrapped.is_led_by_hand)
         };
         let rank = self.rank;
-        let by_hand = || format!("mastermind use has sent calls of rank {rank} elsewhere");
+        let by_hand = || format!("mastermind redirect has sent calls of rank {rank} elsewhere");
         let unrecorded = self.follow().err();
         let unrecorded = is_led_by_hand.then(by_hand).or(unrecorded);
         let (new_kinds, lines) = self.gathering.tell(self.looks);

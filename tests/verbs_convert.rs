@@ -1,4 +1,4 @@
-//! `transform`: the crate that it writes for a model builds, and finishes when `simulate` does.
+//! `convert`: the crate that it writes for a model builds, and finishes when `simulate` does.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ fn the_crate_of_a_diagram_finishes_with_the_simulation() {
         ["sample.puml", "machine.toml"].map(|name| example.join(name).display().to_string());
     let sources = root().join("mastermind/simulation").display().to_string();
     let transform = || {
-        let words = ["transform", &model, "-o", "made", "--simulation", &sources];
+        let words = ["convert", &model, "-o", "made", "--simulation", &sources];
         scratch.mastermind(&words)
     };
     transform().well();

@@ -1,4 +1,4 @@
-//! `mastermind transform`: a program model as Rust source, a recorded run as a GOAL schedule or a program model.
+//! `mastermind convert`: a program model as Rust source, a recorded run as a GOAL schedule or a program model.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ use crate::session::sources::SIMULATION;
 
 /// Write a program model as Rust source, or a recorded run as a schedule or a model.
 #[derive(Args)]
-#[command(after_help = "Example: mastermind transform examples/sample/sample.puml -o sample")]
-pub struct Transform {
+#[command(after_help = "Example: mastermind convert examples/sample/sample.puml -o sample")]
+pub struct Convert {
     /// The model: TOML with a [model] table, the same as JSON, activity diagrams in PlantUML (.puml)
     /// or XMI (.uml, .xmi, .emx), a flowchart of Mermaid (.mmd) or of Markdown (FILE.md#2); or the record directory of a run with --mpi-events
     model: PathBuf,
@@ -67,7 +67,7 @@ impl From<Library> for Collectives {
     }
 }
 
-impl Transform {
+impl Convert {
     /// Writes the crate, or the schedule.
     ///
     /// # Errors
@@ -79,13 +79,13 @@ impl Transform {
         }
         if let Some(path) = self.paths().iter().find(|path| !recorded_run::is_one(path)) {
             bail!(
-                "cannot transform \"{}\": no record directory, expected one, as of each of several runs",
+                "cannot convert \"{}\": no record directory, expected one, as of each of several runs",
                 path.display()
             );
         }
         if self.output.extension().is_none_or(|end| end != "toml") {
             bail!(
-                "cannot transform runs: output \"{}\", expected a file that ends in .toml for one model of several runs",
+                "cannot convert runs: output \"{}\", expected a file that ends in .toml for one model of several runs",
                 self.output.display()
             );
         }
@@ -100,7 +100,7 @@ impl Transform {
     /// Writes the crate of a model, or the schedule or model of a run.
     ///
     /// # Errors
-    /// Those of [`Transform::execute`].
+    /// Those of [`Convert::execute`].
     fn execute_one(self) -> anyhow::Result<ExitCode> {
         if recorded_run::is_one(&self.model) {
             return match self.output.extension().is_some_and(|end| end == "toml") {
@@ -110,7 +110,7 @@ impl Transform {
         }
         if self.collectives != Library::Basic {
             bail!(
-                "cannot transform model \"{}\": --collectives is for recorded runs, expected none",
+                "cannot convert model \"{}\": --collectives is for recorded runs, expected none",
                 self.model.display()
             );
         }
@@ -156,7 +156,7 @@ impl Transform {
     }
 }
 
-impl Transform {
+impl Convert {
     /// Writes the program model of a recorded run.
     ///
     /// # Errors
@@ -164,7 +164,7 @@ impl Transform {
     fn program(&self) -> anyhow::Result<ExitCode> {
         if self.collectives != Library::Basic {
             bail!(
-                "cannot transform run \"{}\": --collectives is for schedules, expected none; the machine says whose algorithms a model takes",
+                "cannot convert run \"{}\": --collectives is for schedules, expected none; the machine says whose algorithms a model takes",
                 self.model.display()
             );
         }
@@ -219,7 +219,7 @@ impl Transform {
         let is_schedule = self.output.extension().is_some_and(|end| end == "goal");
         if !is_schedule && self.output != Path::new("-") {
             bail!(
-                "cannot transform run \"{}\": output \"{}\", expected a file that ends in .goal or .toml",
+                "cannot convert run \"{}\": output \"{}\", expected a file that ends in .goal or .toml",
                 self.model.display(),
                 self.output.display()
             );

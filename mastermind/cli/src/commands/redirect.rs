@@ -1,4 +1,4 @@
-//! `mastermind use`: another library for an interface, in a program that is running.
+//! `mastermind redirect`: another library for an interface, in a program that is running.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::mem;
@@ -18,9 +18,9 @@ use crate::output;
 /// Send the calls of an interface to another library, in a running wrapped program.
 #[derive(Args)]
 #[command(
-    after_help = "Example: mastermind wrap --proxy libblas_proxy.so -- ./solver & mastermind use $! blas=/opt/libopenblas.so"
+    after_help = "Example: mastermind wrap --proxy libblas_proxy.so -- ./solver & mastermind redirect $! blas=/opt/libopenblas.so"
 )]
-pub struct Use {
+pub struct Redirect {
     /// The program, by the number of its process; or that of `mastermind wrap`
     #[arg(value_name = "PID")]
     process: u32,
@@ -29,7 +29,7 @@ pub struct Use {
     library: String,
 }
 
-impl Use {
+impl Redirect {
     /// Asks the program.
     ///
     /// # Errors
