@@ -100,7 +100,7 @@ impl Force {
         Ok(())
     }
 
-    /// Writes a result.
+    /// Writes a result; one that cannot be written whole leaves what was there.
     ///
     /// # Arguments
     /// * `kind` - what it is, for errors
@@ -109,16 +109,14 @@ impl Force {
     /// The file is there and may not be written over, or cannot be written.
     pub fn write(self, kind: &str, path: &Path, bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
         let act = || format!("cannot write {kind} \"{}\"", path.display());
-        let mut file = self.create(kind, path)?;
+        let (mut file, pending) = self.begin(kind, path)?;
         let written = file.write_all(bytes.as_ref()).and_then(|()| file.flush());
-        written.with_context(act)
+        written.with_context(act)?;
+        pending.put_in_place()
     }
 
-    /// Begins a result that is written piece by piece; what is left must be flushed.
-    ///
-    /// # Errors
-    /// As [`Force::write`].
-    pub fn create(self, kind: &str, path: &Path) -> anyhow::Result<Box<dyn Write + Send>> {
+    /// Begins a result that is written in its place; what is left must be flushed.
+    fn create(self, kind: &str, path: &Path) -> anyhow::Result<Box<dyn Write + Send>> {
         if is_standard_output(path) {
             return Ok(Box::new(BufWriter::new(output::Document)));
         }
@@ -130,11 +128,11 @@ impl Force {
         Ok(Box::new(BufWriter::new(file)))
     }
 
-    /// Begins a result that is long in the making: it takes the place of a file only when it is whole ([`Pending::put_in_place`]), so that
+    /// Begins a result that is written piece by piece: it takes the place of a file only when it is whole ([`Pending::put_in_place`]), so that
     /// who interrupts it finds what was there before.
     ///
     /// # Errors
-    /// As [`Force::create`].
+    /// As [`Force::write`].
     pub fn begin(
         self,
         kind: &str,

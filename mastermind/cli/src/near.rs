@@ -38,7 +38,13 @@ pub fn file(path: &Path) -> String {
     let names: Vec<_> = entries
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
-    match nearest(name, names.iter().map(String::as_str)) {
+    // Endings are often the same, and say little.
+    let letters = |name: &str| Path::new(name).file_stem().map_or(0, |stem| stem.len());
+    let near = |found: &&str| {
+        let distance = strsim::damerau_levenshtein(name, found);
+        distance * LETTERS_A_SLIP <= letters(name)
+    };
+    match nearest(name, names.iter().map(String::as_str)).filter(near) {
         Some(name) => {
             let meant = path.with_file_name(name);
             format!("; the nearest is \"{}\"", meant.display())

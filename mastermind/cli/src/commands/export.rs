@@ -187,14 +187,9 @@ impl Export {
         write: impl FnOnce((&Path, Box<dyn Write + Send>)) -> Result<(), ExportError>,
     ) -> anyhow::Result<Vec<PathBuf>> {
         self.force.check([Some(path)], false)?;
-        let out = self.force.create("export", path)?;
-        if let Err(error) = write((path, out)) {
-            if path.is_file() {
-                // The error is told, whether this works or not.
-                let _ = fs::remove_file(path);
-            }
-            return Err(error.into());
-        }
+        let (out, pending) = self.force.begin("export", path)?;
+        write((path, out))?;
+        pending.put_in_place()?;
         Ok(match is_standard_output(path) {
             true => Vec::new(),
             false => vec![path.to_owned()],

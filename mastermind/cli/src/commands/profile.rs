@@ -360,6 +360,12 @@ pub fn selected(records: &Path) -> (&Path, Option<&str>) {
 /// There are no records; they cannot be read; there is no such program.
 pub fn open(records: &Path) -> anyhow::Result<Run> {
     let (directory, program) = selected(records);
+    if directory.is_file() {
+        anyhow::bail!(
+            "cannot read records \"{}\": a file, expected a record directory; fit reads tables, and predict --against compares them with models",
+            directory.display()
+        );
+    }
     let mut run = Run::open(directory)?;
     let programs = run.programs();
     let list = || {

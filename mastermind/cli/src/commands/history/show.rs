@@ -205,8 +205,9 @@ impl Export {
         let table = table_of(&runs);
         match is_csv {
             true => {
-                let out = self.force.create("history", &self.output)?;
+                let (out, pending) = self.force.begin("history", &self.output)?;
                 table.write_csv(&self.output, out)?;
+                pending.put_in_place()?;
             }
             false => self.write_parquet(&table, &self.output)?,
         }

@@ -30,10 +30,13 @@ pub fn traced<T>(
     run: impl FnOnce(&mut dyn FnMut(Slice)) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let act = || format!("cannot write trace \"{}\"", path.display());
-    let mut file = force.create("trace", path)?;
+    let (mut file, pending) = force.begin("trace", path)?;
     let end = path.extension().and_then(|end| end.to_str());
     if matches!(end, Some("paje" | "trace")) {
-        return to_paje(&mut file, shown, run, act);
+        let outcome = to_paje(&mut file, shown, run, act)?;
+        file.flush().with_context(act)?;
+        pending.put_in_place()?;
+        return Ok(outcome);
     }
     let mut writer = Perfetto::new(file, shown.elements, shown.title).with_context(act)?;
     let mut wrong: io::Result<()> = Ok(());
@@ -44,6 +47,7 @@ pub fn traced<T>(
     })?;
     wrong.with_context(act)?;
     writer.finish().with_context(act)?;
+    pending.put_in_place()?;
     Ok(outcome)
 }
 
