@@ -3,6 +3,7 @@
 use super::*;
 
 /// Sites "a" and "b" of classes "A" and "B", the second of which stored models say to be twice as fast.
+#[expect(clippy::type_complexity, reason = "an opaque type can have no name")]
 fn two_sites() -> (
     Adapter,
     impl FnMut(&mut Adapter, [(&str, f64); 2], bool) -> Vec<Decision>,
