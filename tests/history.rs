@@ -133,6 +133,17 @@ fn a_run_is_kept_with_its_circumstances_and_cells() {
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
     let cells = shown["cells"].as_array().expect("cells");
     let calls = |of: &Value| of["calls"].as_u64().expect("calls");
+    // A caller's own time is that of its segments; a method that calls none has no segments.
+    let of = |method: &str| {
+        let mut cells = cells.iter();
+        cells.find(|cell| cell["method"] == method).expect("a cell")
+    };
+    let advance = of("rk2.advance");
+    let own = |place: usize| advance["segments_ns"][place].as_f64().expect("a time");
+    let total = advance["total_ns"].as_f64().expect("a time");
+    assert!(own(0) > 0.0 && own(0) <= own(1) && own(1) <= own(2));
+    assert!(own(0) <= total / calls(advance) as f64, "{advance:#}");
+    assert!(of("flux.compute")["segments_ns"][0].is_null());
     let profile = scratch.mastermind(&["profile", "r", "--json"]).well();
     let profile: Value = serde_json::from_str(&profile).expect("JSON");
     for row in profile["rows"].as_array().expect("rows") {
@@ -187,7 +198,7 @@ fn a_slower_component_ends_a_check_with_1_and_more_work_does_not() {
     assert!(
         slower
             .stderr
-            .starts_with("slower: states.compute of shock by "),
+            .contains("slower: states.compute of shock by "),
         "{slower:#?}"
     );
     let slower: Value = serde_json::from_str(&slower.stdout).expect("JSON");

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Records series of equal runs of small programs into stores, a store a program: record.py BINARIES FOLDER RUNS [PROGRAM…]
 
-Last, 15 runs of one program and 5 with a slower build of its library go into the store `slower`.
+Last, 15 runs of one program and 5 with a slower build of its library go into the store `slower`, and 15 runs of a program and 8 that take twice
+the steps into the store `doubled`.
 
 The programs take turns, so that all see the same machine. Beside half of the runs, in blocks of 10 to 20, another process keeps a processor
 busy. A program that cannot be built here is named and left out. FOLDER/PROGRAM is the store; FOLDER/busy.txt has a line for each round: 1 if it was busy.
@@ -36,7 +37,9 @@ def build_sparse(mastermind, folder):
 def build_fft(mastermind, folder):
     subprocess.run([ROOT / "examples/fft/build.sh", "--without-rustfft", mastermind, folder], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    shutil.copy(ROOT / "examples/fft/fft.toml", folder / "fft.toml")
+    # rustfft is a build of its own.
+    text = (ROOT / "examples/fft/fft.toml").read_text().replace(", \"fft.RustFft\"", "")
+    (folder / "fft.toml").write_text(text)
     return folder / "fft.toml"
 
 
@@ -46,13 +49,13 @@ def commands(mastermind, work, names):
     run = [mastermind, "run"]
 
     def shock():
-        return run + [example("shock"), "--set", "driver.max_steps=12"], []
+        return run + [example("shock"), "--set", "driver.max_steps=120"], []
 
     def amr():
-        return run + [example("shock-amr"), "--set", "driver.max_steps=6"], []
+        return run + [example("shock-amr"), "--set", "driver.max_steps=12"], []
 
     def heat():
-        return run + [example("heat"), "--set", "driver.nx=300", "--set", "driver.ny=300", "--set", "driver.steps=40"], []
+        return run + [example("heat"), "--set", "driver.nx=300", "--set", "driver.ny=300", "--set", "driver.steps=300"], []
 
     def sparse():
         folder = work / "sparse-made"
@@ -68,7 +71,7 @@ def commands(mastermind, work, names):
         subprocess.run(["mpicc", "-O2", "-o", work / "dynamics-made/dynamics", ROOT / "benches/replay/dynamics.c"], check=True)
         is_open_mpi = "Open MPI" in subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout
         launcher = ["mpirun"] + (["--use-hwthread-cpus"] if is_open_mpi else []) + ["-n", "2"]
-        return launcher + [mastermind, "wrap", "--mpi-events"], ["--", work / "dynamics-made/dynamics", "60", "16"]
+        return launcher + [mastermind, "wrap", "--mpi-events"], ["--", work / "dynamics-made/dynamics", "600", "16"]
 
     programs = {"shock": shock, "amr": amr, "heat": heat, "sparse": sparse, "fft": fft, "dynamics": dynamics}
     found = {}
@@ -107,6 +110,17 @@ def slower_library(mastermind, work, words):
                        check=True, stdout=subprocess.DEVNULL)
 
 
+def doubled_workload(mastermind, work):
+    """A store `doubled`: 15 runs, then 8 of twice the steps."""
+    shutil.rmtree(work / "doubled", ignore_errors=True)
+    assembly = ROOT / "examples/shock/shock.toml"
+    for steps in [120] * 15 + [240] * 8:
+        words = [mastermind, "run", assembly, "--set", f"driver.max_steps={steps}"], []
+        records = run_once(mastermind, work, "shock", words)
+        subprocess.run([mastermind, "history", "add", records, "--to", work / "doubled", "--machine", "bench"],
+                       check=True, stdout=subprocess.DEVNULL)
+
+
 def main():
     binaries, work, runs = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(), int(sys.argv[3])
     mastermind = binaries / "mastermind"
@@ -136,6 +150,8 @@ def main():
                 busy.wait()
     if "sparse" in programs:
         slower_library(mastermind, work, programs["sparse"])
+    if "shock" in programs:
+        doubled_workload(mastermind, work)
     (work / "busy.txt").write_text("".join(f"{int(state)}\n" for state in states))
 
 

@@ -7,7 +7,7 @@
 //!
 //! FOLDER has a store a program. The same series, as totals by component as other tools see them, go into the second argument.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -26,8 +26,8 @@ const APART: usize = 7;
 /// Runs after a change within which it is to be found.
 const WITHIN: usize = 5;
 
-/// Share of the processor that a run must have got to be of a quiet machine.
-const QUIET: f64 = 0.9;
+/// Runs of a busy afternoon.
+const AFTERNOON: usize = 15;
 
 /// Share of the program from which a component counts.
 const SHARE: f64 = 0.005;
@@ -56,6 +56,23 @@ impl Series {
 
     fn places(&self) -> impl Iterator<Item = usize> {
         (BEFORE..self.runs.len().saturating_sub(WITHIN)).step_by(APART)
+    }
+
+    /// Alarms as an afternoon goes on whose runs are those that got least of the processor, after those that got most, and before them again.
+    fn busy_afternoon(&self) -> usize {
+        let mut runs = self.runs.clone();
+        let share = |run: &RunSums| run.circumstances.processor_share.unwrap_or(1.0);
+        runs.sort_by(|a, b| share(b).total_cmp(&share(a)));
+        let afternoon = runs.split_off(runs.len() - AFTERNOON);
+        let after = runs.split_off(2 * runs.len() / 3);
+        let n_before = runs.len();
+        runs.extend(afternoon);
+        runs.extend(after);
+        let ends = (n_before + 1)..=(n_before + 2 * AFTERNOON).min(runs.len());
+        let alarms = ends.flat_map(|end| self.called(&self.check(&runs[..end])));
+        let is_of_it = |(_, at): &(String, usize)| *at + WITHIN >= n_before;
+        let names = alarms.filter(is_of_it).map(|(name, _)| name);
+        names.collect::<BTreeSet<_>>().len()
     }
 
     /// Alarms of all prefixes, each once: component and first run of the change.
@@ -95,6 +112,7 @@ fn slow_down(run: &mut RunSums, method: Option<&str>, factor: f64, from_ns: f64)
             cell.total_ns *= factor;
             cell.mean_log += factor.ln();
             cell.quantiles_ns = cell.quantiles_ns.map(|ns| ns * factor);
+            cell.segments_ns = cell.segments_ns.map(|ns| ns * factor);
         }
     }
 }
@@ -148,11 +166,89 @@ impl Found {
     }
 }
 
+/// What was found of a component, over all places.
+#[derive(Default)]
+struct OfComponent {
+    share: f64,
+    resolutions: Vec<f64>,
+    every: Found,
+    visible: Found,
+    large: Found,
+    /// Sum over the places of the probability with which any test could find the change.
+    possible: f64,
+}
+
+impl OfComponent {
+    fn line(&mut self, name: &str) -> String {
+        self.resolutions.sort_by(f64::total_cmp);
+        format!(
+            "  {name}: {:.1} % of the program, seen from {:.1} %; found {} of {}, possible {:.1}, where said to be seen {} of {}, only the longer calls {} of {}",
+            100.0 * self.share,
+            self.resolutions[self.resolutions.len() / 2],
+            self.every.n,
+            self.every.of,
+            self.possible,
+            self.visible.n,
+            self.visible.of,
+            self.large.n,
+            self.large.of,
+        )
+    }
+}
+
+/// Probability with which the most powerful test of normal noise finds a change of 5 %, whose place it knows, from the runs before and [`WITHIN`] after,
+/// at one alarm in 100 runs over all components.
+///
+/// # Source
+/// Neyman, Pearson, *On the problem of the most efficient tests of statistical hypotheses*, Phil. Trans. A 231 (1933): the difference of the means.
+fn possible(noise_percent: Option<f64>, n_components: usize, n_before: usize) -> f64 {
+    let Some(noise) = noise_percent.map(|percent| (percent / 100.0).ln_1p()) else {
+        return 0.0;
+    };
+    let error = noise * (1.0 / WITHIN as f64 + 1.0 / n_before as f64).sqrt();
+    let alarms = 0.01 / n_components.max(1) as f64;
+    let (mut low, mut high) = (0.0, 10.0);
+    while high - low > 1e-6 {
+        let middle = 0.5 * (low + high);
+        match beyond(middle) > alarms {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    beyond(low - 1.05_f64.ln() / error)
+}
+
+/// Probability that a standard normal number is larger.
+///
+/// # Source
+/// Abramowitz, Stegun, *Handbook of Mathematical Functions*, 26.2.17: off by less than 7.5e-8.
+fn beyond(x: f64) -> f64 {
+    if x < 0.0 {
+        return 1.0 - beyond(-x);
+    }
+    let t = 1.0 / (1.0 + 0.231_641_9 * x);
+    let powers = [
+        0.319_381_530,
+        -0.356_563_782,
+        1.781_477_937,
+        -1.821_255_978,
+        1.330_274_429,
+    ];
+    let sum = powers.iter().rev().fold(0.0, |sum, b| (sum + b) * t);
+    sum * (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt()
+}
+
+/// Whether a method is a function of MPI, whose time is mostly waiting for others, or the process outside MPI.
+fn is_mpi(name: &str) -> bool {
+    name.ends_with("()")
+}
+
 fn measure(all: &[Series], figures: &mut Figures) {
     let (mut n_alarms, mut n_runs) = (0, 0);
-    let (mut every, mut visible, mut large) =
-        (Found::default(), Found::default(), Found::default());
+    let (mut every, mut functions, mut visible, mut large) =
+        <(Found, Found, Found, Found)>::default();
     let mut quiet = BTreeMap::<&str, usize>::new();
+    let mut all_possible = 0.0;
     for series in all {
         let alarms = series.alarms();
         let n: usize = alarms.values().map(Vec::len).sum();
@@ -163,7 +259,7 @@ fn measure(all: &[Series], figures: &mut Figures) {
         );
         n_alarms += n;
         n_runs += series.runs.len() - FIRST;
-        let mut of_program = (Found::default(), Found::default(), Found::default());
+        let mut of_components = BTreeMap::<String, OfComponent>::new();
         for at in series.places() {
             let before = series.check(&series.runs[..at]);
             let names: Vec<_> = before
@@ -182,20 +278,28 @@ fn measure(all: &[Series], figures: &mut Figures) {
                     components.any(|of| of.name == name && of.verdict == Verdict::Slower)
                 };
                 let is_here = is_found(0.0);
-                of_program.0.add(is_here);
-                every.add(is_here);
-                let after = &series.runs[at..at + WITHIN];
-                let share = after
-                    .iter()
-                    .filter_map(|run| run.circumstances.processor_share);
-                let is_quiet = share.fold(1.0, f64::min) >= QUIET;
+                let of_component = of_components.entry(name.to_owned()).or_default();
+                of_component.share = component.share;
+                of_component.every.add(is_here);
+                match is_mpi(name) {
+                    true => functions.add(is_here),
+                    false => every.add(is_here),
+                }
+                let n_components = before.components.iter().filter(|of| of.runs > BEFORE / 2);
+                let possible = possible(component.noise_percent, n_components.count(), at);
+                of_component.possible += possible;
+                if !is_mpi(name) {
+                    all_possible += possible;
+                }
                 let resolution = component.resolution_percent.unwrap_or(100.0);
-                if is_quiet && resolution <= 5.0 {
-                    of_program.1.add(is_here);
+                of_component.resolutions.push(resolution);
+                if resolution <= 5.0 {
+                    of_component.visible.add(is_here);
                     visible.add(is_here);
-                    if let Some(from_ns) = upper_half_ns(&series.runs[at], name) {
+                    let longer = upper_half_ns(&series.runs[at], name);
+                    if let Some(from_ns) = longer.filter(|_| !is_mpi(name)) {
                         let is_here = is_found(from_ns);
-                        of_program.2.add(is_here);
+                        of_component.large.add(is_here);
                         large.add(is_here);
                     }
                 }
@@ -223,7 +327,10 @@ fn measure(all: &[Series], figures: &mut Figures) {
                     .settings
                     .insert("ranks".into(), "64".into());
                 for (place, cell) in run.cells.iter_mut().enumerate() {
-                    cell.quantiles_ns[2] *= 1.1 + 0.1 * (place % 4) as f64;
+                    let factor = 1.1 + 0.1 * (place % 4) as f64;
+                    cell.quantiles_ns = cell.quantiles_ns.map(|ns| ns * factor);
+                    cell.segments_ns = cell.segments_ns.map(|ns| ns * factor);
+                    cell.total_ns *= factor;
                 }
             };
             count(
@@ -244,47 +351,55 @@ fn measure(all: &[Series], figures: &mut Figures) {
                 "one run with one component 1.5 times as long",
                 series.changed(at, end, outlier),
             );
-            let afternoon = |place, run: &mut RunSums| {
-                let share = &mut run.circumstances.processor_share;
-                if let Some(share) = share.as_mut().filter(|_| place < at + 10) {
-                    *share *= 0.6;
-                }
+            // No call escapes a processor that runs slower, and no component shows it where there is but one.
+            let slow_processor = |place, run: &mut RunSums| {
                 for cell in run.cells.iter_mut().filter(|_| place < at + 10) {
                     let own = cell.method.bytes().map(f64::from).sum::<f64>() % 7.0;
-                    cell.quantiles_ns[2] *= 1.3 + 0.03 * own;
-                    cell.quantiles_ns[3] *= 1.6 + 0.03 * own;
+                    let slower = 1.15 + 0.03 * own;
+                    cell.quantiles_ns = cell.quantiles_ns.map(|ns| ns * slower);
+                    cell.segments_ns = cell.segments_ns.map(|ns| ns * slower);
+                    cell.total_ns *= slower;
                 }
             };
             for end in [at + 5, at + 10, at + 15] {
-                count("a busy afternoon", series.changed(at, end, afternoon));
+                if before.machine_percent.is_some() {
+                    let what = "a processor that is slower for an afternoon, in programs of 3 components and more";
+                    count(what, series.changed(at, end, slow_processor));
+                }
             }
         }
-        println!(
-            "{}: 5 % slower within {WITHIN} runs: {} of {}; on a quiet machine where that is said to be seen {} of {}; only the longer calls {} of {}",
-            series.program,
-            of_program.0.n,
-            of_program.0.of,
-            of_program.1.n,
-            of_program.1.of,
-            of_program.2.n,
-            of_program.2.of
-        );
+        *quiet.entry("a busy afternoon").or_default() += series.busy_afternoon();
+        println!("{}: 5 % slower within {WITHIN} runs:", series.program);
+        for (name, mut of_component) in of_components {
+            println!("{}", of_component.line(&name));
+        }
     }
     let per_hundred = 100.0 * n_alarms as f64 / n_runs.max(1) as f64;
     figures.fact("alarms in 100 equal runs", per_hundred, ..=1.0, "");
     figures.fact(
-        "5 % slower, on a quiet machine where such a change is said to be seen, within 5 runs",
+        "5 % slower, where such a change is said to be seen, within 5 runs",
         visible.percent(),
         95.0..,
         "%",
     );
     figures.fact(
-        "5 % slower for long calls alone, on a quiet machine where seen, within 5 runs",
+        "5 % slower for long calls alone, where a change of all is said to be seen, within 5 runs",
         large.percent(),
         95.0..,
         "%",
     );
-    println!("5 % slower, of {} components and places:", every.of);
+    println!(
+        "5 % slower: {} components and places, {} of them where such a change is said to be seen",
+        every.of, visible.of
+    );
+    println!(
+        "a Neyman-Pearson test that knows when it changed would find {:.1} % at this noise",
+        100.0 * all_possible / every.of.max(1) as f64
+    );
+    println!(
+        "functions of MPI, which mostly wait for others: {} of {}",
+        functions.n, functions.of
+    );
     figures.fact(
         "5 % slower, all components from 0.5 % of the program on, within 5 runs",
         every.percent(),
@@ -309,6 +424,20 @@ fn slower_library(folder: &Path) -> Option<f64> {
     println!("a slower build of the solver: {slower:?}");
     let is_it = matches!(slower[..], [("solver.solve", _)]);
     Some(if is_it { 1.0 } else { 0.0 })
+}
+
+/// Components that are called slower or faster when a program takes twice the steps.
+fn doubled_workload(folder: &Path) -> Option<f64> {
+    let (runs, _) = Store::new(&folder.join("doubled")).read(|_| true).ok()?;
+    let runs: Vec<_> = runs.iter().map(|run| (&*run.id, &run.sums)).collect();
+    let report = check(&runs, &Options::default());
+    let changed = report
+        .components
+        .iter()
+        .filter(|of| matches!(of.verdict, Verdict::Slower | Verdict::Faster));
+    let changed: Vec<_> = changed.map(|of| (&*of.name, of.percent)).collect();
+    println!("twice the steps: {changed:?}");
+    (!runs.is_empty()).then_some(changed.len() as f64)
 }
 
 /// 1,000 runs from the longest series, in a store, with the calls of 10⁸.
@@ -377,6 +506,10 @@ fn main() -> ExitCode {
         match slower_library(&folder) {
             Some(found) => figures.fact("a slower build of a library is found", found, 1.0.., ""),
             None => figures.unknown("a slower build of a library is found", "not recorded"),
+        }
+        match doubled_workload(&folder) {
+            Some(n) => figures.fact("alarms when twice the steps are run", n, ..=0.0, ""),
+            None => figures.unknown("alarms when twice the steps are run", "not recorded"),
         }
         if let Ok(scratch) = &scratch
             && let Some(seconds) = time_of_a_thousand(&all, scratch.path())

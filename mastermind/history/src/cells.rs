@@ -10,6 +10,7 @@ use mastermind_records::Value;
 use serde_json::{Map, Number, Value as Json};
 
 use crate::quantiles::Quantiles;
+use crate::segments::{CallSegments, Segments};
 
 /// Bits behind the leading one at first, once exact parameters are too many: values of a cell differ by at most a sixteenth.
 const MOST_BITS: i64 = 4;
@@ -76,6 +77,10 @@ fn cut(x: f64, bits: i64) -> f64 {
 pub(crate) struct Sums {
     pub(crate) times: Quantiles,
     pub(crate) failed: u64,
+    /// Of the calls' own time, where others were made from them.
+    pub(crate) segments: Segments,
+    /// Calls that have segments.
+    pub(crate) n_segmented: u64,
     /// Sums of the parameters that are numbers.
     parameters: Vec<f64>,
 }
@@ -84,6 +89,8 @@ impl Sums {
     fn merge(&mut self, other: &Self) {
         self.times.merge(&other.times);
         self.failed += other.failed;
+        self.segments.merge(&other.segments);
+        self.n_segmented += other.n_segmented;
         for (sum, of_other) in self.parameters.iter_mut().zip(&other.parameters) {
             *sum += of_other;
         }
@@ -91,6 +98,15 @@ impl Sums {
 
     fn n(&self) -> u64 {
         self.times.n() + self.failed
+    }
+
+    /// Own time of a call, of its segments; not numbers where not all calls have segments.
+    pub(crate) fn segments_ns(&self) -> [f64; 3] {
+        let n = self.times.n();
+        match self.n_segmented == n && n > 0 {
+            true => self.segments.sums().map(|sum| sum / n as f64),
+            false => [f64::NAN; 3],
+        }
     }
 }
 
@@ -126,7 +142,13 @@ impl Cells {
     ///
     /// # Arguments
     /// * `ns` - its time; `None` if it failed
-    pub(crate) fn add(&mut self, parameters: Vec<Part>, ns: Option<f64>) {
+    /// * `segments` - of its own time, where it has any
+    pub(crate) fn add(
+        &mut self,
+        parameters: Vec<Part>,
+        ns: Option<f64>,
+        segments: Option<&CallSegments>,
+    ) {
         let numbers: Vec<f64> = parameters
             .iter()
             .map(|p| p.number().unwrap_or(0.0))
@@ -145,6 +167,10 @@ impl Cells {
         match ns {
             Some(ns) => sums.times.add(ns),
             None => sums.failed += 1,
+        }
+        if let (Some(_), Some(segments)) = (ns, segments) {
+            sums.segments.add_call(segments);
+            sums.n_segmented += 1;
         }
         while self.cells.len() > self.max_cells && self.bits != 0 {
             self.coarsen();
@@ -257,7 +283,7 @@ mod tests {
         let mut runs = [3_i64, 7].map(|step| {
             let mut cells = Cells::new(vec!["n".into()], 60);
             for n in 1..2000 {
-                cells.add(vec![Part::Integer(n * step)], Some(n as f64));
+                cells.add(vec![Part::Integer(n * step)], Some(n as f64), None);
             }
             cells
         });

@@ -5,6 +5,7 @@
 //! runs shares, or of a component without parameters the work of the runs, has another cause than the component's code may be, and is
 //! reported as such.
 
+mod figures;
 #[cfg(test)]
 mod generator;
 mod levels;
@@ -40,8 +41,9 @@ const CHANGES_A_RUN: f64 = 0.01;
 /// Fewest runs of a component of which anything is said.
 const MIN_RUNS: usize = levels::MIN_BEFORE;
 
-/// How many runs the components' common noise counts as, in the noise of each.
-const POOLED_RUNS: f64 = 4.0;
+/// Runs by which the noise of a series is less sure: an estimate from `n` runs counts as larger by a factor of `sqrt(1 + UNSURE_RUNS / n)`.
+/// Arbitrary: the standard error of a scale from 8 runs is a quarter, which this makes up for.
+const UNSURE_RUNS: f64 = 4.0;
 
 /// Latest runs that the machine's state is reported of.
 const LATEST: usize = 5;
@@ -131,8 +133,10 @@ impl<'r> Program<'r> {
             }
         }
         let by_method: Vec<_> = cells.iter().collect();
+        let share = |run: &&RunSums| run.circumstances.processor_share.unwrap_or(1.0);
+        let shares: Vec<f64> = runs.iter().map(share).collect();
         let panels = parallel::map(&by_method, |(name, by_run)| {
-            let panel = Panel::new(by_run);
+            let panel = Panel::new(by_run, &shares);
             let effects = panel.effects();
             ((**name).to_owned(), panel, effects)
         });
@@ -157,7 +161,7 @@ impl<'r> Program<'r> {
                 false => vec![None; runs.len()],
             });
         let effects: Vec<ByRun> = effects.collect();
-        let state = State::new(&effects, &workload::figures(&runs));
+        let state = State::new(&effects, &shares);
         let places: Vec<usize> = (0..panels.len()).collect();
         let series = parallel::map(&places, |place| {
             let others = state.others(*place);
@@ -166,8 +170,7 @@ impl<'r> Program<'r> {
             series.collect::<Vec<_>>()
         });
         let component = |((_, panel, _), series)| Component { panel, series };
-        let mut components: Vec<_> = panels.into_iter().zip(series).map(component).collect();
-        pool(&mut components);
+        let components: Vec<_> = panels.into_iter().zip(series).map(component).collect();
         Self {
             ids: all.iter().map(|(id, _)| *id).collect(),
             runs,
@@ -232,6 +235,7 @@ impl<'r> Program<'r> {
             time_percent: None,
             calls_percent: None,
             resolution_percent: None,
+            noise_percent: None,
             changes: Vec::new(),
             with: Vec::new(),
             pending: None,
@@ -262,6 +266,7 @@ impl<'r> Program<'r> {
         let scale = scale.hypot(median(latest.iter().copied()));
         let unseen = resolution(hazard, scale) * scale;
         report.resolution_percent = Some(percent(unseen));
+        report.noise_percent = Some(percent(scale));
         report.pending = found.pending.map(|place| self.ids[runs[place]].to_owned());
         let reference = self.reference(&found, runs);
         self.judge(&mut report, panel, series, (&found, reference, unseen));
@@ -325,7 +330,9 @@ impl<'r> Program<'r> {
         report.calls_percent = ratio(self.workload.calls(&name, before, latest));
         // What changed with a setting has another cause: the reference is the first level since then.
         let with = |pair: &[levels::Segment]| {
-            let [before, after] = [of(&pair[0]), of(&pair[1])];
+            // The runs that were surely before.
+            let (start, end) = (pair[0].start, pair[1].began.0.min(pair[0].end));
+            let [before, after] = [&runs[start..end.max(start + 1)], of(&pair[1])];
             let mut with = self.workload.changed_settings(before, after);
             if !panel.has_parameters && self.workload.has_other_work(&name, before, after) {
                 with.push("work".into());
@@ -379,7 +386,9 @@ impl<'r> Program<'r> {
 
 impl Series {
     fn new(effects: Effects, others: &Others) -> Self {
-        let Noise { unlike, scale } = others.noise(&effects.runs, &effects.values);
+        let Noise { unlike, scale } = others.noise(&effects.runs, &effects.values, effects.suffers);
+        let unsure = (1.0 + UNSURE_RUNS / effects.values.len() as f64).sqrt();
+        let scale = scale.map(|scale| (unsure * scale).max(MIN_SCALE));
         Self {
             effects,
             unlike,
@@ -393,20 +402,6 @@ impl Series {
             .iter()
             .map(|unlike| scale.hypot(*unlike))
             .collect()
-    }
-}
-
-/// Draws the noise of each series towards what is usual: that of few runs is not well known.
-fn pool(components: &mut [Component]) {
-    let all = || components.iter().flat_map(|of| &of.series);
-    let usual = median(all().filter_map(|series| series.scale)).max(MIN_SCALE);
-    for series in components.iter_mut().flat_map(|of| &mut of.series) {
-        let n = series.effects.values.len() as f64;
-        series.scale = series.scale.map(|scale| {
-            let variance = (n * scale * scale + POOLED_RUNS * usual * usual) / (n + POOLED_RUNS);
-            // Never less than what its own runs say.
-            variance.sqrt().max(scale).max(MIN_SCALE)
-        });
     }
 }
 

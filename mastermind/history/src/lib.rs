@@ -15,6 +15,7 @@ mod error;
 mod parallel;
 mod quantiles;
 mod run_sums;
+mod segments;
 mod store;
 mod sum_up;
 

@@ -67,6 +67,10 @@ pub struct Cell {
     pub deviation_log: f64,
     /// Least, lower quartile, median, upper quartile, greatest time of a call, nanoseconds; not numbers where single calls are unknown.
     pub quantiles_ns: [f64; 5],
+    /// Own time of a call from which measured calls were made, nanoseconds: the segments between these calls, each as long as the least, the lower
+    /// quartile, the median of the segments between equal calls. Not numbers of calls without segments, and of runs that were added before
+    /// there were any.
+    pub segments_ns: [f64; 3],
 }
 
 /// A run.

@@ -7,6 +7,7 @@ use mastermind_records::{ExclusiveTimes, Log, Run};
 
 use crate::cells::{Cells, Part};
 use crate::run_sums::{Cell, Circumstances, RunSums};
+use crate::segments::OpenCalls;
 
 /// Most cells of a method in a run: beyond, parameters are cut to fewer bits. Arbitrary: a thousand runs of ten such methods are two million
 /// rows, which is what a second reads.
@@ -53,6 +54,7 @@ pub fn sum_up(run: &Run, circumstances: Circumstances) -> RunSums {
                     true => sums.times.five(),
                     false => [f64::NAN; 5],
                 },
+                segments_ns: sums.segments_ns(),
             });
         }
     }
@@ -68,7 +70,9 @@ fn add_log(log: &Log, methods: &mut BTreeMap<Key, Cells>) {
     // By call path, since names are put together anew each time.
     let mut of_log = HashMap::<u32, Option<Cells>>::new();
     let mut records = ExclusiveTimes::new(log);
+    let mut open_calls = OpenCalls::default();
     while let Some((record, own)) = records.next_record() {
+        let segments = open_calls.take(&record, own.mpi_ns);
         if !has_all && log.lacks_calls_of(&record) {
             continue;
         }
@@ -86,7 +90,8 @@ fn add_log(log: &Log, methods: &mut BTreeMap<Key, Cells>) {
             false => own.wall_ns.saturating_sub(own.mpi_ns),
         };
         let ns = (!record.failed).then_some(ns as f64);
-        cells.add(values.map(|(value, _)| Part::of(value)).collect(), ns);
+        let values = values.map(|(value, _)| Part::of(value)).collect();
+        cells.add(values, ns, segments.as_ref());
     }
     for (path, cells) in of_log {
         let (Some(cells), Some(method)) = (cells, log.definitions().method_of(path)) else {
@@ -128,6 +133,7 @@ fn mpi_totals(run: &Run, recorded: &BTreeSet<String>) -> Vec<Cell> {
         mean_log: f64::NAN,
         deviation_log: f64::NAN,
         quantiles_ns: [f64::NAN; 5],
+        segments_ns: [f64::NAN; 3],
     };
     unrecorded.map(cell).collect()
 }

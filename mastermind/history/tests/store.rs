@@ -30,6 +30,7 @@ fn cell(method: &str, calls: u64, ns: f64) -> Cell {
         mean_log: 1.0,
         deviation_log: 0.1,
         quantiles_ns: [ns; 5],
+        segments_ns: [ns, ns + 1.0, ns + 2.0],
     }
 }
 

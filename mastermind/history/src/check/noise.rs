@@ -4,8 +4,9 @@
 //! that follow one another, or are a few apart, hold no lasting step but at its place; of slow fluctuation those further apart hold more, so the
 //! largest scale over the distances is taken.
 
-/// Runs for each unit of the distance: of a step there are as many differences as the distance, and these must be few.
-const N_PER_LAG: usize = 20;
+/// Runs for each unit of the distance: of a step there are as many differences as the distance, a tenth of all then, which move neither quantile
+/// much.
+const N_PER_LAG: usize = 10;
 
 /// Distances of the runs whose differences are looked at. Arbitrary powers of two.
 const LAGS: [usize; 4] = [1, 2, 4, 8];
@@ -28,10 +29,16 @@ pub(super) fn between_runs(series: &[f64]) -> Option<f64> {
     let scales = lags.flat_map(|lag| {
         let differences = series.iter().zip(&series[lag..]);
         let mut differences: Vec<f64> = differences.map(|(a, b)| (a - b).abs()).collect();
-        differences.sort_by(f64::total_cmp);
+        differences.sort_unstable_by(f64::total_cmp);
         QUANTILES.map(|(p, of_normal)| quantile(&differences, p) / of_normal)
     });
     scales.reduce(f64::max)
+}
+
+/// The same of runs that follow one another: of a machine that is busy for an afternoon it shows little.
+pub(super) fn from_run_to_run(series: &[f64]) -> Option<f64> {
+    let differences = series.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+    (series.len() >= MIN_RUNS).then(|| median(differences) / QUANTILES[0].1)
 }
 
 /// A quantile of sorted numbers, interpolated; 0 of none.

@@ -1,35 +1,42 @@
 //! A component's runs and cells as a table of logarithms, and the effects of the runs in it.
 //!
 //! ```text
-//! y_rc = a_c + x_r      over the cells c that run r has, weighed by how little a cell differs from run to run
+//! y_rc = a_c + x_r + noise      over the cells c that run r has; Student's noise with the cell's own scale
 //! ```
+//!
+//! The time of a cell in a run is a figure that other work moves little ([`figures`](super::figures)).
 //!
 //! Runs need not have the same cells: a chain of runs with common cells is enough to compare its ends, as in a chained price index. Runs that no
 //! chain connects with the latest one have other parameters only, and are not compared with it.
 
 use std::collections::HashMap;
 
+use super::figures::{CellRuns, logs};
 use super::noise;
 use crate::run_sums::Cell;
 
 /// Means of cut parameters count as equal within this, a logarithm: a cubic cost differs by 3 % then.
 const EQUAL_MEANS: f64 = 0.01;
 
-/// Nanoseconds by which a call may seem longer or shorter in another run by its measurement alone.
-const MEASURING_NS: f64 = 2.0;
+/// Nanoseconds by which a call may seem longer or shorter in another run by its measurement alone: clocks have steps of 10 ns (seen), and a least
+/// or a quartile of many equal calls lies on one of two.
+const MEASURING_NS: f64 = 5.0;
 
 /// Least scale of the noise of a cell, a logarithm: less is no matter.
 pub(super) const MIN_SCALE: f64 = 1e-3;
 
 /// Sweeps of the alternating fit at most, and the change at which it has converged.
 const MAX_SWEEPS: usize = 100;
-const CONVERGED: f64 = 1e-7;
+const CONVERGED: f64 = 1e-5;
 
 /// Where the greatest time of a call is this many times the least, groups of cells are looked at by themselves.
 const MIN_RANGE: f64 = 8.0;
 
 /// Groups by time of a call, of equal width of the logarithm. Arbitrary: more of them have fewer cells and more series to be sure of.
 const N_GROUPS: usize = 3;
+
+/// Where the longest cell is this many times the shortest, the longer half of the cells is looked at by itself. Arbitrary.
+const HALF_RANGE: f64 = 1.5;
 
 /// Share of a component's time from which a cell is looked at by itself: at most as many cells as an eighth has room for.
 const OWN_SHARE: f64 = 0.125;
@@ -50,10 +57,12 @@ pub(super) struct Panel {
 struct TypicalCell {
     /// Median logarithm of a call.
     log: f64,
-    /// One by the variance between runs.
-    weight: f64,
+    /// Standard deviation between runs.
+    scale: f64,
     /// Share of the component's time, over all runs.
     share: f64,
+    /// Largest part of the waiting for a processor that it may suffer, 0 to 1.
+    suffers: f64,
 }
 
 /// Effects of the runs that can be compared with the latest, over some cells.
@@ -65,6 +74,8 @@ pub(super) struct Effects {
     pub(super) values: Vec<f64>,
     /// Shortest and longest typical time of a call in the cells, nanoseconds.
     pub(super) range_ns: (f64, f64),
+    /// Largest part of the waiting for a processor that they may suffer, 0 to 1.
+    pub(super) suffers: f64,
 }
 
 impl Panel {
@@ -72,62 +83,55 @@ impl Panel {
     ///
     /// # Arguments
     /// * `by_run` - its cells in each run
-    pub(super) fn new(by_run: &[Vec<&Cell>]) -> Self {
+    /// * `shares` - of the processor that each run got, 0 to 1; 1 where it is not known
+    pub(super) fn new(by_run: &[Vec<&Cell>], shares: &[f64]) -> Self {
         let mut known = HashMap::<(&str, i64, Vec<i64>), usize>::new();
         let mut has_parameters = false;
-        let mut of_cells = Vec::<Vec<f64>>::new();
-        let mut times = Vec::<f64>::new();
-        let mut runs = Vec::new();
-        for cells in by_run {
-            let mut of_run = HashMap::<usize, (f64, f64)>::new();
+        let mut of_cells = Vec::<CellRuns>::new();
+        for (run, (cells, share)) in by_run.iter().zip(shares).enumerate() {
             for cell in cells {
                 has_parameters |= cell.parameters != "{}";
-                let Some(log) = typical_log(cell) else {
+                let Some(logs) = logs(cell, *share) else {
                     continue;
                 };
                 let key = (&*cell.parameters, cell.bits, rounded_means(cell));
                 let n = known.len();
                 let place = *known.entry(key).or_insert(n);
-                // Two classes of one instance may have calls at the same parameters.
-                let (sum, calls) = of_run.entry(place).or_default();
-                *sum += cell.calls as f64 * log;
-                *calls += cell.calls as f64;
-                times.resize(known.len(), 0.0);
-                times[place] += cell.total_ns;
+                if place == of_cells.len() {
+                    of_cells.push(CellRuns::default());
+                }
+                of_cells[place].add(run, cell, logs);
             }
-            let mut of_run: Vec<(usize, f64)> = of_run
-                .into_iter()
-                .map(|(place, (sum, calls))| (place, sum / calls))
-                .collect();
-            of_run.sort_by_key(|(place, _)| *place);
-            of_cells.resize(known.len(), Vec::new());
-            of_run
-                .iter()
-                .for_each(|(place, y)| of_cells[*place].push(*y));
-            runs.push(of_run);
         }
-        let scales: Vec<_> = of_cells.iter().map(|y| noise::between_runs(y)).collect();
-        let usual = noise::median(scales.iter().flatten().copied()).max(MIN_SCALE);
-        let all: f64 = times.iter().sum();
-        let cell = |((y, scale), time): ((&Vec<f64>, &Option<f64>), &f64)| {
-            let log = noise::median(y.iter().copied());
-            let measuring = MEASURING_NS / log.exp().max(1.0);
-            let scale = scale.unwrap_or(usual).max(MIN_SCALE).max(measuring);
-            TypicalCell {
-                log,
-                weight: 1.0 / (scale * scale),
-                share: time / all,
+        let chosen: Vec<_> = of_cells.iter().map(CellRuns::choose).collect();
+        let scales = chosen.iter().filter_map(|(_, scale)| *scale);
+        let usual = noise::median(scales).max(MIN_SCALE);
+        let all: f64 = of_cells.iter().map(|of| of.total_ns).sum();
+        let mut runs = vec![Vec::new(); by_run.len()];
+        let mut typical = Vec::new();
+        for (place, (of_cell, (figure, scale))) in of_cells.iter().zip(chosen).enumerate() {
+            let values = of_cell.values(figure);
+            for (run, y) in of_cell.runs.iter().zip(&values) {
+                runs[*run].push((place, *y));
             }
-        };
+            let log = noise::median(values);
+            let measuring = MEASURING_NS / log.exp().max(1.0);
+            typical.push(TypicalCell {
+                log,
+                scale: scale.unwrap_or(usual).max(MIN_SCALE).max(measuring),
+                share: of_cell.total_ns / all,
+                suffers: figure.suffers(log.exp()),
+            });
+        }
         Self {
             has_parameters,
             runs,
-            cells: of_cells.iter().zip(&scales).zip(&times).map(cell).collect(),
+            cells: typical,
         }
     }
 
-    /// The effects over all cells; then, where calls are of very different length, those of groups of cells of about the same length, and of
-    /// single cells that take much of the time.
+    /// The effects over all cells; then, where calls are of very different length, those of groups of cells of about the same length, of the longer
+    /// half, and of single cells that take much of the time.
     pub(super) fn effects(&self) -> Vec<Effects> {
         let everything = vec![true; self.cells.len()];
         let mut all: Vec<Effects> = self.fit(&everything).into_iter().collect();
@@ -158,6 +162,10 @@ impl Panel {
                     .collect());
             }
         }
+        if high / low >= HALF_RANGE {
+            let half = noise::median(self.cells.iter().map(|cell| cell.log));
+            add(self.cells.iter().map(|cell| cell.log >= half).collect());
+        }
         for place in 0..self.cells.len() {
             if self.cells[place].share >= OWN_SHARE {
                 add((0..self.cells.len()).map(|of| of == place).collect());
@@ -179,8 +187,11 @@ impl Panel {
         for _ in 0..MAX_SWEEPS {
             let mut change = 0.0_f64;
             for run in &runs {
-                let weighed =
-                    cells_of(*run).map(|(cell, y)| (self.cells[*cell].weight, y - typical[*cell]));
+                let before = values[*run];
+                let weighed = cells_of(*run).map(|(cell, y)| {
+                    let (scale, off) = (self.cells[*cell].scale, y - typical[*cell]);
+                    (weight(scale, off - before), off)
+                });
                 let value = mean(weighed);
                 change = change.max((value - values[*run]).abs());
                 values[*run] = value;
@@ -204,12 +215,16 @@ impl Panel {
                 .flat_map(|run| cells_of(*run))
                 .map(|(cell, _)| self.cells[*cell].log.exp())
         };
+        let weighed = (0..self.cells.len()).filter(|cell| is_of[*cell]);
+        let weighed = weighed.map(|cell| &self.cells[cell]);
+        let suffers = mean(weighed.map(|cell| (weight(cell.scale, 0.0), cell.suffers)));
         let low = used().fold(f64::INFINITY, f64::min);
         let high = used().fold(0.0, f64::max);
         Some(Effects {
             values: runs.iter().map(|run| values[*run]).collect(),
             runs,
             range_ns: (low, high),
+            suffers,
         })
     }
 
@@ -241,23 +256,20 @@ impl Panel {
     }
 }
 
+/// Weight of a value in the mean of Student's distribution of 5 degrees of freedom.
+///
+/// # Source
+/// Lange, Little, Taylor, *Robust statistical modeling using the t distribution*, JASA 84 (1989), 881–896, section 3.
+fn weight(scale: f64, off: f64) -> f64 {
+    6.0 / (5.0 * scale * scale + off * off)
+}
+
 /// Weighed mean; 0 of nothing.
 fn mean(weighed: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (weights, sum) = weighed.fold((0.0, 0.0), |(weights, sum), (weight, x)| {
         (weights + weight, sum + weight * x)
     });
     if weights > 0.0 { sum / weights } else { 0.0 }
-}
-
-/// Logarithm of the median call, or of the mean where single calls are unknown.
-fn typical_log(cell: &Cell) -> Option<f64> {
-    let [_, _, median, _, _] = cell.quantiles_ns;
-    let calls = cell.calls.saturating_sub(cell.failed) as f64;
-    let ns = match median.is_finite() {
-        true => median,
-        false => cell.total_ns / calls,
-    };
-    (ns.is_finite() && ns > 0.0 && calls > 0.0).then(|| ns.ln())
 }
 
 /// Means of cut parameters, to within what counts as equal.
@@ -284,6 +296,7 @@ mod tests {
             calls: 10,
             total_ns: 10.0 * ns,
             quantiles_ns: [*ns; 5],
+            segments_ns: [f64::NAN; 3],
             ..Cell::default()
         };
         RunSums {
@@ -294,7 +307,7 @@ mod tests {
 
     fn effects(runs: &[RunSums]) -> Vec<Effects> {
         let runs: Vec<Vec<&Cell>> = runs.iter().map(|run| run.cells.iter().collect()).collect();
-        Panel::new(&runs).effects()
+        Panel::new(&runs, &vec![1.0; runs.len()]).effects()
     }
 
     #[test]
@@ -317,6 +330,55 @@ mod tests {
         assert_eq!(effects(&runs)[0].runs, [1, 2]);
     }
 
+    /// Values of the figure that is chosen, of runs whose calls have these quantiles.
+    fn chosen(runs: &[([f64; 5], u64)]) -> Vec<f64> {
+        let run = |(quantiles_ns, calls): &([f64; 5], u64)| {
+            let mut run = run(&[(1, quantiles_ns[2])]);
+            run.cells[0].quantiles_ns = *quantiles_ns;
+            run.cells[0].calls = *calls;
+            run.cells[0].total_ns = quantiles_ns[2] * *calls as f64;
+            run
+        };
+        let runs: Vec<RunSums> = runs.iter().map(run).collect();
+        effects(&runs)[0].values.clone()
+    }
+
+    /// A component whose median is held up in every other run.
+    fn held_up(n: usize, calls: impl Fn(usize) -> u64) -> Vec<([f64; 5], u64)> {
+        let run = |run: usize| {
+            let more = 1.0 + (run % 2) as f64;
+            let lower = 1.0 + 0.1 * (run % 2) as f64;
+            let quantiles = [1e4, 1e4 * lower, 1e4 * more, 2e4, 3e4];
+            (quantiles, calls(run))
+        };
+        (0..n).map(run).collect()
+    }
+
+    #[test]
+    fn the_shortest_calls_are_compared_where_others_are_held_up() {
+        let values = chosen(&held_up(12, |_| 20));
+        assert!(values.iter().all(|x| (x - values[0]).abs() < 1e-6));
+    }
+
+    #[test]
+    fn the_shortest_of_more_calls_is_not_compared() {
+        let values = chosen(&held_up(12, |run| 20 + run as u64));
+        assert!((values[1] - values[0] - 1.1_f64.ln()).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_rare_kind_of_call_that_takes_most_of_the_time_is_in_the_figure() {
+        let run = |n: usize| {
+            let mut run = run(&[(1, 1000.0)]);
+            // One call in ten takes a thousand times as long.
+            run.cells[0].total_ns = 1e6 * (1.0 + 0.05 * (n % 2) as f64);
+            run
+        };
+        let runs: Vec<RunSums> = (0..12).map(run).collect();
+        let values = effects(&runs)[0].values.clone();
+        assert!((values[1] - values[0] - 1.05_f64.ln()).abs() < 1e-3);
+    }
+
     #[test]
     fn calls_of_very_different_length_have_groups() {
         let runs = [
@@ -324,7 +386,7 @@ mod tests {
             run(&[(1, 100.0), (2, 1e4), (3, 2e6)]),
         ];
         let all = effects(&runs);
-        assert_eq!(all.len(), 4);
+        assert_eq!(all.len(), 5);
         let change = |of: &Effects| of.values[1] - of.values[0];
         assert!(change(&all[1]).abs() < 1e-6 && change(&all[2]).abs() < 1e-6);
         assert!((change(&all[3]) - 2.0_f64.ln()).abs() < 1e-6);

@@ -76,6 +76,8 @@ pub struct ComponentReport {
     pub calls_percent: Option<f64>,
     /// The smallest change that five runs like the latest would show, percent.
     pub resolution_percent: Option<f64>,
+    /// Standard deviation of its time in runs like the latest, percent.
+    pub noise_percent: Option<f64>,
     /// Changes since the reference, in order.
     pub changes: Vec<Change>,
     /// Settings that changed together with it.

@@ -50,6 +50,7 @@ impl Simulated {
                     calls: *calls,
                     total_ns: ns * *calls as f64,
                     quantiles_ns: [ns; 5],
+                    segments_ns: [f64::NAN; 3],
                     ..Cell::default()
                 });
             }
@@ -170,7 +171,7 @@ fn an_outlier_and_a_busy_afternoon_make_no_alarm() {
         }
         let slower = runs.check().machine_percent;
         assert!(
-            slower.is_some_and(|percent| (35.0..65.0).contains(&percent)),
+            slower.is_some_and(|percent| (25.0..65.0).contains(&percent)),
             "{slower:?}"
         );
         runs.equal(10);

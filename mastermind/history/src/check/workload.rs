@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::noise::median;
-use super::state::ByRun;
 use crate::run_sums::RunSums;
 
 /// Share of the calls by which the work of runs differs that had another workload. Half of the change that is looked for: a component without parameters
@@ -12,9 +11,6 @@ const MAX_OTHER_WORK: f64 = 0.025;
 
 /// Latest runs of which the share of the time is taken.
 const LATEST: usize = 5;
-
-/// Fewest calls of a cell whose quartiles say something.
-const MIN_CALLS: u64 = 8;
 
 /// Runs at the edge of a level that may belong to the other one.
 const EDGE: usize = 2;
@@ -143,27 +139,6 @@ impl<'r> Workload<'r> {
             .map(|(one, other)| (one - other).abs());
         moved.sum::<f64>() > MAX_OTHER_WORK * n
     }
-}
-
-/// Figures of the runs that say something of the machine and that no component makes: the share of the processor that a run had to wait for, and how
-/// much equal calls differed within the run; logarithms.
-pub(super) fn figures(runs: &[&RunSums]) -> [ByRun; 2] {
-    let share = |run: &&RunSums| {
-        let share = run.circumstances.processor_share;
-        share.filter(|share| *share > 0.0).map(|share| -share.ln())
-    };
-    [
-        runs.iter().map(share).collect(),
-        runs.iter().map(|run| spread(run)).collect(),
-    ]
-}
-
-/// Median over the cells of the distance of their quartiles.
-fn spread(run: &RunSums) -> Option<f64> {
-    let cells = run.cells.iter().filter(|cell| cell.calls >= MIN_CALLS);
-    let spreads = cells.map(|cell| (cell.quantiles_ns[3] / cell.quantiles_ns[1]).ln());
-    let spreads: Vec<f64> = spreads.filter(|spread| spread.is_finite()).collect();
-    (!spreads.is_empty()).then(|| median(spreads))
 }
 
 /// What a run was asked to do, and on what it did it, as far as that is the same for all its calls.

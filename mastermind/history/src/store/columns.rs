@@ -15,6 +15,9 @@ const CIRCUMSTANCES_KEY: &str = "mastermind.circumstances";
 /// Names of the columns of [`Cell::quantiles_ns`].
 const QUANTILES: [&str; 5] = ["min_ns", "q25_ns", "median_ns", "q75_ns", "max_ns"];
 
+/// Names of the columns of [`Cell::segments_ns`], which files of earlier days lack.
+const SEGMENTS: [&str; 3] = ["own_min_ns", "own_q25_ns", "own_median_ns"];
+
 /// The table of a run.
 pub(super) fn table(run: &RunSums) -> PlainTable {
     let cells = &run.cells;
@@ -39,6 +42,9 @@ pub(super) fn table(run: &RunSums) -> PlainTable {
     add("deviation_log", reals(&|cell| cell.deviation_log));
     for (place, name) in QUANTILES.into_iter().enumerate() {
         add(name, reals(&|cell| cell.quantiles_ns[place]));
+    }
+    for (place, name) in SEGMENTS.into_iter().enumerate() {
+        add(name, reals(&|cell| cell.segments_ns[place]));
     }
     let commit = circumstances.commit.clone().unwrap_or_default();
     add("commit", PlainColumn::Texts(vec![commit; cells.len()]));
@@ -142,6 +148,13 @@ pub(super) fn run(table: &PlainTable) -> Result<RunSums, Problem> {
     for (name, field) in reals {
         for (cell, value) in cells.iter_mut().zip(reader.reals(name)?) {
             *field(cell) = *value;
+        }
+    }
+    for (place, name) in SEGMENTS.into_iter().enumerate() {
+        let column = reader.0.column(name).is_some();
+        let values = column.then(|| reader.reals(name)).transpose()?;
+        for (at, cell) in cells.iter_mut().enumerate() {
+            cell.segments_ns[place] = values.map_or(f64::NAN, |values| values[at]);
         }
     }
     for (cell, value) in cells.iter_mut().zip(reader.integers("bits")?) {

@@ -154,6 +154,7 @@ fn cell(cell: &Cell) -> Value {
         "mean_log": number(cell.mean_log),
         "deviation_log": number(cell.deviation_log),
         "quantiles_ns": cell.quantiles_ns.map(number),
+        "segments_ns": cell.segments_ns.map(number),
     })
 }
 
