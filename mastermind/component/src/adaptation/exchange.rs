@@ -347,6 +347,7 @@ mod tests {
 
     fn kind(q: f64) -> CallKind {
         CallKind {
+            is_own: false,
             instance: "flux".into(),
             class: "A".into(),
             port_method: "flux.compute".into(),

@@ -20,6 +20,9 @@ const N_APART: usize = 4;
 /// Words of parameters of a method that are remembered; one whose parameters never recur is not to fill the memory.
 const MAX_WORDS: usize = 4096;
 
+/// Most sizes of a method that are kinds of their own, since they repeat. Arbitrary: as many as a dispatcher tells apart.
+const MOST_OWN: usize = 64;
+
 /// Kinds of calls by number, and the calls since they were told.
 #[derive(Default)]
 pub struct Gathering {
@@ -43,8 +46,18 @@ pub struct Gathering {
 struct KnownMethod {
     /// Places of the parameters that are sizes or labels.
     sizes: Vec<usize>,
-    /// Number of the kind by the words of these.
-    kinds: FxHashMap<Box<[u64]>, usize>,
+    /// The kind by the words of these.
+    kinds: FxHashMap<Box<[u64]>, Known>,
+    /// How many are of one size that repeats.
+    n_own: usize,
+}
+
+/// The kind of calls with some words.
+#[derive(Clone, Copy)]
+struct Known {
+    number: usize,
+    /// Whether it is to become one of its own when they come again: others of about this size were there before.
+    is_shared: bool,
 }
 
 #[derive(Default)]
@@ -114,19 +127,28 @@ impl Gathering {
         for at in &known.sizes {
             self.words.extend(values.get(*at));
         }
-        if let Some(kind) = known.kinds.get(&self.words[..]) {
-            return *kind;
+        let before = known.kinds.get(&self.words[..]).copied();
+        if let Some(kind) = before.filter(|kind| !kind.is_shared || known.n_own == MOST_OWN) {
+            return kind.number;
         }
-        let kind = call_kind(record);
+        let kind = CallKind {
+            is_own: before.is_some(),
+            ..call_kind(record)
+        };
+        known.n_own += usize::from(kind.is_own);
         let number = *self.by_key.entry(kind.key()).or_insert(self.kinds.len());
-        if number == self.kinds.len() {
+        let is_new = number == self.kinds.len();
+        if is_new {
             self.kinds.push(kind);
             self.calls.push(Default::default());
         }
         if known.kinds.len() >= MAX_WORDS {
             known.kinds.clear();
         }
-        known.kinds.insert(self.words[..].into(), number);
+        let is_shared = !is_new && before.is_none();
+        known
+            .kinds
+            .insert(self.words[..].into(), Known { number, is_shared });
         number
     }
 }
@@ -138,6 +160,7 @@ impl KnownMethod {
         KnownMethod {
             sizes: sizes.map(|(at, _)| at).collect(),
             kinds: FxHashMap::default(),
+            n_own: 0,
         }
     }
 }
@@ -153,6 +176,7 @@ fn call_kind(record: &Record<'_>) -> CallKind {
         class: method.class.clone(),
         port_method: port_method(method),
         coordinate,
+        is_own: false,
     }
 }
 
@@ -189,8 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_steps_are_apart_and_calls_of_about_one_size_together()
-    -> Result<(), Box<dyn Error>> {
+    fn the_latest_steps_are_apart_and_sizes_that_repeat_too() -> Result<(), Box<dyn Error>> {
         let directory = tempfile::tempdir()?;
         let identity = LogIdentity { rank: 0, thread: 0 };
         let (start, sizes) = (Calibration::default(), ChunkSizes::default());
@@ -235,19 +258,21 @@ mod tests {
         }
         follow(&mut gathering, &mut run)?;
         let (new, lines) = gathering.tell(7);
-        assert_eq!(new.len(), 2, "{new:?}");
+        // The second size came again, and is of about the size of the first.
+        let is_own: Vec<_> = new.iter().map(|kind| kind.is_own).collect();
+        assert_eq!(is_own, [false, false, true], "{new:?}");
         let told: Vec<_> = lines.iter().map(|l| (l.step, l.kind, l.calls)).collect();
-        let apart = (4..=7).flat_map(|step| [(step, 0, 2), (step, 1, 1)]);
-        let expected: Vec<_> = [(3, 0, 6), (3, 1, 3)].into_iter().chain(apart).collect();
-        assert_eq!(told, expected);
-        let middles: Vec<_> = lines
-            .iter()
-            .map(|l| (l.ln_mean.exp() * 1e9).round())
+        let apart = (4..=7).flat_map(|step| [(step, 0, 1), (step, 1, 1), (step, 2, 1)]);
+        let expected: Vec<_> = [(3, 0, 4), (3, 1, 3), (3, 2, 2)]
+            .into_iter()
+            .chain(apart)
             .collect();
-        assert_eq!(
-            middles,
-            [2.0, 2.0, 4.0, 4.0, 5.0, 5.0, 6.0, 6.0, 70.0, 70.0]
-        );
+        assert_eq!(told, expected);
+        let middles = lines.iter().map(|l| (l.ln_mean.exp() * 1e9).round());
+        let middles: Vec<_> = middles.collect();
+        let of_the_last = [4.0, 5.0, 6.0, 70.0].into_iter().flat_map(|ns| [ns; 3]);
+        let expected: Vec<_> = [1.0, 2.0, 2.0].into_iter().chain(of_the_last).collect();
+        assert_eq!(middles, expected);
         // What was told is not told again.
         gathering.step_ended(7999);
         assert!(call(8000, 1000, 1));

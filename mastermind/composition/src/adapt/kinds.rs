@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Batch;
 use super::level::weighted_median;
-use super::site::{OfSite, Site, kind_key};
+use super::site::{OfSite, Site, kind_key, own_key};
 
 /// Other instances needed to tell the state of the machine.
 const LEAST_OTHERS: usize = 3;
@@ -25,14 +25,20 @@ pub struct CallKind {
     pub class: String,
     /// `PORT.METHOD`.
     pub port_method: String,
-    /// Their performance parameters.
+    /// Their performance parameters: those of the first of them, where they are of about one length.
     pub coordinate: Coordinate,
+    /// Whether all of them have these parameters, which repeat: what a size takes that is a power of two says nothing of the next one.
+    #[serde(default)]
+    pub is_own: bool,
 }
 
 impl CallKind {
-    /// The same for calls that count as alike: of sizes of about one length.
+    /// The same for calls that count as alike.
     pub fn key(&self) -> String {
-        let kind = kind_key(&self.port_method, &self.coordinate);
+        let kind = match self.is_own {
+            true => own_key(&self.port_method, &self.coordinate),
+            false => kind_key(&self.port_method, &self.coordinate),
+        };
         format!("{} {} {kind}", self.instance, self.class)
     }
 }

@@ -45,6 +45,19 @@ pub fn kind_key(port_method: &str, coordinate: &Coordinate) -> String {
     key
 }
 
+/// Key of calls at one coordinate.
+pub fn own_key(port_method: &str, coordinate: &Coordinate) -> String {
+    let mut key = port_method.to_owned();
+    for (name, value) in &coordinate.values {
+        let part = match value {
+            Value::Label(label) => format!(" {name}={label}"),
+            Value::Number(x) => format!(" {name}={x}"),
+        };
+        key.push_str(&part);
+    }
+    key
+}
+
 /// Sizes of the kind that a size is of: from where on, and up to where.
 pub fn kind_bounds(size: f64) -> [f64; 2] {
     let step = (KINDS_AN_OCTAVE * ln(size)).round();
@@ -466,7 +479,12 @@ impl Site {
     /// # Arguments
     /// * `arm` - the class that answered it
     pub fn kind(&mut self, call: &CallKind, arm: usize, predict: &Predict<'_>) -> OfSite {
-        let key = kind_key(&call.port_method, &call.coordinate);
+        // What a dispatcher sends is told apart by ranges of sizes.
+        let is_own = call.is_own && self.dispatched.is_none();
+        let key = match is_own {
+            true => own_key(&call.port_method, &call.coordinate),
+            false => kind_key(&call.port_method, &call.coordinate),
+        };
         let mut group = call.port_method.clone();
         let mut x = Vec::new();
         for (name, value) in &call.coordinate.values {
@@ -479,8 +497,12 @@ impl Site {
         let n_groups = self.groups.len();
         let group = *self.groups.entry(group).or_insert(n_groups);
         self.growth.resize_with(self.groups.len(), Growth::default);
-        if let Some(known) = self.kinds.get(&key) {
-            return self.of_site(*known, group, x);
+        let first = (call.port_method.clone(), call.coordinate.clone());
+        // Whatever the first of about that size was for another class.
+        let same = self.firsts.iter().position(|known| *known == first);
+        if let Some(known) = same.or_else(|| self.kinds.get(&key).copied()) {
+            self.kinds.entry(key).or_insert(known);
+            return self.of_site(known, group, x);
         }
         let most = match self.dispatched {
             Some(_) => MOST_KINDS_SENT,
@@ -505,7 +527,6 @@ impl Site {
         self.calls.push(0.0);
         self.lengths.push(0.0);
         self.kinds.insert(key, kind);
-        let first = (call.port_method.clone(), call.coordinate.clone());
         self.firsts.push(first);
         if let Some(dispatched) = &mut self.dispatched {
             dispatched.sending.add_kind(arm);

@@ -75,6 +75,7 @@ impl World {
     fn batch(&mut self, instance: &str, class: &str, size: f64, mean_s: f64) -> Batch {
         let ln_mean = mean_s.ln() + 0.08 * self.noise.normal() / (CALLS as f64).sqrt();
         let kind = CallKind {
+            is_own: false,
             instance: instance.into(),
             class: class.into(),
             port_method: format!("{instance}.compute"),
@@ -426,6 +427,7 @@ impl<F: Fn(usize, f64) -> f64> Calls<F> {
             let kind = *self.kinds.entry((arm, power)).or_insert(n_kinds);
             if kind == n_kinds {
                 self.adapter.add_kind(&CallKind {
+                    is_own: false,
                     instance: format!("fft-{}", CLASSES[arm]),
                     class: CLASSES[arm].into(),
                     port_method: "fft.forward".into(),
@@ -638,6 +640,7 @@ fn kinds_without_end_are_taken_together() {
     );
     for place in 0..1000 {
         let call = CallKind {
+            is_own: false,
             instance: "a".into(),
             class: "A".into(),
             port_method: "fft.forward".into(),
@@ -646,6 +649,25 @@ fn kinds_without_end_are_taken_together() {
         site.kind(&call, 0, &|_, _, _| None);
     }
     assert!(site.calls.len() <= 64, "{}", site.calls.len());
+}
+
+/// Which size of two came first may differ from class to class.
+#[test]
+fn a_size_that_repeats_is_the_same_kind_for_all_classes() {
+    let mut site = Site::new("fft", "A", &["A".into(), "B".into()], 20);
+    let mut kind = |arm: usize, n: f64, is_own: bool| {
+        let call = CallKind {
+            is_own,
+            instance: "fft".into(),
+            class: CLASSES[arm].into(),
+            port_method: "fft.forward".into(),
+            coordinate: Coordinate::new().with("n", n),
+        };
+        site.kind(&call, arm, &|_, _, _| None).kind
+    };
+    assert_eq!([kind(0, 1024.0, false), kind(0, 1030.0, true)], [0, 1]);
+    assert_eq!([kind(1, 1030.0, false), kind(1, 1024.0, true)], [1, 0]);
+    assert_eq!(kind(1, 1026.0, false), 0, "of about that size");
 }
 
 /// However many there are, and however near to one another: each has its calls, and no other calls are sent elsewhere for it.

@@ -29,6 +29,7 @@ fn two_sites() -> (
             .zip(called)
             .map(|(site, (class, seconds))| {
                 let kind = CallKind {
+                    is_own: false,
                     instance: site.into(),
                     class: class.into(),
                     port_method: "p.m".into(),
