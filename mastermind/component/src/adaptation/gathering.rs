@@ -135,10 +135,11 @@ impl Gathering {
             is_own: before.is_some(),
             ..call_kind(record)
         };
-        known.n_own += usize::from(kind.is_own);
+        let is_own = kind.is_own;
         let number = *self.by_key.entry(kind.key()).or_insert(self.kinds.len());
         let is_new = number == self.kinds.len();
         if is_new {
+            known.n_own += usize::from(is_own);
             self.kinds.push(kind);
             self.calls.push(Default::default());
         }
