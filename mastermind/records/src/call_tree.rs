@@ -33,7 +33,7 @@ pub struct CallNode {
     pub depth: usize,
     /// `instance.method`, or a function of MPI.
     pub name: String,
-    /// Class of the instance.
+    /// Class of the instance; where it was replaced while the program ran, all of them, with commas between.
     pub class: String,
     /// Calls; 0 of one that has not ended, and of [`MPI`].
     pub calls: u64,
@@ -102,6 +102,10 @@ impl Growing {
                 exclusive_ns: 0,
             });
             self.own_mpi_ns.push(0);
+        }
+        let classes = &mut self.nodes[place].class;
+        if !classes.split(", ").any(|known| known == class) {
+            *classes = format!("{classes}, {class}");
         }
         place
     }
@@ -260,6 +264,9 @@ mod tests {
         growing.own_mpi_ns[short] = 3;
         growing.add_mpi();
         growing.add_up();
+        // Another class has taken its place meanwhile.
+        assert_eq!(growing.node(Some(main), "b.f".into(), "B2"), long);
+        assert_eq!(growing.nodes[long].class, "B, B2");
         let tree = CallTree {
             ranks: 1,
             nodes: growing.ordered(),

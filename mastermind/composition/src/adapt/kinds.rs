@@ -111,19 +111,24 @@ impl Kinds {
     /// # Arguments
     /// * `is_asked` - whether an instance counts
     pub fn machine(&self, residuals: &[Option<f64>], is_asked: impl Fn(&str) -> bool) -> f64 {
-        let mut asked: Vec<_> = self.told(residuals, is_asked).collect();
+        let mut asked: Vec<_> = self.residuals_among(residuals, is_asked).collect();
         match asked.len() < LEAST_OTHERS {
             true => 0.0,
             false => weighted_median(&mut asked),
         }
     }
 
-    /// Whether enough instances tell the state of the machine.
-    pub fn is_told(&self, residuals: &[Option<f64>], is_asked: impl Fn(&str) -> bool) -> bool {
-        self.told(residuals, is_asked).count() >= LEAST_OTHERS
+    /// Whether enough instances show the state of the machine.
+    pub fn is_machine_known(
+        &self,
+        residuals: &[Option<f64>],
+        is_asked: impl Fn(&str) -> bool,
+    ) -> bool {
+        self.residuals_among(residuals, is_asked).count() >= LEAST_OTHERS
     }
 
-    fn told(
+    /// Those of the instances that count.
+    fn residuals_among(
         &self,
         residuals: &[Option<f64>],
         is_asked: impl Fn(&str) -> bool,

@@ -12,7 +12,7 @@
 //! * A class whose time at equal parameters has changed ([`LevelWatch`]) is corrected at all sizes at once.
 //! * Another class is tried where what it is expected to save in all calls to come, over what is not known of it, exceeds
 //!   what the trial is expected to cost, and that is within the budget. Trials go on at several sites at once, each with its part of what is
-//!   left, as long as enough other instances tell the state of the machine.
+//!   left, as long as enough other instances show the state of the machine.
 //! * A class on trial gets the calls whose cost can be borne if it is as slow as it may be, small ones first ([`Limits`]); where calls
 //!   cannot be sent elsewhere it gets all.
 //! * What was tried stays if it is surely faster, by more than the hysteresis over all kinds of calls, once enough calls were seen. The class

@@ -127,22 +127,23 @@ impl Adapter {
         }
     }
 
-    /// Whether a class may be tried at a site beside those on trial: where the machine's state is told now, it is to be told by others.
+    /// Whether a class may be tried at a site while others are on trial. Where the state of the machine is known now, it must stay known from
+    /// instances at which none is on trial.
     fn may_begin_beside(&self, index: usize, residuals: &[Option<f64>]) -> bool {
         let on_trial: Vec<&Site> = self.sites.iter().filter(|s| s.trial.is_some()).collect();
         if on_trial.is_empty() {
             return true;
         }
-        let tell = |sites: &[&Site]| {
+        let is_known_without = |sites: &[&Site]| {
             let is_other = |instance: &str| !sites.iter().any(|s| s.is_answered_by(instance));
-            self.kinds.is_told(residuals, is_other)
+            self.kinds.is_machine_known(residuals, is_other)
         };
         let with_it: Vec<&Site> = on_trial
             .iter()
             .copied()
             .chain([&self.sites[index]])
             .collect();
-        tell(&with_it) || !tell(&on_trial)
+        is_known_without(&with_it) || !is_known_without(&on_trial)
     }
 
     /// What a trial that begins now may cost: the others have their parts.

@@ -9,6 +9,9 @@ use crate::output;
 #[derive(Serialize)]
 pub struct Tree {
     ranks: usize,
+    /// Over all ranks.
+    records: u64,
+    lost_records: u64,
     /// Callers before the called; those of one caller by inclusive time.
     nodes: Vec<Node>,
 }
@@ -43,6 +46,16 @@ impl Tree {
         };
         Self {
             ranks: tree.ranks,
+            records: run
+                .logs()
+                .iter()
+                .map(mastermind_records::Log::n_records)
+                .sum(),
+            lost_records: run
+                .logs()
+                .iter()
+                .map(mastermind_records::Log::dropped)
+                .sum(),
             nodes: tree.nodes.iter().enumerate().map(node).collect(),
         }
     }
@@ -75,6 +88,8 @@ impl Tree {
             1 => "1 rank".to_owned(),
             n => format!("{n} ranks, mean over them"),
         };
-        output::table(&header, &[0, 1, 2, 3], rows) + "\n" + &mean
+        let (records, lost) = (self.records, self.lost_records);
+        let table = output::table(&header, &[0, 1, 2, 3], rows);
+        format!("{table}\n{mean}; {records} records, {lost} lost")
     }
 }
