@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mastermind_records::Run;
-use mastermind_tests::{Scratch, bin_dir, cpp_library, mastermind, mpis, root, skip, succeeds};
+use mastermind_tests::{
+    Scratch, bin_dir, c_library, cpp_library, mastermind, mpis, root, skip, succeeds,
+};
 
 fn make(folder: &Path, arguments: &[&str]) {
     let c = "CFLAGS=-O2 -std=c11 -Wall -Wextra -Werror -pedantic -fPIC";
@@ -111,8 +113,20 @@ fn fortran_has_the_registry_and_hears_of_connections_and_of_the_end() {
         return;
     }
     let scratch = Scratch::new();
+    let library = fortran_library(&scratch, "registering");
+    let text = format!(
+        "[assembly]\nname = \"registering\"\npath = [{library:?}]\n[instances]\nx = \"test.Registering\"\n[go]\nport = \"x.go\"\n"
+    );
+    let assembly = scratch.write("registering.toml", text);
+    scratch.verb("check", &assembly, &[]).well();
+    let output = scratch.verb("run", &assembly, &[]).well();
+    assert_eq!(output.matches("released 1").count(), 1, "{output}");
+}
+
+/// `tests/fixtures/NAME.f90` as a library.
+fn fortran_library(scratch: &Scratch, name: &str) -> PathBuf {
     let include = root().join("framework/abi/include");
-    let library = scratch.path("libregistering.so");
+    let library = scratch.path(&format!("lib{name}.so"));
     let options = "-std=f2018 -Wall -Wextra -Werror -fPIC -shared";
     let mut compiler = Command::new("gfortran");
     compiler
@@ -121,14 +135,53 @@ fn fortran_has_the_registry_and_hears_of_connections_and_of_the_end() {
         .arg(scratch.path("."));
     compiler.arg("-o").arg(&library);
     compiler.args(["cca.f90", "cca_framework.f90"].map(|module| include.join(module)));
-    succeeds(compiler.arg(root().join("tests/fixtures/registering.f90")));
+    succeeds(compiler.arg(root().join(format!("tests/fixtures/{name}.f90"))));
+    library
+}
+
+/// A component with groups, a title, a prompt and listeners of its parameters, which sets one itself.
+fn has_whole_parameters(scratch: &Scratch, library: &Path) {
     let text = format!(
-        "[assembly]\nname = \"registering\"\npath = [{library:?}]\n[instances]\nx = \"test.Registering\"\n[go]\nport = \"x.go\"\n"
+        "[assembly]\nname = \"parametrised\"\npath = [{library:?}]\n[instances]\nx = \"test.Parametrised\"\n[go]\nport = \"x.go\"\n"
     );
-    let assembly = scratch.write("registering.toml", text);
+    let assembly = scratch.write("parametrised.toml", text);
     scratch.verb("check", &assembly, &[]).well();
-    let output = scratch.verb("run", &assembly, &[]).well();
-    assert_eq!(output.matches("released 1").count(), 1, "{output}");
+    let set = ["--set", "x.n=40", "--set", "x.m=2", "--set", "x.late=8"];
+    let output = scratch.verb("run", &assembly, &set).well();
+    assert!(output.contains("2 updates, total 42"), "{output}");
+    let described = mastermind(
+        &["describe", &library.display().to_string(), "--json"],
+        &scratch.path("."),
+    );
+    let described: serde_json::Value = serde_json::from_str(&described).expect("JSON");
+    let parameters = described[0]["parameters"].as_array().expect("parameters");
+    let of = |key: &str| {
+        let found = parameters.iter().find(|parameter| parameter["key"] == key);
+        found.unwrap_or_else(|| panic!("no {key} in {described}"))
+    };
+    assert_eq!(of("n")["prompt"], "Number of rows");
+    assert_eq!(of("n")["title"], "What to add up");
+    assert_eq!(
+        (&of("m")["group"], &of("total")["group"]),
+        (&"sizes".into(), &"results".into())
+    );
+    assert_eq!(of("late")["default"], "7");
+}
+
+#[test]
+fn parameters_have_groups_and_listeners_in_each_language() {
+    let scratch = Scratch::new();
+    if let Some(library) = c_library(&scratch, "parametrised_c", "parametrised", &[]) {
+        has_whole_parameters(&scratch, &library);
+    }
+    if let Some(library) = cpp_library(&scratch, "parametrised_cpp", "parametrised", &[]) {
+        has_whole_parameters(&scratch, &library);
+    }
+    if Command::new("gfortran").arg("--version").output().is_err() {
+        skip("gfortran", "it cannot be started");
+        return;
+    }
+    has_whole_parameters(&scratch, &fortran_library(&scratch, "parametrised"));
 }
 
 /// Compiles a component in C against headers in a folder.

@@ -91,7 +91,7 @@ module cca
         type(cca_text) :: help
     end type
 
-    ! cca.Services 1.3, function by function as in cca.h.
+    ! cca.Services 1.4, function by function as in cca.h.
     type, bind(c), public :: cca_services
         type(cca_vtable_header) :: header
         type(c_funptr) :: add_provides_port
@@ -115,7 +115,25 @@ module cca
         type(c_funptr) :: add_parameter_port
         type(c_funptr) :: add_parameter
         type(c_funptr) :: parameter
+        type(c_funptr) :: set_parameter
+        type(c_funptr) :: set_parameter_title
+        type(c_funptr) :: begin_parameter_group
+        type(c_funptr) :: set_parameter_prompt
+        type(c_funptr) :: add_parameter_listener
     end type
+
+    ! cca.ParameterListener 1.0: updated_parameter_value(object, port, key, error) is called after a parameter was set,
+    ! update_parameter_port(object, port, error) before the parameters are described; what they return is ignored.
+    character(kind=c_char, len=21), target, save, public :: CCA_PARAMETER_LISTENER_NAME = 'cca.ParameterListener'
+    character(kind=c_char, len=3), target, save, public :: CCA_PARAMETER_LISTENER_VERSION = '1.0'
+    integer(c_int64_t), parameter, public :: CCA_PARAMETER_LISTENER_HASH = int(z'25fd526fc5ed8668', c_int64_t)
+    type, bind(c), public :: cca_parameter_listener
+        type(cca_vtable_header) :: header
+        type(c_funptr) :: updated_parameter_value = c_null_funptr
+        type(c_funptr) :: update_parameter_port = c_null_funptr
+    end type
+
+    type(cca_interface), target, save :: parameter_listener_described
 
     ! The functions of a component.
     type, bind(c), public :: cca_component_vtable
@@ -255,6 +273,25 @@ module cca
             integer(c_int32_t) :: status
         end function
 
+        function texts_function(object, first, second, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            type(cca_text), value :: first
+            type(cca_text), value :: second
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
+        function three_texts_function(object, first, second, third, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            type(cca_text), value :: first
+            type(cca_text), value :: second
+            type(cca_text), value :: third
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
         function text_function(object, text, error) result(status) bind(c)
             import
             type(c_ptr), value :: object
@@ -297,12 +334,13 @@ module cca
         end function
     end interface
 
-    public :: cca_text_of, cca_string_of, cca_fail, cca_real_value, cca_integer_value
+    public :: cca_text_of, cca_string_of, cca_fail, cca_real_value, cca_integer_value, cca_logical_value, cca_string_value
     public :: cca_add_provides_port, cca_register_uses_port, cca_unregister_uses_port
     public :: cca_remove_provides_port, cca_get_port, cca_get_port_nonblocking, cca_release_port, cca_target
     public :: cca_register_for_release
     public :: cca_component_name, cca_port_property, cca_set_port_property
-    public :: cca_add_parameter_port, cca_add_parameter, cca_get_parameter
+    public :: cca_add_parameter_port, cca_add_parameter, cca_get_parameter, cca_set_parameter
+    public :: cca_set_parameter_title, cca_begin_parameter_group, cca_set_parameter_prompt, cca_add_parameter_listener
     public :: cca_comm_rank, cca_comm_size, cca_comm_fortran_handle, cca_comm_barrier, cca_comm_all_reduce
     public :: cca_comm_broadcast
 
@@ -355,6 +393,21 @@ contains
         type(cca_value) :: value
         value%kind = CCA_INTEGER
         value%integer = number
+    end function
+
+    function cca_logical_value(truth) result(value)
+        logical, intent(in) :: truth
+        type(cca_value) :: value
+        value%kind = CCA_BOOL
+        value%integer = merge(1_c_int64_t, 0_c_int64_t, truth)
+    end function
+
+    ! `string` must live as long as the value is used.
+    function cca_string_value(string) result(value)
+        character(kind=c_char, len=*), target, intent(in) :: string
+        type(cca_value) :: value
+        value%kind = CCA_STRING
+        value%text = cca_text_of(string)
     end function
 
     function table_of(services) result(table)
@@ -540,18 +593,22 @@ contains
         status = function(services%object, cca_text_of(port), error)
     end function
 
-    ! Adds a number; without bounds if `lower` and `upper` are left out.
-    function cca_add_parameter(services, port, key, default_value, error, lower, upper, unit, help) result(status)
+    ! Adds a parameter of the default's kind; a number without bounds if `lower` and `upper` are left out, a text is one of the
+    ! `choices` if there are any (blanks at their ends do not count).
+    function cca_add_parameter(services, port, key, default_value, error, lower, upper, unit, help, choices) result(status)
         type(cca_port), intent(in) :: services
         character(kind=c_char, len=*), target, intent(in) :: port, key
         type(cca_value), intent(in) :: default_value
         type(cca_error), intent(inout) :: error
         real(c_double), intent(in), optional :: lower, upper
         character(kind=c_char, len=*), target, intent(in), optional :: unit, help
+        character(kind=c_char, len=*), target, intent(in), optional :: choices(:)
         integer(c_int32_t) :: status
         type(cca_services), pointer :: table
         procedure(add_parameter_function), pointer :: function
         type(cca_parameter) :: parameter
+        type(cca_text), allocatable, target :: texts(:)
+        integer :: i
         table => table_of(services)
         call c_f_procpointer(table%add_parameter, function)
         parameter%key = cca_text_of(key)
@@ -563,7 +620,96 @@ contains
         if (present(lower) .or. present(upper)) parameter%has_bounds = 1
         if (present(unit)) parameter%unit = cca_text_of(unit)
         if (present(help)) parameter%help = cca_text_of(help)
+        if (present(choices)) then
+            allocate(texts(size(choices)))
+            do i = 1, size(choices)
+                texts(i) = cca_text_of(choices(i))
+                texts(i)%length = len_trim(choices(i))
+            end do
+            if (size(texts) > 0) parameter%choices%data = c_loc(texts)
+            parameter%choices%length = size(texts)
+        end if
         status = function(services%object, cca_text_of(port), parameter, error)
+    end function
+
+    ! Sets a parameter of the component's own, as others do by the port.
+    function cca_set_parameter(services, port, key, value, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: port, key
+        type(cca_value), intent(in) :: value
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(put_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%set_parameter, function)
+        status = function(services%object, cca_text_of(port), cca_text_of(key), value, error)
+    end function
+
+    ! Says what the parameters of a port are for.
+    function cca_set_parameter_title(services, port, title, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: port, title
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(texts_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%set_parameter_title, function)
+        status = function(services%object, cca_text_of(port), cca_text_of(title), error)
+    end function
+
+    ! Begins a group for the parameters that are added from now on.
+    function cca_begin_parameter_group(services, port, group, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: port, group
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(texts_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%begin_parameter_group, function)
+        status = function(services%object, cca_text_of(port), cca_text_of(group), error)
+    end function
+
+    ! What to ask a user for when a parameter is to be set.
+    function cca_set_parameter_prompt(services, port, key, prompt, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: port, key, prompt
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(three_texts_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%set_parameter_prompt, function)
+        status = function(services%object, cca_text_of(port), cca_text_of(key), cca_text_of(prompt), error)
+    end function
+
+    ! Has both functions of `listener` called with `object`, as long as the instance lives; `listener` lives as long as the process.
+    function cca_add_parameter_listener(services, port, object, listener, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: port
+        type(c_ptr), intent(in) :: object
+        type(cca_parameter_listener), target, intent(inout) :: listener
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(provides_function), pointer :: function
+        type(cca_owned_port) :: given
+        parameter_listener_described%name = cca_text_of(CCA_PARAMETER_LISTENER_NAME)
+        parameter_listener_described%version = cca_text_of(CCA_PARAMETER_LISTENER_VERSION)
+        parameter_listener_described%hash = CCA_PARAMETER_LISTENER_HASH
+        parameter_listener_described%vtable_size = c_sizeof(listener)
+        listener%header%size = c_sizeof(listener)
+        listener%header%interface = parameter_listener_described%name
+        listener%header%version = parameter_listener_described%version
+        listener%header%hash = CCA_PARAMETER_LISTENER_HASH
+        given%port%object = object
+        given%port%vtable = c_loc(listener)
+        given%interface = c_loc(parameter_listener_described)
+        table => table_of(services)
+        call c_f_procpointer(table%add_parameter_listener, function)
+        status = function(services%object, cca_text_of(port), given, error)
     end function
 
     function cca_get_parameter(services, port, key, value, error) result(status)

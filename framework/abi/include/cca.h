@@ -140,7 +140,7 @@ typedef struct {
     cca_text help;
 } cca_parameter;
 
-/* cca.Services 1.3: what the framework gives a component. `services.object` goes in as `object`. A table may grow at
+/* cca.Services 1.4: what the framework gives a component. `services.object` goes in as `object`. A table may grow at
  * its end: `header.size` says how far it reaches. get_port_nonblocking leaves a null slot if nothing is connected;
  * register_for_release takes a port of interface `cca.ComponentRelease`. Five functions pass Rust types: those at the end
  * say the same in C's. */
@@ -170,7 +170,27 @@ typedef struct {
     int32_t (*add_parameter_port)(const void *object, cca_text port, cca_error *error);
     int32_t (*add_parameter)(const void *object, cca_text port, cca_parameter parameter, cca_error *error);
     int32_t (*parameter)(const void *object, cca_text port, cca_text key, cca_value *value, cca_error *error);
+    /* Since 1.4. Sets a parameter of the component's own, as others do by the port. */
+    int32_t (*set_parameter)(const void *object, cca_text port, cca_text key, cca_value value, cca_error *error);
+    /* What the parameters are for; a group for those that are added from now on; what to ask a user for. */
+    int32_t (*set_parameter_title)(const void *object, cca_text port, cca_text title, cca_error *error);
+    int32_t (*begin_parameter_group)(const void *object, cca_text port, cca_text group, cca_error *error);
+    int32_t (*set_parameter_prompt)(const void *object, cca_text port, cca_text key, cca_text prompt, cca_error *error);
+    /* Takes a port of interface cca.ParameterListener, kept as long as the instance lives. */
+    int32_t (*add_parameter_listener)(const void *object, cca_text port, cca_owned_port listener, cca_error *error);
 } cca_services;
+
+/* cca.ParameterListener 1.0: what add_parameter_listener takes. What its functions return is ignored. */
+#define CCA_PARAMETER_LISTENER_NAME "cca.ParameterListener"
+#define CCA_PARAMETER_LISTENER_VERSION "1.0"
+#define CCA_PARAMETER_LISTENER_HASH UINT64_C(0x25fd526fc5ed8668)
+typedef struct {
+    cca_vtable_header header;
+    /* A parameter was set, by whoever it was; it has its new value. */
+    int32_t (*updated_parameter_value)(const void *object, cca_text port, cca_text key, cca_error *error);
+    /* The parameters are about to be described; some may be added before. */
+    int32_t (*update_parameter_port)(const void *object, cca_text port, cca_error *error);
+} cca_parameter_listener;
 
 /* cca.ReplacementService 1.0, led to whoever registers a uses port of it: replaces what others call, while they call it.
  * reconnect leads a connected uses port to another provides port; replace_instance puts a new instance of a class in the

@@ -623,6 +623,24 @@ class ComponentRelease {
     virtual void releaseServices(const Services &services) = 0;
 };
 
+namespace ports {
+
+// gov.cca.ports.ParameterSetListener: hears of a parameter that was set, by whoever it was.
+class ParameterSetListener {
+  public:
+    virtual ~ParameterSetListener() = default;
+    virtual void updatedParameterValue(const std::string &portName, const std::string &fieldName) = 0;
+};
+
+// gov.cca.ports.ParameterGetListener: called before the parameters are described; may add some.
+class ParameterGetListener {
+  public:
+    virtual ~ParameterGetListener() = default;
+    virtual void updateParameterPort(const std::string &portName) = 0;
+};
+
+} // namespace ports
+
 // gov.cca.Services. Copies are the same one.
 class Services {
   public:
@@ -761,6 +779,62 @@ class Services {
                       const std::string &help) const {
         add(port, key, { CCA_REAL, 0, otherwise, {} }, lower, upper, help);
     }
+    void addParameter(const std::string &port, const std::string &key, bool otherwise, const std::string &help) const {
+        add(port, described(key, { CCA_BOOL, otherwise ? 1 : 0, 0.0, {} }, help));
+    }
+    // A text, one of the choices if there are any.
+    void addParameter(const std::string &port, const std::string &key, const std::string &otherwise,
+                      const std::string &help, const std::vector<std::string> &choices = {}) const {
+        std::vector<cca_text> lent;
+        for (const std::string &choice : choices) lent.push_back(lend(choice));
+        cca_parameter parameter = described(key, { CCA_STRING, 0, 0.0, lend(otherwise) }, help);
+        parameter.choices = { lent.data(), lent.size() };
+        add(port, parameter);
+    }
+    // Otherwise a text would be taken for a bool.
+    void addParameter(const std::string &port, const std::string &key, const char *otherwise, const std::string &help,
+                      const std::vector<std::string> &choices = {}) const {
+        addParameter(port, key, std::string(otherwise), help, choices);
+    }
+    // Sets a parameter of the component's own, as others do by the port.
+    void setParameter(const std::string &port, const std::string &key, int64_t value) const {
+        set(port, key, { CCA_INTEGER, value, 0.0, {} });
+    }
+    void setParameter(const std::string &port, const std::string &key, int value) const {
+        setParameter(port, key, static_cast<int64_t>(value));
+    }
+    void setParameter(const std::string &port, const std::string &key, double value) const {
+        set(port, key, { CCA_REAL, 0, value, {} });
+    }
+    void setParameter(const std::string &port, const std::string &key, bool value) const {
+        set(port, key, { CCA_BOOL, value ? 1 : 0, 0.0, {} });
+    }
+    void setParameter(const std::string &port, const std::string &key, const std::string &value) const {
+        set(port, key, { CCA_STRING, 0, 0.0, lend(value) });
+    }
+    void setParameter(const std::string &port, const std::string &key, const char *value) const {
+        setParameter(port, key, std::string(value));
+    }
+    // gov.cca.ports.ParameterPortFactory: what the parameters are for, a group for those added from now on, what to ask for.
+    void setBatchTitle(const std::string &port, const std::string &title) const {
+        cca_error error{};
+        check(table()->set_parameter_title(services_.object, lend(port), lend(title), &error), error);
+    }
+    void setGroupName(const std::string &port, const std::string &group) const {
+        cca_error error{};
+        check(table()->begin_parameter_group(services_.object, lend(port), lend(group), &error), error);
+    }
+    void setPrompt(const std::string &port, const std::string &key, const std::string &prompt) const {
+        cca_error error{};
+        check(table()->set_parameter_prompt(services_.object, lend(port), lend(key), lend(prompt), &error), error);
+    }
+    // Listeners are kept as long as the instance lives.
+    void registerUpdatedListener(const std::string &port, std::shared_ptr<ports::ParameterSetListener> listener) const {
+        listen(port, { std::move(listener), nullptr });
+    }
+    void registerUpdater(const std::string &port, std::shared_ptr<ports::ParameterGetListener> updater) const {
+        listen(port, { nullptr, std::move(updater) });
+    }
     cca_value getParameter(const std::string &port, const std::string &key) const {
         cca_error error{};
         cca_value value{};
@@ -795,17 +869,64 @@ class Services {
         return port;
     }
 
-    void add(const std::string &port, const std::string &key, cca_value otherwise, double lower, double upper,
-             const std::string &help) const {
-        cca_error error{};
+    static cca_parameter described(const std::string &key, cca_value otherwise, const std::string &help) {
         cca_parameter parameter{};
         parameter.key = lend(key);
         parameter.default_value = otherwise;
+        parameter.help = lend(help);
+        return parameter;
+    }
+
+    void add(const std::string &port, const std::string &key, cca_value otherwise, double lower, double upper,
+             const std::string &help) const {
+        cca_parameter parameter = described(key, otherwise, help);
         parameter.has_bounds = 1;
         parameter.lower = lower;
         parameter.upper = upper;
-        parameter.help = lend(help);
+        add(port, parameter);
+    }
+
+    void add(const std::string &port, const cca_parameter &parameter) const {
+        cca_error error{};
         check(table()->add_parameter(services_.object, lend(port), parameter, &error), error);
+    }
+
+    void set(const std::string &port, const std::string &key, const cca_value &value) const {
+        cca_error error{};
+        check(table()->set_parameter(services_.object, lend(port), lend(key), value, &error), error);
+    }
+
+    // What hears of the parameters of a port; either may be missing.
+    struct ParameterListeners {
+        std::shared_ptr<ports::ParameterSetListener> set;
+        std::shared_ptr<ports::ParameterGetListener> get;
+        static int32_t updated(const void *object, cca_text port, cca_text key, cca_error *error) {
+            return guarded(error, [&]() -> int32_t {
+                const ParameterListeners &self = object_of<ParameterListeners>(object);
+                if (self.set) self.set->updatedParameterValue(owned(port), owned(key));
+                return CCA_OK;
+            });
+        }
+        static int32_t update(const void *object, cca_text port, cca_error *error) {
+            return guarded(error, [&]() -> int32_t {
+                const ParameterListeners &self = object_of<ParameterListeners>(object);
+                if (self.get) self.get->updateParameterPort(owned(port));
+                return CCA_OK;
+            });
+        }
+    };
+
+    void listen(const std::string &port, ParameterListeners listeners) const {
+        static const cca_parameter_listener TABLE = { { sizeof(cca_parameter_listener), CCA_TEXT(CCA_PARAMETER_LISTENER_NAME),
+                                                        CCA_TEXT(CCA_PARAMETER_LISTENER_VERSION), CCA_PARAMETER_LISTENER_HASH },
+                                                      ParameterListeners::updated, ParameterListeners::update };
+        static const cca_interface INTERFACE = { CCA_TEXT(CCA_PARAMETER_LISTENER_NAME), CCA_TEXT(CCA_PARAMETER_LISTENER_VERSION),
+                                                 CCA_PARAMETER_LISTENER_HASH, sizeof(cca_parameter_listener), nullptr, 0, nullptr,
+                                                 0, nullptr, nullptr };
+        const auto heard = std::make_shared<ParameterListeners>(std::move(listeners));
+        cca_error error{};
+        check(table()->add_parameter_listener(services_.object, lend(port), owned_port(heard, TABLE.header, INTERFACE), &error),
+              error);
     }
 
     const cca_services *table() const { return cca_services_table(services_); }

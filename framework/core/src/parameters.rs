@@ -10,6 +10,8 @@ use crate::framework::{Framework, interface_of};
 pub struct InstanceParameter {
     /// The parameter port it is behind.
     pub port: String,
+    /// What the parameters of that port are for; may be empty.
+    pub title: String,
     /// Everything about it but its value.
     pub description: ParameterDescription,
     /// Its value now.
@@ -24,8 +26,10 @@ impl Framework {
     pub fn parameters(&self, instance: &str) -> Result<Vec<InstanceParameter>, FrameworkError> {
         let mut parameters = Vec::new();
         for port in self.parameter_ports(instance)? {
-            let read = self.with_port::<dyn ParameterPort, _>(instance, &port, read_all)?;
-            let read = read.map_err(|source| FrameworkError::Port {
+            let read = self.with_port::<dyn ParameterPort, _>(instance, &port, |set| {
+                Ok((read_all(set)?, set.title()?))
+            })?;
+            let (read, title) = read.map_err(|source| FrameworkError::Port {
                 act: format!("read parameters \"{instance}.{port}\""),
                 source,
             })?;
@@ -33,6 +37,7 @@ impl Framework {
                 read.into_iter()
                     .map(|(description, value)| InstanceParameter {
                         port: port.clone(),
+                        title: title.to_string(),
                         description,
                         value,
                     }),

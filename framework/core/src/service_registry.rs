@@ -6,8 +6,9 @@ use cca_abi::{Interface, InterfaceDescriptor, OwnedPort, ProvidedBy};
 use cca_ports::{
     AbstractFrameworkPort, BuilderServicePort, CommPort, ComponentId, ComponentReleasePort,
     ComponentRepositoryPort, ConnectionEventListenerPort, ConnectionEventServicePort, CounterPort,
-    GoPort, MeasurementPort, ParameterPort, PerfModelPort, PerfParamPort, ProgressPort,
-    ReplacementServicePort, ServiceProviderPort, ServiceRegistryPort, StatefulComponentPort,
+    GoPort, MeasurementPort, ParameterListenerPort, ParameterPort, PerfModelPort, PerfParamPort,
+    ProgressPort, ReplacementServicePort, ServiceProviderPort, ServiceRegistryPort,
+    StatefulComponentPort,
 };
 
 use crate::connections::ConnectionId;
@@ -93,6 +94,7 @@ pub fn know_standard_interfaces(state: &mut State) {
         <dyn CounterPort>::descriptor(),
         <dyn GoPort>::descriptor(),
         <dyn MeasurementPort>::descriptor(),
+        <dyn ParameterListenerPort>::descriptor(),
         <dyn ParameterPort>::descriptor(),
         <dyn PerfModelPort>::descriptor(),
         <dyn PerfParamPort>::descriptor(),

@@ -8,8 +8,8 @@ use cca_abi::{
     ProvidedBy, RStr, RString, SlotPointer, checked_text, missing_function,
 };
 use cca_ports::{
-    ComponentId, ComponentReleasePort, KeptValue, ParameterPort, ParameterSet, PlainParameter,
-    PlainValue, ServicesPort, TypeKind, TypeMap,
+    ComponentId, ComponentReleasePort, KeptValue, ParameterListenerPort, ParameterListenerPortStub,
+    ParameterPort, ParameterSet, PlainParameter, PlainValue, ServicesPort, TypeKind, TypeMap,
 };
 
 use crate::connector::Connector;
@@ -422,5 +422,82 @@ impl ServicesPort for ComponentServices {
         let set = self.parameter_set(self.text(port)?)?;
         let value = set.value(self.text(key)?.into())?;
         Ok(KeptValue::from(&value).plain(|text| self.plain.keep(text)))
+    }
+
+    fn set_parameter(
+        &self,
+        port: RStr<'_>,
+        key: RStr<'_>,
+        value: PlainValue<'_>,
+    ) -> Result<(), PortError> {
+        let set = self.parameter_set(self.text(port)?)?;
+        set.set_value(self.text(key)?.into(), value.try_into()?)
+    }
+
+    fn set_parameter_title(&self, port: RStr<'_>, title: RStr<'_>) -> Result<(), PortError> {
+        let set = self.parameter_set(self.text(port)?)?;
+        set.set_title(self.text(title)?);
+        Ok(())
+    }
+
+    fn begin_parameter_group(&self, port: RStr<'_>, group: RStr<'_>) -> Result<(), PortError> {
+        let set = self.parameter_set(self.text(port)?)?;
+        set.begin_group(self.text(group)?);
+        Ok(())
+    }
+
+    fn set_parameter_prompt(
+        &self,
+        port: RStr<'_>,
+        key: RStr<'_>,
+        prompt: RStr<'_>,
+    ) -> Result<(), PortError> {
+        let set = self.parameter_set(self.text(port)?)?;
+        set.set_prompt(self.text(key)?, self.text(prompt)?)
+    }
+
+    fn add_parameter_listener(&self, port: RStr<'_>, listener: OwnedPort) -> Result<(), PortError> {
+        let name = self.text(port)?.to_string();
+        let set = self.parameter_set(&name)?;
+        let shared = self.framework()?;
+        let listener = Provided::of_instance(listener, self.own(&mut shared.lock())?);
+        call_provided::<dyn ParameterListenerPort, _>(&listener, &self.id.name, |_| ())?;
+        // The set outlives the instance, which the listener must not.
+        let heard = ParameterListener {
+            listener: Arc::downgrade(&listener),
+            port: name,
+            instance: self.id.name.to_string(),
+        };
+        self.own(&mut shared.lock())?
+            .parameter_listeners
+            .push(listener);
+        let described = heard.clone();
+        set.on_set(move |key| heard.call(|to, port| to.updated_parameter_value(port, key.into())));
+        set.on_get(move || described.call(|to, port| to.update_parameter_port(port)));
+        Ok(())
+    }
+}
+
+/// What a component handed over to hear of the parameters of one of its ports, as long as the instance lives.
+#[derive(Clone)]
+struct ParameterListener {
+    listener: Weak<Provided>,
+    port: String,
+    instance: String,
+}
+
+impl ParameterListener {
+    /// Calls the listener; what it returns is ignored.
+    fn call(
+        &self,
+        work: impl FnOnce(&ParameterListenerPortStub, RStr<'_>) -> Result<(), PortError>,
+    ) {
+        if let Some(listener) = self.listener.upgrade() {
+            let port = self.port.as_str().into();
+            let _ignored =
+                call_provided::<dyn ParameterListenerPort, _>(&listener, &self.instance, |to| {
+                    work(to, port)
+                });
+        }
     }
 }

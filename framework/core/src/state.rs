@@ -88,6 +88,8 @@ pub struct Entry {
     pub is_replaced: bool,
     /// Who says goodbye as well (`register_for_release`).
     pub releases: Vec<Arc<Provided>>,
+    /// Who hears of its parameters (`add_parameter_listener`).
+    pub parameter_listeners: Vec<Arc<Provided>>,
     pub provides: BTreeMap<String, Provides>,
     pub uses: BTreeMap<String, Uses>,
     /// What those before it in its place had.
@@ -398,6 +400,7 @@ impl Entry {
             dispatching: None,
             is_replaced: false,
             releases: Vec::new(),
+            parameter_listeners: Vec::new(),
             provides: BTreeMap::new(),
             uses: BTreeMap::new(),
             left_behind: LeftBehind::default(),

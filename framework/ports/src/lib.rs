@@ -79,7 +79,10 @@ pub use measurement::{
     EventValues, MPI_GROUP, MeasurementPort, MetricValue, TimerGroup, TimerValues,
 };
 pub use monitor::{MonitorPort, MonitoredInstance, MonitoredMethod, RecorderPointer};
-pub use parameter::{Bounds, ParameterDescription, ParameterPort, ParameterValue};
+pub use parameter::{
+    Bounds, ParameterDescription, ParameterListenerPort, ParameterListenerPortStub,
+    ParameterListenerPortVtable, ParameterPort, ParameterValue,
+};
 pub use parameter_set::{Parameter, ParameterBuilder, ParameterSet, ParameterType};
 pub use perf_model::{PerfModelPort, PerfModelPortVtable, PredictedTime};
 pub use perf_param::{Invocation, MethodTotals, PerfParamPort};

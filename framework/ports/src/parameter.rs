@@ -139,3 +139,24 @@ pub trait ParameterPort {
     /// As [`ParameterPort::set_value`], for the first property that is refused; those before it are then set.
     fn write_configuration_map(&self, map: TypeMap) -> Result<(), PortError>;
 }
+
+/// `gov.cca.ports.ParameterSetListener` and `ParameterGetListener`: what a component in C, C++ or Fortran hands over to hear of
+/// its own parameters (`add_parameter_listener` of `cca.Services`). Rust components use [`ParameterSet::on_set`] and
+/// [`ParameterSet::on_get`].
+///
+/// [`ParameterSet::on_set`]: crate::ParameterSet::on_set
+/// [`ParameterSet::on_get`]: crate::ParameterSet::on_get
+#[port(name = "cca.ParameterListener", version = "1.0")]
+pub trait ParameterListenerPort {
+    /// A parameter was set, by whoever it was; called after it (`updatedParameterValue`).
+    ///
+    /// # Errors
+    /// Ignored: the value is set already.
+    fn updated_parameter_value(&self, port: RStr<'_>, key: RStr<'_>) -> Result<(), PortError>;
+
+    /// The parameters are about to be described; some may be added before (`updateParameterPort`).
+    ///
+    /// # Errors
+    /// Ignored: what is there is described.
+    fn update_parameter_port(&self, port: RStr<'_>) -> Result<(), PortError>;
+}

@@ -175,14 +175,35 @@ impl ParameterSet {
         self.builder(key, ParameterValue::Text(default.into()), default.into())
     }
 
-    /// Adds a parameter by its description.
+    /// What to ask a user for when the parameter is to be set.
+    ///
+    /// # Errors
+    /// `BadParameter`: there is none of that name.
+    pub fn set_prompt(&self, key: &str, prompt: &str) -> Result<(), PortError> {
+        let mut entries = write(&self.entries);
+        match entries
+            .iter_mut()
+            .find(|entry| entry.description.key == key)
+        {
+            Some(entry) => {
+                entry.description.prompt = prompt.into();
+                Ok(())
+            }
+            None => Err(unknown(&entries, key)),
+        }
+    }
+
+    /// Adds a parameter by its description; one without a group goes into the one that was begun.
     ///
     /// # Returns
     /// Its place, from 0.
     ///
     /// # Errors
     /// `BadParameter`: the name is empty or taken, or the default is not allowed itself.
-    pub fn add_described(&self, description: ParameterDescription) -> Result<usize, PortError> {
+    pub fn add_described(&self, mut description: ParameterDescription) -> Result<usize, PortError> {
+        if description.group.is_empty() {
+            description.group = read(&self.texts).group.clone();
+        }
         let value = allowed(&description, description.default.clone())?;
         let mut entries = write(&self.entries);
         let key = &description.key;
@@ -211,7 +232,7 @@ impl ParameterSet {
                 unit: RString::new(),
                 help: RString::new(),
                 prompt: RString::new(),
-                group: read(&self.texts).group.clone(),
+                group: RString::new(),
             },
             default,
             kind: PhantomData,

@@ -22,7 +22,7 @@ use crate::{
 /// Those from `component_name` on say the same as `instance_name`, `get_component_id`, `get_port_properties`,
 /// `set_port_properties` and [`Services::parameters`] in types that C, C++ and Fortran have; texts that they return live as
 /// long as the process.
-#[port(name = "cca.Services", version = "1.3")]
+#[port(name = "cca.Services", version = "1.4")]
 pub trait ServicesPort {
     /// Adds a port that the component provides.
     ///
@@ -163,6 +163,47 @@ pub trait ServicesPort {
     /// # Errors
     /// `PortNotDefined`; `BadParameter`: there is none of that name.
     fn parameter(&self, port: RStr<'_>, key: RStr<'_>) -> Result<PlainValue<'static>, PortError>;
+
+    /// Sets a parameter that `add_parameter` added, as anyone else may by the parameter port.
+    ///
+    /// # Errors
+    /// `PortNotDefined`; `BadParameter`: unknown, of another kind, out of bounds, or none of the choices.
+    fn set_parameter(
+        &self,
+        port: RStr<'_>,
+        key: RStr<'_>,
+        value: PlainValue<'_>,
+    ) -> Result<(), PortError>;
+
+    /// Says what the parameters of a port are for (`setBatchTitle`).
+    ///
+    /// # Errors
+    /// `PortNotDefined`; `BadParameter`: no text.
+    fn set_parameter_title(&self, port: RStr<'_>, title: RStr<'_>) -> Result<(), PortError>;
+
+    /// Begins a group: parameters that are added to the port from now on are shown in it (`setGroupName`).
+    ///
+    /// # Errors
+    /// `PortNotDefined`; `BadParameter`: no text.
+    fn begin_parameter_group(&self, port: RStr<'_>, group: RStr<'_>) -> Result<(), PortError>;
+
+    /// What to ask a user for when a parameter is to be set.
+    ///
+    /// # Errors
+    /// `PortNotDefined`; `BadParameter`: there is none of that name, or no text.
+    fn set_parameter_prompt(
+        &self,
+        port: RStr<'_>,
+        key: RStr<'_>,
+        prompt: RStr<'_>,
+    ) -> Result<(), PortError>;
+
+    /// Has a port of interface `cca.ParameterListener` called when parameters of a port were set, and before they are described;
+    /// as long as the instance lives.
+    ///
+    /// # Errors
+    /// `PortNotDefined`; `BadPortType`.
+    fn add_parameter_listener(&self, port: RStr<'_>, listener: OwnedPort) -> Result<(), PortError>;
 }
 
 /// A component's access to its framework; a handle, cheap to clone.

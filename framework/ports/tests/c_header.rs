@@ -14,9 +14,10 @@ use cca_abi::{
     VtableHeader,
 };
 use cca_ports::{
-    CommPort, CommPortVtable, GoPort, GoPortVtable, PerfModelPort, PerfModelPortVtable,
-    PlainParameter, PlainValue, PredictedTime, ProgressPort, ProgressPortVtable, Reduction,
-    ReplacementServicePort, ReplacementServicePortVtable, ServicesPortVtable, plain_kind,
+    CommPort, CommPortVtable, GoPort, GoPortVtable, ParameterListenerPort,
+    ParameterListenerPortVtable, PerfModelPort, PerfModelPortVtable, PlainParameter, PlainValue,
+    PredictedTime, ProgressPort, ProgressPortVtable, Reduction, ReplacementServicePort,
+    ReplacementServicePortVtable, ServicesPortVtable, plain_kind,
 };
 
 /// A C expression and what Rust says of the same thing.
@@ -36,9 +37,13 @@ fn rows() -> Vec<(&'static str, usize)> {
             get_port, release_port, instance_name, get_port_nonblocking, create_type_map,
             get_port_properties, set_port_properties, get_component_id, register_for_release,
             component_name, component_serial, port_property, set_port_property, port_property_key,
-            add_parameter_port, add_parameter, parameter
+            add_parameter_port, add_parameter, parameter, set_parameter, set_parameter_title,
+            begin_parameter_group, set_parameter_prompt, add_parameter_listener
         },
         "cca_value": PlainValue<'_> { kind, integer, real, text },
+        "cca_parameter_listener": ParameterListenerPortVtable {
+            header, updated_parameter_value, update_parameter_port
+        },
         "cca_go_vtable": GoPortVtable { header, go },
         "cca_comm_vtable": CommPortVtable {
             header, rank, size, fortran_handle, barrier, all_reduce, broadcast, gather, send, receive,
@@ -113,6 +118,10 @@ fn the_header_has_the_hashes_of_the_rust_interfaces() {
         ("GO", <dyn GoPort>::descriptor()),
         ("COMM", <dyn CommPort>::descriptor()),
         ("PROGRESS", <dyn ProgressPort>::descriptor()),
+        (
+            "PARAMETER_LISTENER",
+            <dyn ParameterListenerPort>::descriptor(),
+        ),
     ] {
         let line = format!(
             "#define CCA_{name}_HASH UINT64_C(0x{:016x})",

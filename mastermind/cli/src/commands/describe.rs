@@ -86,6 +86,9 @@ struct Parameter {
     choices: Vec<String>,
     unit: String,
     help: String,
+    title: String,
+    group: String,
+    prompt: String,
 }
 
 impl Describe {
@@ -229,6 +232,9 @@ fn parameter(parameter: &InstanceParameter) -> Parameter {
             .collect(),
         unit: description.unit.to_string(),
         help: description.help.to_string(),
+        title: parameter.title.clone(),
+        group: description.group.to_string(),
+        prompt: description.prompt.to_string(),
     }
 }
 
@@ -255,13 +261,21 @@ fn text(class: &Description) -> String {
             }
         }
     }
-    lines.extend(
-        class
-            .parameters
-            .iter()
-            .map(|p| format!("  parameter {}", parameter_text(p))),
-    );
+    lines.extend(parameter_lines(&class.parameters));
     lines.join("\n")
+}
+
+/// The parameters, those of a port that has a title under it.
+fn parameter_lines(parameters: &[Parameter]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut port = None;
+    for parameter in parameters {
+        if port.replace(&parameter.port) != Some(&parameter.port) && !parameter.title.is_empty() {
+            lines.push(format!("  {}: {}", parameter.port, parameter.title));
+        }
+        lines.push(format!("  parameter {}", parameter_text(parameter)));
+    }
+    lines
 }
 
 fn perf_text(parameter: &PerformanceParameter) -> String {
@@ -300,9 +314,15 @@ fn parameter_text(parameter: &Parameter) -> String {
     if !parameter.choices.is_empty() {
         text += &format!(": {}", parameter.choices.join(", "));
     }
+    if !parameter.group.is_empty() {
+        text += &format!(", group \"{}\"", parameter.group);
+    }
     text += ")";
     if !parameter.help.is_empty() {
         text += &format!(": {}", parameter.help);
+    }
+    if !parameter.prompt.is_empty() {
+        text += &format!("; asked for as \"{}\"", parameter.prompt);
     }
     text
 }
