@@ -67,6 +67,7 @@ mod rc_adapting;
 mod rc_ccaffeine;
 mod rc_corpus;
 mod rc_script;
+mod read_together;
 mod readers_beside_runs;
 mod recommend;
 mod record_directories;

@@ -50,7 +50,7 @@ impl Launch {
         };
         let by_starter = || {
             let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-            let starter = ancestors().find(|ancestor| !ancestor.is_rank);
+            let starter = ancestors().find(|ancestor| !ancestor.is_rank());
             let starter = starter.map(|starter| starter.identity);
             Self::started(format!("{} {}", host.trim(), starter.unwrap_or_default()))
         };
@@ -82,6 +82,31 @@ fn slurm(variable: impl Fn(&str) -> Option<String>) -> Option<Launch> {
     Some(Launch::started(format!("slurm {job}.{step} {restarts}")))
 }
 
+/// Whether a process of the rank, such as a script, started this one, and not the launcher: then what ranks do together is the script's, and
+/// others need not do what this process does. What a container's runtime starts counts as started by the launcher.
+///
+/// # Arguments
+/// * `launched` - what the launcher says of this process
+pub fn is_started_by_rank(launched: Launched) -> bool {
+    let rank = match launched.launcher {
+        Launcher::OpenMpi => "OMPI_COMM_WORLD_RANK=",
+        Launcher::Mpich => "PMI_RANK=",
+        Launcher::Slurm => "SLURM_PROCID=",
+        Launcher::Pmix => "PMIX_RANK=",
+    };
+    let is_runtime = |ancestor: &Ancestor| {
+        let program = ancestor.command.first().map(|word| word.to_lowercase());
+        let name = program.iter().filter_map(|word| word.rsplit('/').next());
+        name.clone()
+            .any(|name| RUNTIMES.iter().any(|known| name.starts_with(known)))
+    };
+    let starter = ancestors().find(|ancestor| !is_runtime(ancestor));
+    starter.is_some_and(|starter| starter.has_variable(rank))
+}
+
+/// What the names of the processes of container runtimes begin with that stay beside what they start: `Apptainer runtime parent`.
+const RUNTIMES: [&str; 2] = ["apptainer", "singularity"];
+
 /// From `hydra_pmi_proxy --control-port HOST:PORT … --pgid N …`: the address of `mpiexec`, and the number of its group of
 /// processes, 0 for the first and another for each that is spawned.
 fn hydra(command: &[String]) -> Option<Launch> {
@@ -102,8 +127,22 @@ struct Ancestor {
     /// Its number and when it was started, in ticks since the machine was: no other process of the machine has both.
     identity: String,
     command: Vec<String>,
+    /// Its environment, `NAME=VALUE` each.
+    variables: Vec<Vec<u8>>,
+}
+
+impl Ancestor {
     /// Whether a launcher gave it a rank, as it does a script between itself and the program.
-    is_rank: bool,
+    fn is_rank(&self) -> bool {
+        RANKS.iter().any(|rank| self.has_variable(rank))
+    }
+
+    /// # Arguments
+    /// * `name` - with the `=` behind it
+    fn has_variable(&self, name: &str) -> bool {
+        let mut variables = self.variables.iter();
+        variables.any(|text| text.starts_with(name.as_bytes()))
+    }
 }
 
 /// From the parent up, as far as `/proc` shows them.
@@ -119,15 +158,14 @@ fn ancestors() -> impl Iterator<Item = Ancestor> {
         let command = fs::read(format!("/proc/{process}/cmdline")).ok()?;
         // That of another user, such as a daemon's, cannot be read.
         let variables = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
-        let mut variables = variables.split(|byte| *byte == 0);
+        let variables = variables.split(|byte| *byte == 0);
         let words = command.split(|byte| *byte == 0);
         Some(Ancestor {
             identity: format!("{process} {}", field(&stat, STARTED)?),
             command: words
                 .map(|word| String::from_utf8_lossy(word).into_owned())
                 .collect(),
-            is_rank: variables
-                .any(|text| RANKS.iter().any(|rank| text.starts_with(rank.as_bytes()))),
+            variables: variables.map(<[u8]>::to_vec).collect(),
         })
     })
 }
@@ -209,6 +247,18 @@ mod tests {
                 .name
                 .contains(&std::os::unix::process::parent_id().to_string())
         );
+    }
+
+    /// What starts the tests has no rank.
+    #[test]
+    fn who_has_no_rank_is_a_launcher() {
+        let launched = Launched {
+            rank: 0,
+            local_size: None,
+            size: Some(2),
+            launcher: Launcher::OpenMpi,
+        };
+        assert!(!is_started_by_rank(launched));
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub use command::{MpiKind, find_launcher, launch_command, version_of};
 pub use communicator::{Communicator, Provided};
 pub use environment::{LaunchError, Launched, Launcher, launched};
 pub use error::CommError;
-pub use launch::Launch;
+pub use launch::{Launch, is_started_by_rank};
 pub use message::{MAX_VALUES, check_length, check_rank, check_tag};
 pub use serial::SerialCommunicator;
 pub use sizes::{MpiSize, SizeError, compare_sizes};

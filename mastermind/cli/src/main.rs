@@ -23,6 +23,7 @@ mod recorded_dry;
 mod recorded_run;
 mod recorded_runs;
 mod renamed;
+mod run_facts;
 mod run_notes;
 mod session;
 mod shipped;
@@ -97,6 +98,16 @@ enum Verb {
     Man(commands::man::Man),
 }
 
+impl Verb {
+    /// Whether it finds out itself what ranks do that a launcher started; any other is done by the first of them alone.
+    fn knows_ranks(&self) -> bool {
+        matches!(
+            self,
+            Verb::Run(_) | Verb::Wrap(_) | Verb::Calibrate(_) | Verb::Profile(_) | Verb::Fit(_)
+        )
+    }
+}
+
 fn main() -> ExitCode {
     if session::trial::is_asked() {
         return session::trial::serve();
@@ -112,8 +123,12 @@ fn main() -> ExitCode {
         output::complain!("{note}");
     }
     let parsed = help::grouped(Arguments::command()).try_get_matches_from(given);
-    let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
-        Ok(arguments) => arguments,
+    let parsed = parsed.and_then(|matches| {
+        let name = matches.subcommand_name().unwrap_or("mastermind").to_owned();
+        Ok((Arguments::from_arg_matches(&matches)?, name))
+    });
+    let (arguments, name) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return output::usage(&error),
     };
     let verb = match (arguments.verb, arguments.completions) {
@@ -122,6 +137,9 @@ fn main() -> ExitCode {
         // Without any argument the help is shown above.
         (None, None) => return ExitCode::from(2),
     };
+    if !verb.knows_ranks() && session::team::first_alone(&name).is_err() {
+        return output::finish(ExitCode::SUCCESS);
+    }
     let result = match verb {
         Verb::Doctor(verb) => verb.execute(),
         Verb::List(verb) => verb.execute(),

@@ -8,18 +8,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use mastermind_component::{NotCounted, counted, samples};
+use mastermind_component::samples;
 use mastermind_models::{
-    CallSink, Format, LeftOut, Metric, SampleSet, Samples, SetAside, Statistic, Survey, TimeUnit,
-    Wanted, metric_names,
+    CallSink, Format, LeftOut, Metric, Samples, SetAside, Survey, TimeUnit, Wanted, metric_names,
 };
-use mastermind_records::{RecordsError, Run};
+use mastermind_records::{RecordsError, Run, holds_records};
 
 use crate::by_settings::BySettings;
 use crate::commands::profile;
 use crate::criterion_folder;
-use crate::run_notes;
+use crate::session::team::Team;
+use crate::{run_facts, run_notes};
 use mastermind_component::names::{self, Names};
+
+mod sampled;
+
+pub use sampled::read;
 
 /// How inputs other than records are read.
 #[derive(Args, Clone, Default)]
@@ -147,10 +151,15 @@ pub fn metrics(
     let mut unnamed = Vec::new();
     for input in inputs {
         let mut here = BTreeSet::new();
-        if let Source::Tables(tables) = source(input, reading)? {
-            for table in &tables {
-                here.extend(metric_names(&table.name(), table.format, table.open()?)?);
-            }
+        let tables = match has_logs(input) {
+            true => Vec::new(),
+            false => match source(input, reading, &Team::alone())? {
+                Source::Tables(tables) => tables,
+                Source::Records(_) => Vec::new(),
+            },
+        };
+        for table in &tables {
+            here.extend(metric_names(&table.name(), table.format, table.open()?)?);
         }
         if here.len() < 2 {
             unnamed.push(input.clone());
@@ -188,69 +197,6 @@ pub fn metrics(
 /// What the names of MPI's functions begin with.
 pub const MPI_METHODS: &str = "MPI::MPI.";
 
-/// The samples of all methods in all inputs; what is set aside is told on standard error.
-///
-/// # Arguments
-/// * `statistic` - what stands for the calls at a coordinate; by default the mean, and of functions of MPI the median: a call that waits
-///   for another rank lasts as long as that is late, which says nothing of the message
-///
-/// # Errors
-/// As [`each_call`].
-pub fn read(
-    inputs: &[PathBuf],
-    reading: &Reading,
-    metric: &Metric,
-    statistic: Option<Statistic>,
-) -> anyhow::Result<Vec<Samples>> {
-    let metric = with_unit(inputs, reading, metric)?;
-    let set = SampleSet::new(metric.clone());
-    let mut set = match statistic {
-        Some(statistic) => set.with_statistic(statistic),
-        None if metric.is_time() => set.with_statistic_of(MPI_METHODS, Statistic::Median),
-        None => set,
-    };
-    each_call(inputs, reading, &metric, &mut set)?;
-    Ok(set.finish())
-}
-
-/// The metric with the unit that the records tell.
-///
-/// # Errors
-/// There are records, and none has this counter.
-fn with_unit(inputs: &[PathBuf], reading: &Reading, metric: &Metric) -> anyhow::Result<Metric> {
-    if metric.is_time() {
-        return Ok(metric.clone());
-    }
-    let mut missing = None;
-    for input in inputs {
-        if let Source::Records(run) = source(input, reading)? {
-            match counted(&run, metric) {
-                Ok(metric) => return Ok(metric),
-                Err(why) => missing = missing.or(Some((input, why))),
-            }
-        }
-    }
-    match missing {
-        None => Ok(metric.clone()),
-        Some((input, NotCounted { why: Some(why), .. })) => bail!(
-            "cannot fit {metric}: not counted in \"{}\": {why}",
-            input.display()
-        ),
-        Some((input, NotCounted { known, .. })) => {
-            let known: Vec<_> = known.into_iter().collect();
-            bail!(
-                "cannot fit {metric}: no counter of that name in \"{}\", expected wall, inclusive, mpi, compute{}; \
-                 count it with run --counters METHOD:{metric}",
-                input.display(),
-                known
-                    .iter()
-                    .map(|name| format!(", {name}"))
-                    .collect::<String>()
-            )
-        }
-    }
-}
-
 /// Checks that no input is named twice, since its calls would count twice.
 fn check_once(inputs: &[PathBuf]) -> anyhow::Result<()> {
     let mut seen = BTreeSet::new();
@@ -280,18 +226,10 @@ pub fn each_call(
     sink: &mut impl CallSink,
 ) -> anyhow::Result<()> {
     check_once(inputs)?;
-    let wanted = Wanted {
-        time: reading.time.clone(),
-        unit: reading.unit,
-        params: reading.params.clone(),
-        labels: reading.labels.clone(),
-        method: reading.method_column.clone(),
-        ..Wanted::new(metric.clone())
-    };
-    let shown = Shown::new();
+    let shown = Shown::new(true);
     let (mut tables, mut programs) = (Vec::new(), Vec::new());
     for input in inputs {
-        match source(input, reading)? {
+        match source(input, reading, &Team::alone())? {
             Source::Records(run) => {
                 shown.reading(input);
                 for run in run.by_arguments() {
@@ -301,35 +239,63 @@ pub fn each_call(
                         let mut sink = BySettings::new(sink, &run, &reading.by)?;
                         samples(&run, &mut sink, metric)?;
                     }
-                    profile::tell_missing_records(&run, "they are not in what follows");
+                    profile::tell_missing_records(&run, MISSING);
                     programs.extend(run_notes::settings(&run));
                 }
             }
             Source::Tables(found) => {
-                if let Some(setting) = reading.by.first() {
-                    bail!(
-                        "cannot fit by \"{setting}\": \"{}\" is a file of measurements, which has no settings, expected records of \
-                         runs; a column of it is a parameter already",
-                        input.display()
-                    );
-                }
+                check_no_setting(input, reading)?;
                 tables.extend(found);
             }
         }
     }
-    run_notes::note_unlike(
-        &programs,
-        &reading.by,
-        "their calls are fitted together",
-        true,
-    );
+    note_unlike(&programs, reading);
+    each_call_of_tables(&tables, reading, metric, sink, &shown)
+}
+
+/// What is said of calls without a record.
+const MISSING: &str = "they are not in what follows";
+
+/// Refuses tables where settings of runs are to be parameters.
+fn check_no_setting(input: &Path, reading: &Reading) -> anyhow::Result<()> {
+    if let Some(setting) = reading.by.first() {
+        bail!(
+            "cannot fit by \"{setting}\": \"{}\" is a file of measurements, which has no settings, expected records of \
+             runs; a column of it is a parameter already",
+            input.display()
+        );
+    }
+    Ok(())
+}
+
+/// Notes that runs that are fitted together differ in their settings.
+fn note_unlike(programs: &[run_notes::Settings], reading: &Reading) {
+    let act = "their calls are fitted together";
+    run_notes::note_unlike(programs, &reading.by, act, true);
+}
+
+fn each_call_of_tables(
+    tables: &[Table],
+    reading: &Reading,
+    metric: &Metric,
+    sink: &mut impl CallSink,
+    shown: &Shown,
+) -> anyhow::Result<()> {
+    let wanted = Wanted {
+        time: reading.time.clone(),
+        unit: reading.unit,
+        params: reading.params.clone(),
+        labels: reading.labels.clone(),
+        method: reading.method_column.clone(),
+        ..Wanted::new(metric.clone())
+    };
     let mut survey = Survey::default();
-    for table in &tables {
+    for table in tables {
         shown.reading(&table.path);
         survey.look(&table.name(), table.format, table.open()?, &wanted)?;
     }
     survey.left_out().iter().for_each(note_left_out);
-    for table in &tables {
+    for table in tables {
         shown.reading(&table.path);
         let aside = survey.read(&table.name(), table.format, table.open()?, &wanted, sink)?;
         aside.iter().for_each(tell);
@@ -342,15 +308,25 @@ enum Source {
     Tables(Vec<Table>),
 }
 
-/// What an input is: a folder with logs, a folder with files of a known format, or such a file.
-fn source(input: &Path, reading: &Reading) -> anyhow::Result<Source> {
+/// Whether an input is a folder with logs, or a program of one.
+fn has_logs(input: &Path) -> bool {
+    let (folder, _) = profile::selected(input);
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .any(|path| holds_records(&path))
+}
+
+/// What an input is: a folder with logs, of which each process of a team opens its share, a folder with files of a known format, or such a
+/// file. Collective.
+fn source(input: &Path, reading: &Reading, team: &Team) -> anyhow::Result<Source> {
     let (folder, program) = profile::selected(input);
     let failed = || format!("cannot read measurements \"{}\"", input.display());
     if !folder.is_dir() {
         fs::metadata(input).with_context(failed)?;
         return Ok(Source::Tables(vec![Table::new(input, reading)?]));
     }
-    let error = match profile::open(input) {
+    let error = match run_facts::open(input, team) {
         Ok(run) => return Ok(Source::Records(run)),
         Err(error) => error,
     };
@@ -454,8 +430,10 @@ fn note_left_out(left_out: &LeftOut) {
 struct Shown(ProgressBar);
 
 impl Shown {
-    fn new() -> Self {
-        let bar = if std::io::stderr().is_terminal() {
+    /// # Arguments
+    /// * `is_first` - whether this is the process that prints
+    fn new(is_first: bool) -> Self {
+        let bar = if is_first && std::io::stderr().is_terminal() {
             ProgressBar::new_spinner()
         } else {
             ProgressBar::hidden()

@@ -26,27 +26,44 @@ const ARGUMENT: &str = "arg:";
 /// Most values of a setting that are listed.
 const MAX_VALUES: usize = 6;
 
-/// Warns that ranks of a run waited for a processor.
-pub fn warn_of_waiting(run: &Run) {
-    let times = run.processor_times();
+/// How many ranks waited for a processor, and the one of them that had the least share of it.
+pub fn waiting(run: &Run) -> (usize, Option<(u32, ProcessorTime)>) {
     let waited =
         |time: &ProcessorTime| time.waiting_ns > MAX_WAITING_NS && time.share() < MIN_SHARE;
-    let n_ranks = times.values().filter(|time| waited(time)).count();
-    let shares = times.iter().filter(|(_, time)| waited(time));
-    let least = shares.min_by(|(_, one), (_, other)| one.share().total_cmp(&other.share()));
-    if let Some((rank, time)) = least {
-        let ranks = match n_ranks {
-            1 => format!("rank {rank}"),
-            n => format!("{n} ranks, least of all rank {rank},"),
-        };
-        crate::output::complain!(
-            "warning: {ranks} had {:.0} % of the processor time that it was ready for, expected at least {:.0} %: \
-             its times contain {:.1} s of waiting for a processor",
-            100.0 * time.share(),
-            100.0 * MIN_SHARE,
-            time.waiting_ns as f64 * 1e-9
-        );
+    let mut times = run.processor_times();
+    times.retain(|_, time| waited(time));
+    (times.len(), times.into_iter().reduce(least))
+}
+
+/// Of two ranks the one that had the lesser share of the processor.
+pub fn least(one: (u32, ProcessorTime), later: (u32, ProcessorTime)) -> (u32, ProcessorTime) {
+    match later.1.share() < one.1.share() {
+        true => later,
+        false => one,
     }
+}
+
+/// Warns that ranks of a run waited for a processor.
+pub fn warn_of_waiting(run: &Run) {
+    tell_waiting(waiting(run));
+}
+
+/// The same of what [`waiting`] found.
+pub fn tell_waiting(found: (usize, Option<(u32, ProcessorTime)>)) {
+    let (n_ranks, Some((rank, time))) = found else {
+        return;
+    };
+    let ranks = match n_ranks {
+        1 => format!("rank {rank}"),
+        n => format!("{n} ranks, least of all rank {rank},"),
+    };
+    crate::output::complain!(
+        "warning: {ranks} had {:.0} % of the processor time that it was ready for, expected at least {:.0} %: \
+         its times contain {:.1} s of waiting for a processor",
+        100.0 * time.share(),
+        100.0 * MIN_SHARE,
+        time.waiting_ns as f64 * 1e-9
+    );
 }
 
 /// Warns that two runs that are compared ran on other machines or beside other work.
@@ -94,21 +111,21 @@ pub fn warn_of_other_circumstances(first: &Run, second: &Run) {
 }
 
 /// Warns that methods were left out of a run: what is recorded of their calls is no measurement.
-pub fn warn_of_dry_methods(run: &Run) {
-    let methods = run.dry_methods();
+pub fn warn_of_dry(methods: &BTreeSet<String>) {
     if !methods.is_empty() {
-        warn_of_dry(&Vec::from_iter(methods).join(", "));
+        let names: Vec<&str> = methods.iter().map(String::as_str).collect();
+        warn_of_dry_run(&names.join(", "));
     }
 }
 
 /// The same of a run of which only the summary is read.
 pub fn warn_of_dry_summary(records: &Path) {
     if dry::has_prediction(records) {
-        warn_of_dry("methods");
+        warn_of_dry_run("methods");
     }
 }
 
-fn warn_of_dry(what: &str) {
+fn warn_of_dry_run(what: &str) {
     crate::output::complain!(
         "warning: a dry run, which left out {what}: their calls took no time, and what followed computed with what they left"
     );
@@ -273,16 +290,25 @@ pub fn is_meant(by: &str, name: &str) -> bool {
     by == name || of_instance().unwrap_or(false)
 }
 
-/// Notes that the records of a run are of one program that was asked to do different things.
-pub fn note_unlike_programs(run: &Run) {
-    let mut programs = BTreeMap::<&str, Vec<Settings>>::new();
+/// What the processes of each program were asked to do, each once.
+pub fn settings_of_programs(run: &Run) -> BTreeMap<String, Vec<Settings>> {
+    let mut programs = BTreeMap::<String, Vec<Settings>>::new();
     for log in run.logs() {
         let settings = settings_of(log.definitions());
-        let of_program = programs.entry(&log.definitions().run.assembly).or_default();
+        let of_program = programs.entry(log.definitions().run.assembly.clone());
+        let of_program = of_program.or_default();
         if !of_program.contains(&settings) {
             of_program.push(settings);
         }
     }
+    programs
+}
+
+/// Notes that the records of a run are of one program that was asked to do different things.
+///
+/// # Arguments
+/// * `programs` - as from [`settings_of_programs`]
+pub fn note_unlike_programs(programs: &BTreeMap<String, Vec<Settings>>) {
     for runs in programs.values().filter(|runs| runs.len() > 1) {
         note_unlike(runs, &[], "their records are put together", false);
     }

@@ -27,6 +27,7 @@ mod perf_model;
 mod record_objects;
 mod samples;
 mod summary;
+mod tree;
 mod workload;
 mod wrapped;
 
@@ -43,7 +44,8 @@ pub use mastermind_records::own_thread;
 pub use measurement::Measurement;
 pub use perf_model::PerfModel;
 pub use record_objects::PerfParam;
-pub use samples::{NotCounted, counted, method_name, samples};
+pub use samples::{CallsOfRun, NotCounted, counted, method_name, samples};
+pub use tree::{give_to_all, join_on_first};
 pub use workload::{coordinate, workload};
 pub use wrapped::claim::{Claim, Claimant, claim, claimed_by, numbered};
 pub use wrapped::{

@@ -6,6 +6,7 @@ use mastermind_composition::model_name;
 use mastermind_models::{CallSink, Metric, Parameter, ParameterKind};
 use mastermind_records::definition::{self, MethodDefinition, ParameterDefinition, TIMER_CLASS};
 use mastermind_records::{ExclusiveTimes, Record, Run};
+use serde::{Deserialize, Serialize};
 
 /// Gives the calls of a run to `sink`, by method (`CLASS::PORT.METHOD`) and parameters. Calls that failed are left out,
 /// timers, and calls of MPI in a row that found nothing.
@@ -22,14 +23,48 @@ pub fn samples(
     sink: &mut dyn CallSink,
     metric: &Metric,
 ) -> Result<(), mastermind_models::Error> {
-    let mut coordinate = Vec::new();
-    let is_own = *metric == Metric::Wall;
-    let is_dry = !run.dry_methods().is_empty();
-    if let Some(ns) = run.clock_step_ns() {
-        sink.clock_step(ns * 1e-9);
-    }
+    let calls = CallsOfRun::new(run, metric);
     for rank in run.ranks() {
-        for (log, _) in run.logs_of(rank) {
+        calls.of_rank(rank, sink)?;
+    }
+    Ok(())
+}
+
+/// The calls of a run as samples, rank by rank.
+pub struct CallsOfRun<'r> {
+    run: &'r Run,
+    metric: &'r Metric,
+    is_dry: bool,
+    clock_step_ns: Option<f64>,
+}
+
+impl<'r> CallsOfRun<'r> {
+    /// What is to be known of the whole run.
+    pub fn new(run: &'r Run, metric: &'r Metric) -> Self {
+        Self {
+            run,
+            metric,
+            is_dry: !run.dry_methods().is_empty(),
+            clock_step_ns: run.clock_step_ns(),
+        }
+    }
+
+    /// Gives the calls of a rank to `sink`, as [`samples`] does those of all.
+    ///
+    /// # Errors
+    /// A method that was added before with other parameters.
+    pub fn of_rank(
+        &self,
+        rank: u32,
+        sink: &mut dyn CallSink,
+    ) -> Result<(), mastermind_models::Error> {
+        let metric = self.metric;
+        let is_own = *metric == Metric::Wall;
+        let mut coordinate = Vec::new();
+        if let Some(ns) = self.clock_step_ns {
+            sink.clock_step(ns * 1e-9);
+        }
+        for (log, _) in self.run.logs_of(rank) {
             let mut numbers = Numbers::default();
             let mut records = ExclusiveTimes::of_components(log);
             // An iterator's adaptors would move each record several times.
@@ -39,7 +74,7 @@ pub fn samples(
                 if record.failed || !is_one || (is_own && log.lacks_calls_of(&record)) {
                     continue;
                 }
-                if is_dry && log.definitions().run.leaves_out(record.method) {
+                if self.is_dry && log.definitions().run.leaves_out(record.method) {
                     continue;
                 }
                 let Some(value) = value(&record, own.wall_ns, metric) else {
@@ -56,8 +91,8 @@ pub fn samples(
                 let _ = sink.take(method, &coordinate, value);
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Whether a call was one of a component that did its work: it did not fail, and it is no timer.
@@ -167,7 +202,7 @@ pub fn counted(run: &Run, metric: &Metric) -> Result<Metric, NotCounted> {
 }
 
 /// Why a run has no values of a counter.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotCounted {
     /// Counters that it has.
     pub known: BTreeSet<String>,

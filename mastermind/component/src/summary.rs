@@ -1,14 +1,14 @@
 //! The sums of all ranks, brought to the first one through the communicator.
 
-use std::path::Path;
+use cca_ports::{CommPort, PortError};
+use mastermind_records::{ProfileSums, RankTree};
 
-use cca_ports::{CommPort, PortError, RSlice};
-use mastermind_records::ProfileSums;
+use crate::tree::join_on_first;
 
 /// Bytes that a double carries as a whole number, which every communicator passes on as it is.
 const BYTES_PER_DOUBLE: usize = 6;
 
-/// Adds up the sums of all ranks, in rank order. Collective.
+/// Adds up the sums of all ranks, in a tree ([`join_on_first`]), as a profile of their logs does. Collective.
 ///
 /// # Arguments
 /// * `own` - this rank's; `None` if it has none, which the first rank then misses
@@ -22,23 +22,34 @@ pub fn gather(
     own: Option<&ProfileSums>,
     comm: &impl CommPort,
 ) -> Result<Option<ProfileSums>, PortError> {
-    let bytes = own.map(ProfileSums::to_bytes).transpose();
-    let words = bytes
-        .as_ref()
-        .ok()
-        .and_then(Option::as_deref)
-        .map(packed)
-        .unwrap_or_default();
-    let gathered = comm.gather(0, RSlice::from_slice(&words))?;
-    bytes.map_err(PortError::failed)?;
-    let mut all = ProfileSums::default();
-    let is_first = !gathered.is_empty();
-    for (rank, words) in gathered.iter().enumerate() {
-        let origin = format!("rank {rank}");
-        let sums = ProfileSums::from_bytes(&unpacked(words), Path::new(&origin));
-        all.add(&sums.map_err(PortError::failed)?);
+    let rank = u32::try_from(comm.rank()?).map_err(PortError::failed)?;
+    let mut sums = Sums::default();
+    // Whoever misses one rank misses all.
+    sums.push(rank, own.cloned(), add);
+    // Undecodable bytes say that something is missing.
+    let to_bytes = |sums: &Sums| serde_json::to_vec(sums).unwrap_or_default();
+    let joined = join_on_first(sums, comm, to_bytes, |sums, later| {
+        match serde_json::from_slice::<Sums>(later) {
+            Ok(later) => sums.append(later, add),
+            // Behind all others: what was sent in its place is not known.
+            Err(_) => sums.push(u32::MAX, None, add),
+        }
+    })?;
+    let Some(joined) = joined else {
+        return Ok(None);
+    };
+    let sums = joined.into_joined(add).flatten();
+    let missing = || PortError::failed("cannot sum up the run: the sums of a rank are missing");
+    sums.map(Some).ok_or_else(missing)
+}
+
+type Sums = RankTree<Option<ProfileSums>>;
+
+fn add(sums: &mut Option<ProfileSums>, later: Option<ProfileSums>) {
+    match (sums.as_mut(), later) {
+        (Some(sums), Some(later)) => sums.join(later),
+        _ => *sums = None,
     }
-    Ok(is_first.then_some(all))
 }
 
 /// The length, then the bytes.

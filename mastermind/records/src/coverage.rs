@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::definition::UnmonitoredDefinition;
 use crate::run::Run;
 
 /// Calls of one method.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MethodCoverage {
     /// All of them.
     pub calls: u64,
@@ -14,8 +16,15 @@ pub struct MethodCoverage {
     pub without_record: u64,
 }
 
+impl MethodCoverage {
+    fn add(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.without_record += other.without_record;
+    }
+}
+
 /// Which calls of a run have no record.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
     /// All calls.
     pub all: MethodCoverage,
@@ -31,6 +40,20 @@ impl Coverage {
         let method = self.methods.get(method).copied().unwrap_or_default();
         method.without_record as f64 / method.calls.max(1) as f64
     }
+
+    /// Adds that of other ranks.
+    pub fn add(&mut self, other: Self) {
+        self.all.add(other.all);
+        self.reasons.extend(other.reasons);
+        for (name, method) in other.methods {
+            self.methods.entry(name).or_default().add(method);
+        }
+    }
+
+    /// Drops the methods all of whose calls have a record.
+    pub fn keep_lacking(&mut self) {
+        self.methods.retain(|_, method| method.without_record > 0);
+    }
 }
 
 impl Run {
@@ -43,15 +66,27 @@ impl Run {
 
     /// Which calls have no record. Where all have one, nothing is read for it.
     pub fn coverage(&self) -> Coverage {
+        let mut coverage = self.coverage_in_total();
+        if coverage.all.without_record > 0 {
+            self.add_methods_to(&mut coverage);
+        }
+        coverage.keep_lacking();
+        coverage
+    }
+
+    /// Without the methods; nothing is read for it.
+    pub fn coverage_in_total(&self) -> Coverage {
         let mut coverage = Coverage::default();
         for log in self.logs() {
             coverage.all.calls += log.n_records() + log.dropped();
             coverage.all.without_record += log.dropped();
             coverage.reasons.extend(log.loss_reasons());
         }
-        if coverage.all.without_record == 0 {
-            return coverage;
-        }
+        coverage
+    }
+
+    /// The calls of all methods, which the logs are read for.
+    pub fn add_methods_to(&self, coverage: &mut Coverage) {
         for log in self.logs() {
             for path in log.path_times(false) {
                 if let Some(method) = log.definitions().recorded_method(path.call_path) {
@@ -66,9 +101,5 @@ impl Run {
                 }
             }
         }
-        coverage
-            .methods
-            .retain(|_, method| method.without_record > 0);
-        coverage
     }
 }

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use cca_abi::recording::MPI_COMPLETED;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::definition::{
     MpiCallSumDefinition, MpiPhaseDefinition, MpiRoutineDefinition, PROGRAM_CLASS,
@@ -30,7 +30,7 @@ pub fn starts_or_ends(function: &str) -> bool {
 const FIRST_LEVEL: i32 = 1;
 
 /// What a rank of a wrapped program did with its time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MpiRank {
     /// Rank.
     pub rank: u32,

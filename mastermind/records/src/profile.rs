@@ -8,6 +8,7 @@ use crate::definition::{AtomicEventDefinition, MPI_CLASS, PROGRAM_CLASS, Unmonit
 use crate::log::Log;
 use crate::mpi::ended_by;
 use crate::parallel::in_parallel;
+use crate::rank_tree::RankTree;
 use crate::run::Run;
 
 /// Name of the row that the measurement's own cost has.
@@ -47,14 +48,14 @@ pub struct Profile {
 }
 
 /// One method. Times in nanoseconds, calls and counters are means over the ranks.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// `instance.method`.
     pub name: String,
     /// Class of the instance; several where it was replaced in mid-run.
     pub class: String,
     /// The rank, in a profile of single ranks.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
     /// Calls.
     pub calls: f64,
@@ -67,7 +68,7 @@ pub struct Row {
     /// Inclusive time, of the longest row's.
     pub percent: f64,
     /// Counters that were read, with those of the measured calls made from it; none that could not be read.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, f64>,
 }
 
@@ -159,6 +160,11 @@ impl ProfileSums {
             .events
             .values()
             .for_each(|event| self.add_event(event));
+    }
+
+    /// As [`ProfileSums::add`], for a [`RankTree`].
+    pub fn join(&mut self, later: Self) {
+        self.add(&later);
     }
 
     fn see_clock(&mut self, step_ns: Option<f64>) {
@@ -316,25 +322,7 @@ impl Profile {
     /// Ray et al., IPDPS 2004, Table 1. `percent` is of the longest inclusive time, which is the run's own where its Go
     /// port was recorded.
     pub fn new(run: &Run, per_rank: bool) -> Self {
-        let mut sums = ProfileSums::default();
-        let mut rows = Vec::new();
-        for ranks in run.ranks().chunks(RANKS_AT_ONCE) {
-            // Added in order: sums of numbers with a fraction depend on it.
-            let of_ranks = in_parallel(ranks.to_vec(), |rank| {
-                (rank, ProfileSums::of_rank(run, rank))
-            });
-            for (rank, own) in of_ranks {
-                if per_rank {
-                    rows.extend(own.rows(Some(rank), 1.0));
-                }
-                sums.add(&own);
-            }
-        }
-        let mut profile = Self::of_sums(&sums);
-        if per_rank {
-            profile.rows = ordered(rows);
-        }
-        profile
+        ProfileOfRanks::new(run, per_rank).profile()
     }
 
     /// The mean over the ranks that were added.
@@ -352,6 +340,57 @@ impl Profile {
             missing_counters: sums.missing_counters.clone(),
             events: sums.events.values().cloned().collect(),
         }
+    }
+}
+
+/// What the ranks of one of several processes add to the profile of a run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ProfileOfRanks {
+    sums: RankTree<ProfileSums>,
+    /// With a row a method and rank these, unordered.
+    rows: Option<Vec<Row>>,
+}
+
+impl ProfileOfRanks {
+    /// Reads the records of a run, or of some of its ranks, once.
+    ///
+    /// # Arguments
+    /// * `per_rank` - a row a method and rank, instead of the mean over the ranks
+    pub fn new(run: &Run, per_rank: bool) -> Self {
+        let mut of_ranks = Self {
+            rows: per_rank.then(Vec::new),
+            ..Self::default()
+        };
+        for ranks in run.ranks().chunks(RANKS_AT_ONCE) {
+            let sums = in_parallel(ranks.to_vec(), |rank| {
+                (rank, ProfileSums::of_rank(run, rank))
+            });
+            for (rank, own) in sums {
+                if let Some(rows) = &mut of_ranks.rows {
+                    rows.extend(own.rows(Some(rank), 1.0));
+                }
+                of_ranks.sums.push(rank, own, ProfileSums::join);
+            }
+        }
+        of_ranks
+    }
+
+    /// Adds those of the ranks behind these.
+    pub fn append(&mut self, later: Self) {
+        self.sums.append(later.sums, ProfileSums::join);
+        if let (Some(rows), Some(more)) = (&mut self.rows, later.rows) {
+            rows.extend(more);
+        }
+    }
+
+    /// The profile of all.
+    pub fn profile(self) -> Profile {
+        let sums = self.sums.into_joined(ProfileSums::join).unwrap_or_default();
+        let mut profile = Profile::of_sums(&sums);
+        if let Some(rows) = self.rows {
+            profile.rows = ordered(rows);
+        }
+        profile
     }
 }
 

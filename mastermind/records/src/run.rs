@@ -1,8 +1,11 @@
 //! All logs of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use crate::damage::Damage;
 use crate::definition::{MpiRoutineDefinition, PROGRAM_CLASS};
@@ -27,7 +30,7 @@ pub struct MpiRoutine {
 }
 
 /// What a rank had of the processors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorTime {
     /// How long its threads ran, nanoseconds.
     pub running_ns: u64,
@@ -67,6 +70,28 @@ impl Run {
         Self::open_those(directory, Some(rank))
     }
 
+    /// Opens the logs of some ranks, which several processes do that share the work of one; a run of none where they left no logs.
+    ///
+    /// # Arguments
+    /// * `ranks` - a range of [`rank_ranges`]
+    ///
+    /// # Errors
+    /// [`RecordsError::Io`] if the directory cannot be read. Logs that cannot be read are in [`Run::unreadable`].
+    pub fn open_ranks(directory: &Path, ranks: &Range<u64>) -> Result<Self, RecordsError> {
+        // A name that tells no rank is the first process's.
+        let is_own = |identity: Option<LogIdentity>| {
+            let rank = identity.map_or(0, |identity| u64::from(identity.rank));
+            ranks.contains(&rank)
+        };
+        let (found, mut damaged) = find(directory)?;
+        if ranks.start > 0 {
+            damaged.clear();
+        }
+        let found = found.into_iter().filter(|found| is_own(found.order().0));
+        let opened = open_found(found.collect());
+        Ok(Self::of_opened_or_none(opened, damaged))
+    }
+
     /// Opens the logs of one rank that this process writes, for sums only: what its writers have summed up is not read again.
     ///
     /// # Arguments
@@ -88,6 +113,14 @@ impl Run {
 
     /// The programs that `wrap` has recorded, by name, with the number of their processes: several of a script or a pipeline.
     pub fn programs(&self) -> BTreeMap<String, usize> {
+        let counted = self.processes_of_programs().into_iter();
+        counted
+            .map(|(name, processes)| (name, processes.len()))
+            .collect()
+    }
+
+    /// The same with the numbers of their processes.
+    pub fn processes_of_programs(&self) -> BTreeMap<String, BTreeSet<u32>> {
         let mut processes = BTreeMap::<&str, BTreeSet<u32>>::new();
         for definitions in self.logs.iter().map(Log::definitions) {
             let mut methods = definitions.methods();
@@ -97,9 +130,9 @@ impl Run {
                 of_program.insert(run.forked_from.unwrap_or(run.process));
             }
         }
-        let counted = processes.into_iter();
-        counted
-            .map(|(name, processes)| (name.to_owned(), processes.len()))
+        let named = processes.into_iter();
+        named
+            .map(|(name, processes)| (name.to_owned(), processes))
             .collect()
     }
 
@@ -166,35 +199,13 @@ impl Run {
             .retain(|log| log.definitions().run.assembly == name);
     }
 
-    /// Those that are loose and those that are packed; of a log that is both, as where a packing was ended, the loose one.
     fn open_those(directory: &Path, rank: Option<u32>) -> Result<Self, RecordsError> {
-        let mut found: Vec<_> = log_paths(directory, rank)?
-            .into_iter()
-            .map(Found::Loose)
-            .collect();
-        let mut damaged = Vec::new();
-        let containers = container_paths(directory);
-        for path in containers.map_err(RecordsError::io("read records", directory))? {
-            let container = match Container::open(&path) {
-                Ok(container) => container,
-                Err(error) => {
-                    damaged.push(error);
-                    continue;
-                }
-            };
-            for log in container.logs() {
-                let path = log.path(directory);
-                if rank.is_none_or(|rank| log.identity().rank == rank) {
-                    found.push(Found::Packed(path, log));
-                }
-            }
-        }
-        // By rank and thread, so that what is opened need not be moved; the loose log of a name stays before the packed one.
-        found.sort_by(|one, other| one.order().cmp(&other.order()));
-        found.dedup_by(|later, first| later.path() == first.path());
-        let methods = Arc::default();
-        let opened = in_parallel(found, |found| found.open(&methods));
-        Self::of_opened(directory, opened, damaged)
+        let (mut found, damaged) = match rank {
+            None => find(directory)?,
+            Some(rank) => find_of(directory, Some(rank))?,
+        };
+        found.shrink_to_fit();
+        Self::of_opened(directory, open_found(found), damaged)
     }
 
     /// # Arguments
@@ -205,6 +216,20 @@ impl Run {
         opened: Vec<Result<Log, RecordsError>>,
         unreadable: Vec<RecordsError>,
     ) -> Result<Self, RecordsError> {
+        let run = Self::of_opened_or_none(opened, unreadable);
+        if run.logs.is_empty() {
+            let none = RecordsError::NoLogs {
+                directory: directory.into(),
+            };
+            return Err(run.unreadable.into_iter().next().unwrap_or(none));
+        }
+        Ok(run)
+    }
+
+    fn of_opened_or_none(
+        opened: Vec<Result<Log, RecordsError>>,
+        unreadable: Vec<RecordsError>,
+    ) -> Self {
         let mut run = Self {
             logs: Vec::new(),
             unreadable,
@@ -217,13 +242,7 @@ impl Run {
         if !run.logs.is_sorted_by_key(Log::identity) {
             run.logs.sort_by_key(Log::identity);
         }
-        if run.logs.is_empty() {
-            let none = RecordsError::NoLogs {
-                directory: directory.into(),
-            };
-            return Err(run.unreadable.into_iter().next().unwrap_or(none));
-        }
-        Ok(run)
+        run
     }
 
     /// Takes `latest` for the latest calibration of each log.
@@ -363,6 +382,82 @@ impl Found {
             }
         }
     }
+}
+
+/// All logs of a directory, those that are loose and those that are packed; of a log that is both, as where a packing was ended, the loose
+/// one. By rank and thread, as far as names tell it; with the containers that cannot be read.
+fn find(directory: &Path) -> Result<(Vec<Found>, Vec<RecordsError>), RecordsError> {
+    find_of(directory, None)
+}
+
+fn find_of(
+    directory: &Path,
+    rank: Option<u32>,
+) -> Result<(Vec<Found>, Vec<RecordsError>), RecordsError> {
+    let loose = log_paths(directory, rank)?;
+    let mut found: Vec<_> = loose.into_iter().map(Found::Loose).collect();
+    let mut damaged = Vec::new();
+    let containers = container_paths(directory);
+    for path in containers.map_err(RecordsError::io("read records", directory))? {
+        let container = match Container::open(&path) {
+            Ok(container) => container,
+            Err(error) => {
+                damaged.push(error);
+                continue;
+            }
+        };
+        for log in container.logs() {
+            let path = log.path(directory);
+            if rank.is_none_or(|rank| log.identity().rank == rank) {
+                found.push(Found::Packed(path, log));
+            }
+        }
+    }
+    // So that what is opened need not be moved; the loose log of a name stays before the packed one.
+    found.sort_by(|one, other| one.order().cmp(&other.order()));
+    found.dedup_by(|later, first| later.path() == first.path());
+    Ok((found, damaged))
+}
+
+fn open_found(found: Vec<Found>) -> Vec<Result<Log, RecordsError>> {
+    let methods = Arc::default();
+    in_parallel(found, |found| found.open(&methods))
+}
+
+/// Shares the ranks of a directory out to processes, each a range, as many logs to each as to the others.
+///
+/// One process asks and the others are given what it found: of a run that goes on each would find something else.
+///
+/// # Arguments
+/// * `n_ranges` - how many, at least 1
+///
+/// # Returns
+/// Ranges from 0 to beyond the last rank that can be; the last ones are empty where there are fewer ranks. One has all if the name of a log
+/// tells no rank.
+///
+/// # Errors
+/// [`RecordsError::Io`] if the directory cannot be read, [`RecordsError::NoLogs`] if it holds none.
+pub fn rank_ranges(directory: &Path, n_ranges: usize) -> Result<Vec<Range<u64>>, RecordsError> {
+    const END: u64 = 1 << u32::BITS;
+    let (found, damaged) = find(directory)?;
+    if found.is_empty() {
+        let none = RecordsError::NoLogs {
+            directory: directory.into(),
+        };
+        return Err(damaged.into_iter().next().unwrap_or(none));
+    }
+    let ranks = found.iter().map(|found| Some(found.order().0?.rank));
+    let ranks: Option<Vec<u32>> = ranks.collect();
+    let begin = |range: usize| match &ranks {
+        _ if range == 0 => 0,
+        // The logs of a rank stay together.
+        Some(ranks) => ranks
+            .get((ranks.len() * range).div_ceil(n_ranges))
+            .map_or(END, |rank| u64::from(*rank)),
+        None => END,
+    };
+    let begins = (0..n_ranges).map(begin).chain([END]).collect::<Vec<_>>();
+    Ok(begins.windows(2).map(|ends| ends[0]..ends[1]).collect())
 }
 
 /// The logs of a directory, by their names; of one rank or all.

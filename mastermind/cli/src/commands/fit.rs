@@ -12,6 +12,7 @@ use crate::commands::wishes::Wishes;
 use crate::destination::{Force, Pending};
 use crate::measurements::{self, Measured, Reading};
 use crate::output;
+use crate::session::team::Team;
 
 mod notes;
 
@@ -124,12 +125,26 @@ impl Fit {
     /// # Errors
     /// There are no measurements; no method of the name; the output cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        self.wishes.check()?;
-        self.force.check([self.output.as_deref()], self.json)?;
+        let team = Team::of_launch("fit")?;
+        let checked = self.wishes.check();
+        let checked = checked.and_then(|()| self.force.check([self.output.as_deref()], self.json));
+        team.together(checked)?;
         let mut fitted = Fitted::default();
-        for of in measurements::metrics(&self.inputs, &self.reading, &self.measured)? {
+        let mut read = Vec::new();
+        let metrics = measurements::metrics(&self.inputs, &self.reading, &self.measured);
+        for of in team.together(metrics)? {
             let statistic = self.statistic.map(Statistic::from);
-            let samples = measurements::read(&of.inputs, &of.reading, &of.metric, statistic);
+            let samples = measurements::read(&of.inputs, &of.reading, &of.metric, statistic, &team);
+            read.push((of, samples.transpose()));
+        }
+        let is_first = team.is_first();
+        // The others would wait for the models, which the first makes, with its processor.
+        drop(team);
+        if !is_first {
+            return Ok(ExitCode::SUCCESS);
+        }
+        for (of, samples) in read {
+            let samples = samples.unwrap_or_else(|| Ok(Vec::new()));
             let named = samples.and_then(|samples| {
                 measurements::select(samples, self.method.as_deref(), &of.metric, &of.inputs)
             });

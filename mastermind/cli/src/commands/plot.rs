@@ -22,6 +22,7 @@ use crate::figures::style::Axis;
 use crate::figures::{Format, save};
 use crate::measurements::{self, Measured, Reading};
 use crate::output;
+use crate::session::team::Team;
 
 mod mean;
 
@@ -144,7 +145,14 @@ impl Plot {
         let metric = &self.measured.metric();
         let run = Run::open(&self.records).ok();
         let of_calls = |statistic| {
-            let samples = measurements::read(inputs, &self.reading, metric, Some(statistic))?;
+            let samples = measurements::read(
+                inputs,
+                &self.reading,
+                metric,
+                Some(statistic),
+                &Team::alone(),
+            )?
+            .unwrap_or_default();
             mean::one(samples, name, run.as_ref())
         };
         let read = |path: &Path| read_models(path, self.shown);

@@ -7,9 +7,13 @@ use std::process::ExitCode;
 use clap::Args;
 use mastermind_machine::dispatch::Dispatch;
 use mastermind_records::definition::UnmonitoredDefinition;
-use mastermind_records::{Profile as Table, ProfileSums, Row, Run, SELF_COST};
-use serde::Serialize;
+use mastermind_records::{
+    MpiRank, Profile as Table, ProfileOfRanks, ProfileSums, Row, Run, SELF_COST,
+};
+use serde::{Deserialize, Serialize};
 
+use crate::run_facts::{self, Lacking};
+use crate::session::team::{Team, first_alone};
 use crate::{output, recorded_dispatch, run_notes, unseen_calls};
 
 mod call_sites;
@@ -23,8 +27,8 @@ pub mod openmp;
 mod phases;
 mod tree;
 
-/// Most methods that are told by name where calls have no record.
-const MOST_METHODS_TOLD: usize = 10;
+/// Most connections that are named. Arbitrary: more than that nobody reads.
+const MAX_CONNECTIONS: usize = 10;
 
 /// What is told of a run without an end.
 const NOT_ENDED: &str = "the run has not ended, or was killed: calls that were open are not in the table, but for a wrapped program, \
@@ -80,10 +84,28 @@ impl Profile {
     /// # Errors
     /// There are no records; they cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        if let Some(option) = self.serial_option() {
+            first_alone(&format!("profile {option}"))?;
+        }
         match self.follow {
             true => self.show_again(),
             false => self.show(),
         }
+    }
+
+    /// The option whose table is not made in parallel.
+    fn serial_option(&self) -> Option<&'static str> {
+        let options = [
+            ("--follow", self.follow),
+            ("--summary", self.summary),
+            ("--tree", self.tree),
+            ("--call-sites", self.call_sites),
+            ("--mpi", self.mpi),
+            ("--matrix", self.matrix),
+            ("--openmp", self.openmp),
+        ];
+        let given = options.into_iter().find(|(_, is_given)| *is_given);
+        given.map(|(option, _)| option)
     }
 
     fn show(&self) -> anyhow::Result<ExitCode> {
@@ -102,23 +124,20 @@ impl Profile {
         if self.openmp {
             return self.show_openmp();
         }
-        let (mut ranks, mut openmp) = (Vec::new(), Vec::new());
-        let (mut profile, has_ended) = if self.summary {
-            let table = Table::of_sums(&ProfileSums::read(&self.records)?);
-            tell_unmonitored(&table.unmonitored);
-            run_notes::warn_of_dry_summary(&self.records);
-            (table, true)
-        } else {
-            let run = open(&self.records)?;
-            let table = Table::new(&run, self.per_rank);
-            ranks = mpi::rows(run.mpi_ranks());
-            openmp = openmp::lines(&run);
-            tell_missing_records(
-                &run,
-                "their calls and times are in the table, their counters are not",
-            );
-            (table, run.is_finished())
+        let found = match self.summary {
+            true => self.of_summary()?,
+            false => match self.of_records()? {
+                Some(found) => found,
+                // The first process prints.
+                None => return Ok(ExitCode::SUCCESS),
+            },
         };
+        let Found {
+            table: mut profile,
+            ranks,
+            openmp,
+            has_ended,
+        } = found;
         profile.rows.truncate(self.top.unwrap_or(usize::MAX));
         if self.json {
             output::json(&Document {
@@ -173,6 +192,77 @@ impl Profile {
             output::line(NOT_ENDED);
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A profile, and what stands beside it.
+struct Found {
+    table: Table,
+    ranks: Vec<mpi::RankRow>,
+    openmp: Vec<String>,
+    has_ended: bool,
+}
+
+/// What one of several processes adds to the profile.
+#[derive(Serialize, Deserialize)]
+struct Share {
+    profile: ProfileOfRanks,
+    ranks: Vec<MpiRank>,
+    openmp: Vec<String>,
+    is_finished: bool,
+}
+
+impl Share {
+    fn of(run: &Run, per_rank: bool) -> Self {
+        Self {
+            profile: ProfileOfRanks::new(run, per_rank),
+            ranks: run.mpi_ranks(),
+            openmp: openmp::lines(run),
+            is_finished: run.is_finished(),
+        }
+    }
+
+    fn append(&mut self, later: Self) {
+        self.profile.append(later.profile);
+        self.ranks.extend(later.ranks);
+        self.openmp.extend(later.openmp);
+        self.is_finished &= later.is_finished;
+    }
+}
+
+impl Profile {
+    fn of_summary(&self) -> anyhow::Result<Found> {
+        let table = Table::of_sums(&ProfileSums::read(&self.records)?);
+        tell_unmonitored(&table.unmonitored);
+        run_notes::warn_of_dry_summary(&self.records);
+        Ok(Found {
+            table,
+            ranks: Vec::new(),
+            openmp: Vec::new(),
+            has_ended: true,
+        })
+    }
+
+    /// The profile, of all processes that read together.
+    ///
+    /// # Returns
+    /// `None` on all but the first of them.
+    fn of_records(&self) -> anyhow::Result<Option<Found>> {
+        let team = Team::of_launch("profile")?;
+        let run = team.together(run_facts::open(&self.records, &team))?;
+        let share = Share::of(&run, self.per_rank);
+        let joined = team.join(share, Share::append)?;
+        run_facts::tell_missing_records(
+            &run,
+            "their calls and times are in the table, their counters are not",
+            &team,
+        )?;
+        Ok(joined.map(|share| Found {
+            table: share.profile.profile(),
+            ranks: mpi::rows(share.ranks),
+            openmp: share.openmp,
+            has_ended: share.is_finished,
+        }))
     }
 }
 
@@ -271,55 +361,20 @@ impl Profile {
 }
 
 /// Says which calls of a run have no record, which records could not be read to their end, and what else a reader of its times must know
-/// ([`run_notes`]).
+/// ([`run_facts`]).
 ///
 /// # Arguments
 /// * `shown` - what the records are used for: `they are not in the figure`
 pub fn tell_missing_records(run: &Run, shown: &str) {
-    run_notes::warn_of_waiting(run);
-    run_notes::note_unlike_programs(run);
-    for log in run.cut_logs() {
-        eprintln!(
-            "warning: cannot read record log \"{}\" to its end: it was cut while it was read, expected it to stay; \
-             the result lacks some of its calls",
-            log.path().display()
-        );
+    let mut lacking = Lacking::of(run);
+    if lacking.asks_for_methods() {
+        lacking.add_methods(run);
     }
-    tell_unmonitored(&run.unmonitored());
-    let coverage = run.coverage();
-    let (all, without) = (coverage.all.calls, coverage.all.without_record);
-    if without == 0 {
-        return;
-    }
-    let percent = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
-    let mut reasons = Vec::from_iter(coverage.reasons).join("; ");
-    if reasons.is_empty() {
-        reasons = "the reason is not known".into();
-    }
-    eprintln!(
-        "warning: {without} of {all} calls ({:.1} %) have no record: {reasons}; {shown}",
-        percent(without, all)
-    );
-    let mut methods: Vec<_> = coverage.methods.into_iter().collect();
-    methods.sort_by_key(|(_, method)| std::cmp::Reverse(method.without_record));
-    for (name, method) in methods.iter().take(MOST_METHODS_TOLD) {
-        let (without, all) = (method.without_record, method.calls);
-        eprintln!(
-            "  {name}: {without} of {all} ({:.1} %)",
-            percent(without, all)
-        );
-    }
-    let told: u64 = methods
-        .iter()
-        .map(|(_, method)| method.without_record)
-        .sum();
-    if told < without {
-        eprintln!("  {} of unknown methods", without - told);
-    }
+    lacking.tell(shown);
 }
 
 /// Warns of connections whose calls are not recorded though they were to be.
-fn tell_unmonitored(unmonitored: &BTreeSet<UnmonitoredDefinition>) {
+pub fn tell_unmonitored(unmonitored: &BTreeSet<UnmonitoredDefinition>) {
     if unmonitored.is_empty() {
         return;
     }
@@ -330,7 +385,7 @@ fn tell_unmonitored(unmonitored: &BTreeSet<UnmonitoredDefinition>) {
     eprintln!(
         "warning: calls through {n} are not recorded, and not counted as lost, since there is no proxy"
     );
-    for c in unmonitored.iter().take(MOST_METHODS_TOLD) {
+    for c in unmonitored.iter().take(MAX_CONNECTIONS) {
         let UnmonitoredDefinition {
             user,
             uses_port,
@@ -340,8 +395,8 @@ fn tell_unmonitored(unmonitored: &BTreeSet<UnmonitoredDefinition>) {
         } = c;
         eprintln!("  {user}.{uses_port} -> {provider}.{provides_port}: {reason}");
     }
-    if unmonitored.len() > MOST_METHODS_TOLD {
-        eprintln!("  and {} more", unmonitored.len() - MOST_METHODS_TOLD);
+    if unmonitored.len() > MAX_CONNECTIONS {
+        eprintln!("  and {} more", unmonitored.len() - MAX_CONNECTIONS);
     }
 }
 
@@ -359,48 +414,7 @@ pub fn selected(records: &Path) -> (&Path, Option<&str>) {
 /// # Errors
 /// There are no records; they cannot be read; there is no such program.
 pub fn open(records: &Path) -> anyhow::Result<Run> {
-    let (directory, program) = selected(records);
-    if directory.is_file() {
-        anyhow::bail!(
-            "cannot read records \"{}\": a file, expected a record directory; fit reads tables, and predict --against compares them with models",
-            directory.display()
-        );
-    }
-    let mut run = Run::open(directory)?;
-    let programs = run.programs();
-    let list = || {
-        let names = programs.iter().map(|(name, n)| match n {
-            1 => name.clone(),
-            n => format!("{name} ({n} processes)"),
-        });
-        names.collect::<Vec<_>>().join(", ")
-    };
-    match program {
-        Some(program) if programs.is_empty() => anyhow::bail!(
-            "cannot read records of program \"{program}\" in \"{}\": records of an assembly, expected those of mastermind wrap",
-            directory.display()
-        ),
-        Some(program) if !programs.contains_key(program) => anyhow::bail!(
-            "cannot read records of program \"{program}\" in \"{}\": none, expected one of {}",
-            directory.display(),
-            list()
-        ),
-        Some(program) => run.keep_program(program),
-        None if programs.len() > 1 => crate::output::complain!(
-            "note: records of several programs together: {}; {}:PROGRAM stands for those of one",
-            list(),
-            directory.display()
-        ),
-        None => {}
-    }
-    for error in run.unreadable() {
-        crate::output::complain!("warning: {error}");
-    }
-    for damage in run.damage() {
-        crate::output::complain!("warning: {damage}");
-    }
-    run_notes::warn_of_dry_methods(&run);
-    Ok(run)
+    run_facts::open(records, &Team::alone())
 }
 
 fn text(profile: &Table) -> String {

@@ -12,6 +12,7 @@ pub mod recording;
 pub mod script;
 pub mod sources;
 mod spare_process;
+pub mod team;
 pub mod trial;
 
 use std::error::Error;

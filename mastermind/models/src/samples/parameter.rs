@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// What the values of a parameter are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ParameterKind {
     /// Whole numbers, sizes and counts.
     Integer,
@@ -17,7 +17,7 @@ pub enum ParameterKind {
 }
 
 /// A performance parameter of a method.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameter {
     /// Its name, unique in the method.
     pub name: String,

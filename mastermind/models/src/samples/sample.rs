@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::samples::few_calls;
@@ -16,7 +17,7 @@ use crate::samples::statistic::Statistic;
 /// # Source
 /// B.P. Welford, Technometrics 4 (1962) 419; the merge is Chan, Golub and LeVeque's (1979)
 /// (recalled, not looked up).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Calls.
     pub count: u64,
@@ -172,10 +173,14 @@ pub enum Refused {
 /// Samples of any number of methods, filled one call at a time.
 ///
 /// Memory grows with the distinct coordinates, not with the calls.
-#[derive(Debug, Clone)]
+///
+/// Sets that several threads or processes filled are merged ([`SampleSet::merge`]); between processes a set goes as what serde makes of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SampleSet {
     metric: Metric,
     methods: Vec<Method>,
+    /// Of a set that comes from another process empty until something is added.
+    #[serde(skip)]
     index: HashMap<String, usize>,
     clock_step_s: f64,
     statistic: Statistic,
@@ -183,17 +188,20 @@ pub struct SampleSet {
     others: Option<(String, Statistic)>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Method {
     name: String,
     statistic: Statistic,
     parameters: Vec<Parameter>,
-    /// Bits of a coordinate to its position in `points`.
+    /// Bits of a coordinate to its position in `points`; as [`SampleSet::index`].
+    #[serde(skip)]
     index: HashMap<Box<[u64]>, usize, RandomState>,
     points: Vec<(Vec<f64>, Histogram)>,
     /// Position in `points` of the last call.
+    #[serde(skip)]
     last: usize,
     /// Scratch for the bits of the coordinate at hand.
+    #[serde(skip)]
     key: Vec<u64>,
     n_refused: u64,
 }
@@ -238,6 +246,10 @@ impl SampleSet {
     /// # Errors
     /// [`Error::ParametersDiffer`] if the method is known with other parameters.
     pub fn declare(&mut self, method: &str, parameters: &[Parameter]) -> Result<usize, Error> {
+        if self.index.len() < self.methods.len() {
+            let names = self.methods.iter().map(|method| method.name.clone());
+            self.index = names.zip(0..).collect();
+        }
         if let Some(&known) = self.index.get(method) {
             let expected = &self.methods[known].parameters;
             if expected == parameters {
@@ -288,6 +300,20 @@ impl SampleSet {
         Ok(())
     }
 
+    /// Takes all calls of a set of the same metric and statistics, as if they had been taken after its own; methods that only the other set
+    /// has come behind.
+    ///
+    /// # Errors
+    /// [`Error::ParametersDiffer`] if both know a method with other parameters; this set then lacks some of the other's calls.
+    pub fn merge(&mut self, other: Self) -> Result<(), Error> {
+        self.set_clock_step(other.clock_step_s);
+        for method in other.methods {
+            let number = self.declare(&method.name, &method.parameters)?;
+            self.methods[number].merge(method);
+        }
+        Ok(())
+    }
+
     /// The samples of each method, in the order of declaration, coordinates ascending.
     pub fn finish(self) -> Vec<Samples> {
         let (metric, step_s) = (self.metric, self.clock_step_s);
@@ -309,11 +335,24 @@ impl Method {
         &mut self.points[self.last].1
     }
 
+    fn merge(&mut self, other: Self) {
+        self.n_refused += other.n_refused;
+        if self.points.is_empty() {
+            self.points = other.points;
+            return;
+        }
+        for (coordinate, calls) in other.points {
+            self.at(&coordinate).merge(calls);
+        }
+    }
+
     fn position(&mut self, coordinate: &[f64]) -> usize {
+        if self.index.len() < self.points.len() {
+            let keys = self.points.iter().map(|(values, _)| key(values).collect());
+            self.index = keys.zip(0..).collect();
+        }
         self.key.clear();
-        // Adding 0 makes -0 the same coordinate as 0.
-        self.key
-            .extend(coordinate.iter().map(|value| (value + 0.0).to_bits()));
+        self.key.extend(key(coordinate));
         if let Some(&at) = self.index.get(self.key.as_slice()) {
             return at;
         }
@@ -367,6 +406,11 @@ impl Method {
         }
         samples
     }
+}
+
+/// The bits of a coordinate. Adding 0 makes -0 the same coordinate as 0.
+fn key(coordinate: &[f64]) -> impl Iterator<Item = u64> {
+    coordinate.iter().map(|value| (value + 0.0).to_bits())
 }
 
 fn check(parameters: &[Parameter], coordinate: &[f64], seconds: f64) -> Result<(), Refused> {
@@ -440,6 +484,53 @@ mod tests {
             (1.0, 3.0, 4.0)
         );
         assert_eq!(samples.coordinate(2).to_string(), "axis=y, q=8");
+    }
+
+    #[test]
+    fn merged_sets_are_those_of_all_calls() {
+        // Times and means without rounding, so that both orders of adding give the same bits.
+        let calls: Vec<([f64; 2], f64)> = (0..64)
+            .map(|k| ([f64::from(k % 5), f64::from(k % 2)], f64::from(1 + k % 4)))
+            .collect();
+        let filled = |calls: &[([f64; 2], f64)]| {
+            let mut set = SampleSet::new(Metric::Wall);
+            let method = set.declare("m", &parameters()).unwrap();
+            for (coordinate, seconds) in calls {
+                set.push(method, coordinate, *seconds).unwrap();
+            }
+            let _ = set.push(method, &[1.0, 0.0], f64::NAN);
+            set
+        };
+        let mut merged = SampleSet::new(Metric::Wall);
+        for part in calls.chunks(10) {
+            // As from another process.
+            let text = serde_json::to_string(&filled(part)).unwrap();
+            let part: SampleSet = serde_json::from_str(&text).unwrap();
+            let text = serde_json::to_string(&merged).unwrap();
+            merged = serde_json::from_str(&text).unwrap();
+            merged.merge(part).unwrap();
+        }
+        let (merged, whole) = (merged.finish().remove(0), filled(&calls).finish().remove(0));
+        assert_eq!((merged.n_refused, whole.n_refused), (7, 1));
+        assert_eq!(merged.coordinates, whole.coordinates);
+        for (merged, whole) in merged.times.iter().zip(&whole.times) {
+            assert_eq!(
+                (merged.count, merged.min_s, merged.max_s),
+                (whole.count, whole.min_s, whole.max_s)
+            );
+            assert!((merged.mean_s - whole.mean_s).abs() < 1e-12);
+            assert!((merged.m2_s2 - whole.m2_s2).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn sets_of_unlike_parameters_do_not_merge() {
+        let mut set = SampleSet::new(Metric::Wall);
+        set.declare("m", &parameters()).unwrap();
+        let mut other = SampleSet::new(Metric::Wall);
+        other.declare("m", &parameters()[..1]).unwrap();
+        let error = set.merge(other).unwrap_err();
+        assert!(matches!(error, Error::ParametersDiffer { .. }), "{error}");
     }
 
     #[test]

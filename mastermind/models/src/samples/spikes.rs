@@ -12,6 +12,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::samples::sample::Summary;
 use crate::samples::statistic::Statistic;
 
@@ -60,11 +62,12 @@ const NO_TIME: f64 = 5.0;
 /// Calls of one coordinate by time: moments of each bin, eight bins for each doubling.
 ///
 /// Memory grows with the bins met, in practice a few dozen, not with the calls.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Histogram {
     /// Number of the bin and what fell into it, ascending.
     bins: Vec<(u32, Summary)>,
     /// Where the last call went.
+    #[serde(skip)]
     last: usize,
 }
 
@@ -93,6 +96,16 @@ impl Histogram {
             }
         };
         self.bins[self.last].1.push(seconds);
+    }
+
+    /// Takes all calls of another one.
+    pub fn merge(&mut self, other: Self) {
+        for (number, calls) in other.bins {
+            match self.bins.binary_search_by_key(&number, |(own, _)| *own) {
+                Ok(at) => self.bins[at].1.merge(&calls),
+                Err(at) => self.bins.insert(at, (number, calls)),
+            }
+        }
     }
 
     /// The calls apart by time, ascending.

@@ -1,0 +1,275 @@
+//! What is said of a run beside the result, as sums over its logs: several processes that read a run together say it once.
+//!
+//! [`open`] says what is wrong with the records before they are read, [`Lacking`] what the result lacks once they were.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use mastermind_records::definition::UnmonitoredDefinition;
+use mastermind_records::{Coverage, ProcessorTime, RecordsError, Run};
+use serde::{Deserialize, Serialize};
+
+use crate::commands::profile::{selected, tell_unmonitored};
+use crate::run_notes::{self, Settings};
+use crate::session::framework::Quiet;
+use crate::session::team::Team;
+
+/// Most methods that are named where calls have no record. Arbitrary: more than that nobody reads.
+const MAX_METHODS: usize = 10;
+
+/// What opening the logs found.
+#[derive(Default, Serialize, Deserialize)]
+struct Opened {
+    n_logs: usize,
+    /// The programs that `wrap` has recorded, and their processes.
+    programs: BTreeMap<String, BTreeSet<u32>>,
+    unreadable: Vec<String>,
+    damage: Vec<String>,
+    dry: BTreeSet<String>,
+}
+
+impl Opened {
+    /// # Arguments
+    /// * `program` - the only one that is kept
+    fn of(run: &mut Run, program: Option<&str>) -> Self {
+        let (n_logs, programs) = (run.logs().len(), run.processes_of_programs());
+        if let Some(program) = program {
+            run.keep_program(program);
+        }
+        Self {
+            n_logs,
+            programs,
+            unreadable: run.unreadable().iter().map(ToString::to_string).collect(),
+            damage: run.damage().map(ToString::to_string).collect(),
+            dry: run.dry_methods(),
+        }
+    }
+
+    fn add(&mut self, later: Self) {
+        self.n_logs += later.n_logs;
+        for (name, processes) in later.programs {
+            self.programs.entry(name).or_default().extend(processes);
+        }
+        self.unreadable.extend(later.unreadable);
+        self.damage.extend(later.damage);
+        self.dry.extend(later.dry);
+    }
+
+    /// Says what is wrong.
+    ///
+    /// # Errors
+    /// There are no records that can be read, or not of the program.
+    fn tell(&self, directory: &Path, program: Option<&str>) -> anyhow::Result<()> {
+        if self.n_logs == 0 {
+            let why = self.unreadable.first();
+            return Err(why.map_or_else(
+                || {
+                    let directory = directory.into();
+                    RecordsError::NoLogs { directory }.into()
+                },
+                |why| anyhow::anyhow!("{why}"),
+            ));
+        }
+        let programs = &self.programs;
+        let list = || {
+            let names = programs
+                .iter()
+                .map(|(name, processes)| match processes.len() {
+                    1 => name.clone(),
+                    n => format!("{name} ({n} processes)"),
+                });
+            names.collect::<Vec<_>>().join(", ")
+        };
+        match program {
+            Some(program) if programs.is_empty() => anyhow::bail!(
+                "cannot read records of program \"{program}\" in \"{}\": records of an assembly, expected those of mastermind wrap",
+                directory.display()
+            ),
+            Some(program) if !programs.contains_key(program) => anyhow::bail!(
+                "cannot read records of program \"{program}\" in \"{}\": none, expected one of {}",
+                directory.display(),
+                list()
+            ),
+            None if programs.len() > 1 => crate::output::complain!(
+                "note: records of several programs together: {}; {}:PROGRAM stands for those of one",
+                list(),
+                directory.display()
+            ),
+            _ => {}
+        }
+        for wrong in self.unreadable.iter().chain(&self.damage) {
+            crate::output::complain!("warning: {wrong}");
+        }
+        run_notes::warn_of_dry(&self.dry);
+        Ok(())
+    }
+}
+
+/// Opens a team's run, or one program's records of it ([`selected`]), each process its share; says once what of it is damaged. Collective.
+///
+/// # Errors
+/// There are no records; they cannot be read; there is no such program.
+pub fn open(records: &Path, team: &Team) -> anyhow::Result<Run> {
+    let (directory, program) = selected(records);
+    if directory.is_file() {
+        anyhow::bail!(
+            "cannot read records \"{}\": a file, expected a record directory; fit reads tables, and predict --against compares them with models",
+            directory.display()
+        );
+    }
+    let mut run = team.open(directory)?;
+    let opened = Opened::of(&mut run, program);
+    let told = match team.join(opened, Opened::add)? {
+        Some(opened) => opened.tell(directory, program),
+        None => Ok(()),
+    };
+    team.first_decides(told)?;
+    Ok(run)
+}
+
+/// What a result lacks of the calls of a run, and what else a reader of its times must know.
+#[derive(Default, Serialize, Deserialize)]
+pub struct Lacking {
+    /// Ranks that waited for a processor, and the one that had least of it.
+    waiting: (usize, Option<(u32, ProcessorTime)>),
+    /// What each program was asked to do, each once.
+    settings: BTreeMap<String, Vec<Settings>>,
+    /// Logs that were cut while they were read.
+    cut: Vec<String>,
+    unmonitored: BTreeSet<UnmonitoredDefinition>,
+    coverage: Coverage,
+}
+
+impl Lacking {
+    /// Of a run whose records were read; without the methods of calls that have no record.
+    pub fn of(run: &Run) -> Self {
+        let cut = run.cut_logs().map(|log| log.path().display().to_string());
+        Self {
+            waiting: run_notes::waiting(run),
+            settings: run_notes::settings_of_programs(run),
+            cut: cut.collect(),
+            unmonitored: run.unmonitored(),
+            coverage: run.coverage_in_total(),
+        }
+    }
+
+    /// Whether calls have no record, so that their methods are asked for.
+    pub fn asks_for_methods(&self) -> bool {
+        self.coverage.all.without_record > 0
+    }
+
+    /// Adds the methods.
+    pub fn add_methods(&mut self, run: &Run) {
+        run.add_methods_to(&mut self.coverage);
+    }
+
+    /// Adds what those behind lack.
+    pub fn add(&mut self, later: Self) {
+        let ((n, least), (more, other)) = (&mut self.waiting, later.waiting);
+        *n += more;
+        *least = least
+            .take()
+            .into_iter()
+            .chain(other)
+            .reduce(run_notes::least);
+        for (program, runs) in later.settings {
+            let own = self.settings.entry(program).or_default();
+            for settings in runs {
+                if !own.contains(&settings) {
+                    own.push(settings);
+                }
+            }
+        }
+        self.cut.extend(later.cut);
+        self.unmonitored.extend(later.unmonitored);
+        self.coverage.add(later.coverage);
+    }
+
+    /// Says which calls have no record, which records could not be read to their end, and what else a reader of the times must know
+    /// ([`run_notes`]).
+    ///
+    /// # Arguments
+    /// * `shown` - what the records are used for: `they are not in the figure`
+    pub fn tell(mut self, shown: &str) {
+        run_notes::tell_waiting(self.waiting);
+        run_notes::note_unlike_programs(&self.settings);
+        for log in &self.cut {
+            eprintln!(
+                "warning: cannot read record log \"{log}\" to its end: it was cut while it was read, expected it to stay; \
+                 the result lacks some of its calls"
+            );
+        }
+        tell_unmonitored(&self.unmonitored);
+        self.coverage.keep_lacking();
+        tell_coverage(self.coverage, shown);
+    }
+}
+
+/// Says what a team's result lacks. Collective.
+///
+/// # Arguments
+/// * `shown` - as of [`Lacking::tell`]
+///
+/// # Errors
+/// MPI's.
+pub fn tell_missing_records(run: &Run, shown: &str, team: &Team) -> anyhow::Result<()> {
+    let joined = team.join(Lacking::of(run), Lacking::add)?;
+    let asks = team.give(joined.as_ref().map(Lacking::asks_for_methods))?;
+    let joined = match asks {
+        false => joined,
+        true => {
+            let mut own = Lacking::of(run);
+            own.add_methods(run);
+            team.join(own, Lacking::add)?
+        }
+    };
+    if let Some(joined) = joined {
+        joined.tell(shown);
+    }
+    Ok(())
+}
+
+fn tell_coverage(coverage: Coverage, shown: &str) {
+    let (all, without) = (coverage.all.calls, coverage.all.without_record);
+    if without == 0 {
+        return;
+    }
+    let percent = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
+    let mut reasons = Vec::from_iter(coverage.reasons).join("; ");
+    if reasons.is_empty() {
+        reasons = "the reason is not known".into();
+    }
+    eprintln!(
+        "warning: {without} of {all} calls ({:.1} %) have no record: {reasons}; {shown}",
+        percent(without, all)
+    );
+    let mut methods: Vec<_> = coverage.methods.into_iter().collect();
+    methods.sort_by_key(|(_, method)| std::cmp::Reverse(method.without_record));
+    for (name, method) in methods.iter().take(MAX_METHODS) {
+        let (without, all) = (method.without_record, method.calls);
+        eprintln!(
+            "  {name}: {without} of {all} ({:.1} %)",
+            percent(without, all)
+        );
+    }
+    let told: u64 = methods
+        .iter()
+        .map(|(_, method)| method.without_record)
+        .sum();
+    if told < without {
+        eprintln!("  {} of unknown methods", without - told);
+    }
+}
+
+impl Team {
+    /// Goes on on all processes if the first one has no error. Collective.
+    ///
+    /// # Errors
+    /// The first process's; [`Quiet`] on the others.
+    pub fn first_decides(&self, result: anyhow::Result<()>) -> anyhow::Result<()> {
+        match self.give(self.is_first().then_some(result.is_ok()))? {
+            true => Ok(()),
+            false => Err(result.err().unwrap_or_else(|| anyhow::anyhow!(Quiet))),
+        }
+    }
+}

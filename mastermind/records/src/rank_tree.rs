@@ -1,0 +1,130 @@
+//! Sums over ranks that do not depend on who computed which part of them.
+//!
+//! Floating-point sums depend on their order, so several processes that each add a block of ranks would print other last digits than one
+//! process. Here the order is part of the data: the values of ranks 2k and 2k+1 are joined, then those of such pairs, and so on, like the
+//! leaves of a binary tree over the numbers of the ranks. Any process may join the nodes that it has, and the result is the same.
+//!
+//! ```text
+//!             0..8
+//!        ┌─────┴─────┐
+//!      0..4         4..8        ranks 0 to 2 in one process: nodes 0..2 and 2
+//!     ┌──┴──┐      ┌──┴──┐      ranks 3 to 7 in another one: nodes 3 and 4..8
+//!   0..2   2..4  4..6   6..8    appended: 2 and 3 join, then 0..2 and 2..4, then the halves
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+/// Values of ranks that follow one another, joined as far as they can be.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RankTree<T> {
+    /// Ascending; a run without gaps has at most two nodes of each level.
+    nodes: Vec<Node<T>>,
+}
+
+/// The joined values of the ranks `place << level .. (place + 1) << level`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Node<T> {
+    level: u32,
+    place: u32,
+    value: T,
+}
+
+impl<T> Default for RankTree<T> {
+    fn default() -> Self {
+        Self { nodes: Vec::new() }
+    }
+}
+
+impl<T> RankTree<T> {
+    /// Adds the value of a rank behind those that are here.
+    ///
+    /// # Arguments
+    /// * `join` - adds the value of later ranks to that of earlier ones
+    pub fn push(&mut self, rank: u32, value: T, join: impl FnMut(&mut T, T)) {
+        let node = Node {
+            level: 0,
+            place: rank,
+            value,
+        };
+        self.push_node(node, join);
+    }
+
+    /// Adds the values of ranks behind those that are here.
+    pub fn append(&mut self, later: Self, mut join: impl FnMut(&mut T, T)) {
+        for node in later.nodes {
+            self.push_node(node, &mut join);
+        }
+    }
+
+    fn push_node(&mut self, mut node: Node<T>, mut join: impl FnMut(&mut T, T)) {
+        let are_siblings = |left: &Node<T>, right: &Node<T>| {
+            left.level == right.level
+                && left.place.is_multiple_of(2)
+                && left.place + 1 == right.place
+        };
+        while let Some(mut left) = self.nodes.pop_if(|left| are_siblings(left, &node)) {
+            join(&mut left.value, node.value);
+            node = Node {
+                level: left.level + 1,
+                place: left.place / 2,
+                value: left.value,
+            };
+        }
+        self.nodes.push(node);
+    }
+
+    /// The values of all ranks joined; `None` of no rank.
+    pub fn into_joined(self, mut join: impl FnMut(&mut T, T)) -> Option<T> {
+        let values = self.nodes.into_iter().map(|node| node.value);
+        values.reduce(|mut joined, value| {
+            join(&mut joined, value);
+            joined
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A join whose result shows the order of joining.
+    fn join(left: &mut String, right: String) {
+        *left = format!("({left}{right})");
+    }
+
+    fn tree(ranks: &[u32]) -> RankTree<String> {
+        let mut tree = RankTree::default();
+        for rank in ranks {
+            tree.push(*rank, rank.to_string(), join);
+        }
+        tree
+    }
+
+    #[test]
+    fn who_joins_what_does_not_matter() {
+        let all: Vec<u32> = (0..11).filter(|rank| *rank != 6).collect();
+        let expected = tree(&all).into_joined(join).unwrap();
+        assert_eq!(expected, "((((((01)(23))(45))7)(89))10)");
+        for first in 0..=all.len() {
+            for second in first..=all.len() {
+                let mut joined = tree(&all[..first]);
+                let mut middle = tree(&all[first..second]);
+                middle.append(tree(&all[second..]), join);
+                joined.append(middle, join);
+                assert_eq!(joined.into_joined(join).as_ref(), Some(&expected));
+            }
+        }
+        assert_eq!(tree(&[]).into_joined(join), None);
+    }
+
+    #[test]
+    fn few_nodes_stand_for_many_ranks() {
+        let ranks: Vec<u32> = (3..100_000).collect();
+        let mut counted = RankTree::default();
+        for rank in ranks {
+            counted.push(rank, 1_u32, |sum, more| *sum += more);
+        }
+        assert!(counted.nodes.len() < 34, "{}", counted.nodes.len());
+        assert_eq!(counted.into_joined(|sum, more| *sum += more), Some(99_997));
+    }
+}
