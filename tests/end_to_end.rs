@@ -60,6 +60,8 @@ mod odd_files;
 mod output;
 mod packed_records;
 mod page;
+mod page_browser;
+mod page_diagrams;
 mod proxies;
 mod python;
 mod ranks_agree;

@@ -33,7 +33,7 @@ const MASTERMIND: [(&str, &[&str]); 20] = [
     ("mastermind-queueing", &[]),
     ("mastermind-recommend", &[]),
     ("mastermind-machine", &[]),
-    ("mastermind-serve", &[]),
+    ("mastermind-serve", &["mastermind-diagrams"]),
     (
         "mastermind-programs",
         &["mastermind-models", "mastermind-queueing"],

@@ -1,212 +1,13 @@
 //! The page of `mastermind serve`, in Debian's Chromium: what the page shows is what the verbs print, and the keyboard does everything.
 
-use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cca_core::Assembly;
-use fantoccini::{Client, ClientBuilder, Locator};
-use hyper_util::client::legacy::connect::HttpConnector;
-use mastermind_tests::{Scratch, bin_dir, root, skip};
+use fantoccini::Locator;
+use mastermind_tests::{Scratch, root};
 use serde_json::{Value, json};
 
-const TAB: &str = "\u{e004}";
-const ENTER: &str = "\u{e007}";
-const DOWN: &str = "\u{e015}";
-
-/// What can be reached by the tabulator, in its order.
-const STOPS: &str = "a[href], button, input, select, textarea, summary, [tabindex='0']";
-
-/// A program that ends with the test, and the line that it began with.
-struct Begun(Child, String);
-
-impl Begun {
-    /// Begins a program and waits for a line with `mark`.
-    fn new(command: &mut Command, mark: &str) -> Begun {
-        let command = command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.process_group(0).spawn().expect("started");
-        let mut lines = BufReader::new(child.stdout.take().expect("output")).lines();
-        let line = lines.find_map(|line| line.ok().filter(|line| line.contains(mark)));
-        // What it prints later is read, so that it never waits for a reader.
-        std::thread::spawn(move || lines.for_each(drop));
-        Begun(child, line.expect("a line"))
-    }
-}
-
-impl Drop for Begun {
-    fn drop(&mut self) {
-        // A driver's browser ends with it, also where the test has failed.
-        let group = format!("-{}", self.0.id());
-        let _ = Command::new("kill").args(["-9", "--", &group]).status();
-        let _ = self.0.wait();
-    }
-}
-
-/// The page of a folder.
-struct Page {
-    client: Client,
-    address: String,
-    _server: Begun,
-    _driver: Begun,
-}
-
-impl Page {
-    async fn open(folder: &Path) -> Page {
-        let mut command = Command::new(bin_dir().join("mastermind"));
-        let server = Begun::new(command.arg("serve").arg(folder), "http://");
-        let driver = Begun::new(
-            Command::new("chromedriver").arg("--port=0"),
-            "started successfully on port",
-        );
-        let words = driver.1.trim_end_matches('.').rsplit(' ').next();
-        let port: u16 = words.and_then(|word| word.parse().ok()).expect("a port");
-        // No other address than this machine's is found.
-        let arguments = [
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-dev-shm-usage",
-            "--disable-background-networking",
-            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-            "--window-size=1400,1000",
-        ];
-        let options = json!({ "args": arguments, "binary": "/usr/bin/chromium" });
-        let mut capabilities = serde_json::Map::new();
-        capabilities.insert("goog:chromeOptions".into(), options);
-        // The test answers what the page asks its user.
-        capabilities.insert("unhandledPromptBehavior".into(), "ignore".into());
-        let client = ClientBuilder::new(HttpConnector::new())
-            .capabilities(capabilities)
-            .connect(&format!("http://127.0.0.1:{port}"))
-            .await
-            .expect("a browser");
-        client.goto(&server.1).await.expect("the page");
-        let address = server.1.split("/#").next().unwrap_or_default().to_owned();
-        let page = Page {
-            client,
-            address,
-            _server: server,
-            _driver: driver,
-        };
-        page.until("return document.querySelector('nav h2') !== null")
-            .await;
-        page
-    }
-
-    async fn run(&self, script: &str, arguments: Vec<Value>) -> Value {
-        let result = self.client.execute(script, arguments).await;
-        result.unwrap_or_else(|error| panic!("{script}: {error}"))
-    }
-
-    /// Waits until a script gives `true`.
-    async fn until(&self, script: &str) {
-        let begin = Instant::now();
-        while self.run(script, vec![]).await != Value::Bool(true) {
-            let text = "return document.body.innerText";
-            assert!(
-                begin.elapsed() < Duration::from_secs(120),
-                "{script}\n{}",
-                self.run(text, vec![]).await
-            );
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    }
-
-    /// Waits until the view shows its file as it is.
-    async fn settled(&self) {
-        self.until("return document.querySelector('[aria-busy]') === null")
-            .await;
-    }
-
-    async fn show(&self, file: &str) {
-        let script = "location.hash = encodeURIComponent(arguments[0])";
-        self.run(script, vec![file.into()]).await;
-        let heading = format!("return document.querySelector('main h2')?.textContent === '{file}'");
-        self.until(&heading).await;
-        self.settled().await;
-    }
-
-    /// The text of an element.
-    async fn text(&self, css: &str) -> String {
-        let script = "return document.querySelector(arguments[0])?.textContent ?? ''";
-        let text = self.run(script, vec![css.into()]).await;
-        text.as_str().unwrap_or_default().to_owned()
-    }
-
-    /// A time as the page writes it.
-    async fn time(&self, seconds: &Value) -> String {
-        let script = "const [seconds, done] = arguments; import('/dom.js').then((dom) => done(dom.time(seconds)))";
-        let text = self
-            .client
-            .execute_async(script, vec![seconds.clone()])
-            .await;
-        text.expect("a time")
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
-    }
-
-    /// Types into what has the focus.
-    async fn keys(&self, keys: &str) {
-        self.settled().await;
-        let focused = self.client.active_element().await.expect("focus");
-        focused.send_keys(keys).await.expect("typed");
-    }
-
-    /// Goes to an element by the tabulator alone; `find` is an expression that gives it.
-    async fn tab_to(&self, find: &str) {
-        let script = format!(
-            "const target = {find};
-             if (!target) return null;
-             const stops = [...document.querySelectorAll(\"{STOPS}\")].filter((one) => !one.disabled && one.checkVisibility());
-             return [stops.indexOf(target), stops.indexOf(document.activeElement), document.activeElement === target];"
-        );
-        for _ in 0..20 {
-            let found = self.run(&script, vec![]).await;
-            let Some([target, now, there]) = found.as_array().map(Vec::as_slice) else {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            if there == &Value::Bool(true) {
-                return;
-            }
-            let (target, now) = (target.as_i64().unwrap_or(-1), now.as_i64().unwrap_or(-1));
-            assert!(target >= 0, "{find}: not reached by the tabulator");
-            let step = usize::try_from((target - now).abs()).unwrap_or(1).max(1);
-            let shift = if target < now { "\u{e008}" } else { "" };
-            self.keys(&format!("{shift}{}", TAB.repeat(step))).await;
-        }
-        panic!("{find}: not reached by the tabulator");
-    }
-
-    async fn close(self) {
-        self.client.close().await.expect("closed");
-    }
-}
-
-/// Runs a test in a browser, where there is one.
-fn in_browser(test: impl Future<Output = ()>) {
-    for program in ["chromium", "chromedriver"] {
-        if !Path::new("/usr/bin").join(program).is_file() {
-            return skip(program, format!("no /usr/bin/{program}"));
-        }
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    runtime.expect("a runtime").block_on(test);
-}
-
-fn labelled(label: &str) -> String {
-    format!("document.querySelector('[aria-label=\"{label}\"]')")
-}
-
-fn button(text: &str) -> String {
-    format!(
-        "[...document.querySelectorAll('button, summary')].find((one) => one.textContent.startsWith('{text}'))"
-    )
-}
+use super::page_browser::{DOWN, ENTER, Page, TAB, button, in_browser, labelled};
 
 /// The name that the page gives to an instance of a class.
 fn name_of(class: &str) -> String {
@@ -466,79 +267,75 @@ fn the_choice_is_that_of_the_terminal_and_is_saved() {
 }
 
 #[test]
-fn a_diagram_is_edited_and_simulated() {
+fn the_flux_is_swapped_in_mid_run_and_the_record_names_the_new_class() {
     let scratch = Scratch::new();
-    for file in ["sample.puml", "machine.toml"] {
-        let text = std::fs::read(root().join("examples/sample").join(file)).expect("the example");
-        scratch.write(file, text);
-    }
-    let simulate = [
-        "simulate",
-        "sample.puml",
-        "--machine",
-        "machine.toml",
-        "--ranks",
-        "8",
-        "--json",
-    ];
-    let simulated = |scratch: &Scratch| -> f64 {
-        let document: Value =
-            serde_json::from_str(&scratch.mastermind(&simulate).well()).expect("a document");
-        document["makespan_ns"].as_f64().expect("a time") / 1e9
-    };
+    let assembly = scratch.example("shock/shock.toml", &[], &[]);
+    let name = assembly
+        .file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned();
     in_browser(async {
         let page = Page::open(&scratch.path("")).await;
-        page.show("sample.puml").await;
-        page.until("return document.querySelector('img.picture')?.complete ?? false")
+        page.show(&name).await;
+        page.tab_to(&labelled("Swaps")).await;
+        page.keys(DOWN).await;
+        page.fill(&labelled("Folder for the records"), "swapped")
             .await;
-        let ranks = page
-            .client
-            .find(Locator::Css("main input[type=number]"))
-            .await
-            .expect("ranks");
-        ranks.send_keys(&format!("8{ENTER}")).await.expect("typed");
-        page.until("return document.getElementById('simulated') !== null")
-            .await;
-        assert_eq!(
-            page.text("#simulated").await,
-            page.time(&simulated(&scratch).into()).await
-        );
-        // A text that is no diagram is found wrong, and one that is changed is simulated before it is saved.
-        let area = page
-            .client
-            .find(Locator::Css("textarea"))
-            .await
-            .expect("the text");
-        let text = scratch.read("sample.puml");
-        let replace = "const [area, text] = arguments; area.value = text; area.dispatchEvent(new Event('input'))";
-        let argument = serde_json::to_value(&area).expect("an element");
-        page.run(
-            replace,
-            vec![argument.clone(), text.replace("endif", "").into()],
+        // Far longer than the test: it is stopped.
+        page.fill(
+            &labelled("Settings"),
+            &format!("driver.end_time=1000{ENTER}"),
         )
         .await;
-        page.until("return document.getElementById('problems') !== null || document.querySelector('ul.problems') !== null").await;
-        let slower = text.replace("{id = 4, type = SAMPLE, time = ms(1)}", "{cost = ms(5)}");
-        assert_ne!(slower, text);
-        page.run(replace, vec![argument, slower.clone().into()])
+        page.until("return document.querySelector('#jobs summary')?.textContent.includes('--redirectable') ?? false").await;
+        let recorded = |class: &str| {
+            let run = scratch.mastermind(&["profile", "swapped", "--json"]);
+            let document: Value = serde_json::from_str(&run.stdout).unwrap_or_default();
+            let rows = document["rows"].as_array().cloned().unwrap_or_default();
+            rows.iter().any(|row| {
+                row["name"] == "flux.compute"
+                    && row["class"]
+                        .as_str()
+                        .is_some_and(|classes| classes.contains(class))
+            })
+        };
+        let recorded_in_time = async |class: &str| {
+            let begin = Instant::now();
+            while !recorded(class) {
+                assert!(
+                    begin.elapsed() < Duration::from_secs(120),
+                    "no call of {class}"
+                );
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        recorded_in_time("hydro.GodunovFlux").await;
+        assert!(!recorded("hydro.EfmFlux"));
+        page.tab_to("document.querySelector('[data-instance=flux]')")
             .await;
-        page.until("return document.querySelector('ul.problems') === null")
-            .await;
-        page.run("document.getElementById('simulated').remove()", vec![])
-            .await;
-        page.tab_to(&button("Simulate")).await;
         page.keys(ENTER).await;
-        page.until("return document.getElementById('simulated') !== null")
+        let class = labelled("Class in the run");
+        page.until(&format!("return {class} !== null")).await;
+        page.tab_to(&class).await;
+        for _ in 0..5 {
+            if page.run(&format!("return {class}.value"), vec![]).await == "hydro.EfmFlux" {
+                break;
+            }
+            page.keys(DOWN).await;
+        }
+        page.press("Swap flux").await;
+        page.until("return [...document.querySelectorAll('#jobs summary')].some((one) => one.textContent.includes('redirect') && one.textContent.endsWith('done'))")
             .await;
-        let shown = page.text("#simulated").await;
-        assert_eq!(scratch.read("sample.puml"), text);
-        page.tab_to(&button("Save")).await;
-        page.keys(ENTER).await;
-        page.until("return document.getElementById('state').textContent === 'Saved.'")
-            .await;
-        assert_eq!(scratch.read("sample.puml"), slower);
-        assert_eq!(shown, page.time(&simulated(&scratch).into()).await);
+        recorded_in_time("hydro.EfmFlux").await;
+        page.press("Stop").await;
+        page.until("return [...document.querySelectorAll('#jobs summary')].every((one) => !one.textContent.endsWith('runs'))").await;
         page.close().await;
+        let profile = scratch.mastermind(&["profile", "swapped"]).well();
+        assert!(
+            profile.contains("hydro.EfmFlux, hydro.GodunovFlux"),
+            "{profile}"
+        );
     });
 }
 

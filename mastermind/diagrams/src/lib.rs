@@ -5,6 +5,8 @@
 //! [`Reading`]: the [`Model`](mastermind_programs::Model) that `mastermind-simulation` runs, and warnings about
 //! what was ignored or assumed. The module of each reader ([`plantuml`], [`xmi`], [`mermaid`]) says which annotations it knows.
 //!
+//! [`edit`] changes files in these forms and leaves what is not changed as it was.
+//!
 //! All readers build the same graph of nodes and edges for each activity (`diagram::Graph`); `diagram::structure` then finds
 //! decisions, loops, forks and joins in it, by the same rules for all. Pure functions: nothing here reads a file or prints.
 //!
@@ -15,6 +17,7 @@
 //! ```
 
 mod diagram;
+pub mod edit;
 pub mod mermaid;
 pub mod picture;
 pub mod plantuml;

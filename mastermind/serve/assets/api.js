@@ -40,8 +40,10 @@ export const folder = () => json("folder");
 export const jobs = () => json("jobs");
 export const text = async (file) => (await json(`text?file=${encodeURIComponent(file)}`)).text;
 export const edit = (words, edits) => json("edit", { text: words, edits });
+export const diagram = (file, words, edits) => json("diagram", { file, text: words, edits });
 export const save = (file, was, words) => json("save", { file, was, text: words });
 export const start = (job) => json("start", job);
+export const swap = (id, instance, to) => json("swap", { id, instance, class: to });
 export const stop = (id) => json("stop", { id });
 
 /** Answers a question: `{command, code, answer, text, notes}`. Optional values that are empty are left out. */

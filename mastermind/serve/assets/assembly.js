@@ -218,6 +218,7 @@ export async function assembly(page, path, place) {
       (described?.parameters ?? []).length > 0 && [h("h3", {}, "Parameters"), h("dl", {}, described.parameters.map((one) => parameter(name, one, set)))],
       known && (known.provides ?? []).some((one) => one.interface === "cca.Go") && h("div", { class: "bar" }, h("button", { type: "button", disabled: page.readOnly,
         onclick: () => change([{ edit: "set-go", port: `${name}.${known.provides.find((one) => one.interface === "cca.Go").name}` }]) }, "Start the assembly here")),
+      swapper(name, [...new Set([...alternatives, ...same.map((one) => one.class), instance.class])]),
       same.length > 0 && !page.readOnly && h("details", { class: "palette" }, h("summary", {}, `Alternatives (${Math.max(alternatives.length, 1)})`), h("ul", {},
         [...new Set([instance.class, ...same.map((one) => one.class)])].map((one) => h("li", {}, h("label", {}, h("input", {
           type: "checkbox", checked: alternatives.includes(one), onchange: (event) => {
@@ -241,6 +242,15 @@ export async function assembly(page, path, place) {
         focus(name);
       } }, "Close")),
     ];
+  }
+
+  /** Another class in the run that goes on. */
+  function swapper(name, fitting) {
+    const id = page.readOnly ? null : page.jobs.swappable(path);
+    if (id === null) return null;
+    let wanted = fitting[0];
+    return [h("h3", {}, "In the run that goes on"), h("div", { class: "bar" }, choice("Class in the run", fitting, wanted, (value) => { wanted = value; }),
+      h("button", { type: "button", onclick: () => api.swap(id, name, wanted).then(() => page.say(`Asked for ${wanted}.`)).catch((error) => page.say(error.message, true)) }, `Swap ${name}`))];
   }
 
   function parameter(name, one, set) {
@@ -305,10 +315,12 @@ export async function assembly(page, path, place) {
     const to = h("input", { "aria-label": "Folder for the records", value: `${stem}-records` });
     const ranks = h("input", { "aria-label": "Ranks", type: "number", min: 1, value: "", placeholder: "alone" });
     const set = h("input", { "aria-label": "Settings", placeholder: "driver.end_time=0.1" });
+    const how = choice("Swaps", [["", "none"], ["hand", "by hand, here"], ["adapt", "by itself (--adapt)"]], "", () => {});
     const run = async () => {
       if (dirty()) await save();
       if (dirty()) return;
-      const code = await page.jobs.start({ start: "run", file: path, records: to.value || null, ranks: ranks.value ? Number(ranks.value) : null, set: set.value.split(/\s+/).filter(Boolean) });
+      const code = await page.jobs.start({ start: "run", file: path, records: to.value || null, ranks: ranks.value ? Number(ranks.value) : null, set: set.value.split(/\s+/).filter(Boolean),
+        redirectable: how.value === "hand", adapt: how.value === "adapt" ? editor.models : null });
       if (code === 0 && to.value) {
         editor.records = to.value;
         refresh();
@@ -324,7 +336,7 @@ export async function assembly(page, path, place) {
     return h("form", { onsubmit: (event) => {
       event.preventDefault();
       run();
-    } }, h("h3", {}, "Run"), h("dl", {}, h("dt", {}, "records"), h("dd", {}, to), h("dt", {}, "ranks"), h("dd", {}, ranks), h("dt", {}, "settings"), h("dd", {}, set)),
+    } }, h("h3", {}, "Run"), h("dl", {}, h("dt", {}, "records"), h("dd", {}, to), h("dt", {}, "ranks"), h("dd", {}, ranks), h("dt", {}, "settings"), h("dd", {}, set), h("dt", {}, "swaps"), h("dd", {}, how)),
     h("div", { class: "bar" }, h("button", { class: "main" }, "Run")),
     h("h3", {}, "Measure the alternatives"), plan, h("dl", {}, h("dt", {}, "folder"), h("dd", {}, planned)),
     h("div", { class: "bar" }, h("button", { type: "button", onclick: async () => {
@@ -423,6 +435,9 @@ export async function assembly(page, path, place) {
   return {
     dirty,
     leave: () => !dirty() || confirm("The changes are not saved. Leave them?"),
+    jobs: () => {
+      if (editor.chosen) drawInspector();
+    },
     end() {
       aborted.abort();
       document.removeEventListener("keydown", keys);

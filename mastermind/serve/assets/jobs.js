@@ -40,6 +40,12 @@ export class Jobs {
     }
   }
 
+  /** The run of an assembly in which instances may be swapped, if one goes on. */
+  swappable(path) {
+    const found = [...this.drawn].find(([, job]) => !job.ended && job.line.startsWith(`mastermind run ${path} `) && job.line.includes(" --redirectable"));
+    return found?.[0] ?? null;
+  }
+
   /** The job, with leave to write over what is there if the user gives it; what is of another kind is never written over. */
   allowed(job) {
     const [to, kind] = job.start === "run" ? [job.records, "records"] : job.start === "fit" ? [job.output, "models"] : [null, null];
@@ -60,7 +66,7 @@ export class Jobs {
     const stop = h("button", { type: "button", onclick: () => api.stop(id).catch((error) => this.page.say(error.message, true)) }, "Stop");
     const details = h("details", { open: true }, h("summary", {}, h("code", {}, line), " – ", state), h("div", { class: "bar" }, stop), output);
     this.place.prepend(details);
-    const drawn = { output, state, stop, ended: false };
+    const drawn = { line, output, state, stop, ended: false };
     this.drawn.set(id, drawn);
     return drawn;
   }

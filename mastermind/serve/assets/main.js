@@ -126,6 +126,7 @@ function hear(event) {
     }).catch((error) => page.say(error.message, true));
   }
   page.jobs.hear(event);
+  if (event.news === "started" || event.news === "ended") shown?.jobs?.();
 }
 
 window.addEventListener("hashchange", show);

@@ -23,5 +23,5 @@ export async function plain(page, path, place) {
   const text = await editor(page, path, look);
   place.append(text.place, below);
   await look();
-  return { dirty: text.dirty, leave: text.leave, changed: async () => { if (await text.changed()) await look(); } };
+  return { dirty: text.dirty, leave: text.leave, end: text.end, changed: async () => { if (await text.changed()) await look(); } };
 }

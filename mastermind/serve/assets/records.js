@@ -20,9 +20,10 @@ export async function records(page, path, place) {
   const profile = h("div");
   const figure = h("div");
   const compared = h("div");
+  const decided = h("div");
   const what = h("div");
   const next = h("div", { class: "bar" });
-  place.append(next, h("h3", {}, "Where the time went"), profile, h("h3", {}, "Figures"), figure, h("h3", {}, "Against another run"), compared, h("h3", {}, "What it was"), what);
+  place.append(next, h("h3", {}, "Where the time went"), profile, decided, h("h3", {}, "Figures"), figure, h("h3", {}, "Against another run"), compared, h("h3", {}, "What it was"), what);
   const aborted = new AbortController();
   let methods = [];
   let perRank = false;
@@ -95,6 +96,29 @@ export async function records(page, path, place) {
     }
   }
 
+  /** What a run that adapts itself has decided so far: its log, a decision a line; a last line that is being written is none yet. */
+  async function drawDecisions() {
+    const file = `${path}/decisions.0.jsonl`;
+    const log = await api.text(file).catch(() => "");
+    const rows = log.split("\n").flatMap((line) => {
+      try {
+        return line ? [JSON.parse(line)] : [];
+      } catch {
+        return [];
+      }
+    }).filter((one) => one.act !== undefined);
+    if (!rows.length) return;
+    refill(decided, [h("h3", {}, "What it decided while it ran"), table("Decisions", [
+      { title: "step", number: true, of: (row) => row.step },
+      { title: "run done, %", number: true, of: (row) => row.fraction, cell: (row) => figures(Number((100 * row.fraction).toPrecision(3))) },
+      { title: "instance", of: (row) => row.site },
+      { title: "what", of: (row) => (row.from === row.to ? `${row.act} ${row.to}` : `${row.act} ${row.from} to ${row.to}`) + (row.calls ? `: ${row.calls}` : "") },
+      { title: "why", of: (row) => row.reason },
+      { title: "trials cost so far", number: true, of: (row) => row.spent_s, cell: (row) => time(row.spent_s) },
+      { title: "and may cost", number: true, of: (row) => row.budget_s, cell: (row) => time(row.budget_s) },
+    ], rows, { order: { at: 0, down: true } }), command(`cat ${file}`)]);
+  }
+
   async function drawInfo() {
     const answer = await api.ask({ ask: "info", records: path }, aborted.signal);
     const rows = Object.entries(answer.answer ?? {}).flatMap(([key, value]) => {
@@ -116,7 +140,7 @@ export async function records(page, path, place) {
     h("button", { type: "button", onclick: () => page.jobs.start({ start: "report", records: path, output: report.value }) }, "Write a report into"), report);
   }
   let cost = await drawProfile();
-  await Promise.all([drawFigure(), drawInfo()]);
+  await Promise.all([drawFigure(), drawInfo(), drawDecisions()]);
   let timer = null;
   return {
     end() {
@@ -130,6 +154,7 @@ export async function records(page, path, place) {
         timer = null;
         try {
           cost = await drawProfile();
+          await drawDecisions();
         } catch { /* The next change tries again. */ }
       }, Math.max(1000, cost / SHARE));
     },

@@ -8,15 +8,21 @@ const PAUSE = 400;
 
 /**
  * An editor of a file. `look()` is called when the text has been changed and typing pauses.
- * Gives `{place, ask, dirty, changed}`; `ask` asks a question about the text as it is.
+ * Gives `{place, bar, ask, now, put, dirty, changed}`; `ask` asks a question about the text as it is, `put` changes it as a step that Undo takes back.
  */
 export async function editor(page, path, look) {
   let saved = await api.text(path);
   let timer = null;
+  // All that the text was since it was opened, and which of them it is.
+  let texts = [saved];
+  let at = 0;
   const area = h("textarea", { "aria-label": `Text of ${path}`, rows: Math.min(30, saved.split("\n").length + 2), spellcheck: "false", readonly: page.readOnly, oninput: () => {
     drawBar();
     clearTimeout(timer);
-    timer = setTimeout(look, PAUSE);
+    timer = setTimeout(() => {
+      remember();
+      look();
+    }, PAUSE);
   } });
   area.value = saved;
   // A browser keeps line ends as LF; a file that has others is shown and not written.
@@ -24,6 +30,30 @@ export async function editor(page, path, look) {
   if (foreign) area.readOnly = true;
   const bar = h("div", { class: "bar" });
   const dirty = () => !foreign && area.value !== saved;
+
+  function remember() {
+    if (area.value === texts[at]) return;
+    texts.splice(at + 1, Infinity, area.value);
+    at += 1;
+    drawBar();
+  }
+
+  async function put(words) {
+    if (page.readOnly || foreign) return;
+    remember();
+    area.value = words;
+    remember();
+    await look();
+  }
+
+  async function step(by) {
+    remember();
+    if (at + by < 0 || at + by >= texts.length) return;
+    at += by;
+    area.value = texts[at];
+    drawBar();
+    await look();
+  }
 
   async function save() {
     const words = area.value;
@@ -38,25 +68,30 @@ export async function editor(page, path, look) {
   }
 
   function drawBar() {
-    refill(bar, [!page.readOnly && h("button", { type: "button", class: "main", disabled: !dirty(), onclick: save }, "Save"),
-      dirty() && h("button", { type: "button", onclick: () => {
-        area.value = saved;
-        drawBar();
-        look();
-      } }, "Back to the file"),
-      foreign && h("span", { class: "faint" }, "Lines of this file end with CR: it is not edited here.")]);
+    refill(bar, [!page.readOnly && [h("button", { type: "button", class: "main", disabled: !dirty(), onclick: save }, "Save"),
+      h("button", { type: "button", disabled: at === 0, onclick: () => step(-1) }, "Undo"),
+      h("button", { type: "button", disabled: at + 1 >= texts.length, onclick: () => step(1) }, "Redo")],
+    dirty() && h("button", { type: "button", onclick: () => put(saved) }, "Back to the file"),
+    foreign && h("span", { class: "faint" }, "Lines of this file end with CR: it is not edited here.")]);
   }
   drawBar();
-  area.addEventListener("keydown", (event) => {
-    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "s") {
-      event.preventDefault();
-      save();
-    }
-  });
+  const keys = (event) => {
+    if (!(event.ctrlKey || event.metaKey) || page.readOnly) return;
+    const key = event.key.toLowerCase();
+    const typing = event.target.matches?.("input, textarea");
+    if (key === "s") save();
+    else if (key === "z" && !typing) step(event.shiftKey ? 1 : -1);
+    else if (key === "y" && !typing) step(1);
+    else return;
+    event.preventDefault();
+  };
+  document.addEventListener("keydown", keys);
   return {
-    place: h("details", { open: true }, h("summary", {}, "Text"), bar, area),
-    dirty,
-    ask: (question, signal) => (dirty() ? api.askDraft(path, area.value, question, signal) : api.ask({ ...question, file: path }, signal)),
+    area, bar, put, dirty,
+    place: h("div", {}, bar, area),
+    now: () => (foreign ? saved : area.value),
+    editable: () => !page.readOnly && !foreign,
+    ask: (question, signal) => (dirty() && !page.readOnly ? api.askDraft(path, area.value, question, signal) : api.ask({ ...question, file: path }, signal)),
     async changed() {
       const now = await api.text(path).catch(() => null);
       if (now === null || now === saved) return false;
@@ -66,8 +101,10 @@ export async function editor(page, path, look) {
       }
       saved = now;
       area.value = now;
+      remember();
       return true;
     },
     leave: () => !dirty() || confirm("The changes are not saved. Leave them?"),
+    end: () => document.removeEventListener("keydown", keys),
   };
 }

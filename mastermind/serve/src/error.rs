@@ -55,6 +55,9 @@ pub enum Error {
     /// An edit of an assembly file that cannot be made.
     #[error("cannot edit assembly: {0}")]
     Edit(String),
+    /// A change of a diagram that cannot be made.
+    #[error(transparent)]
+    Diagram(#[from] mastermind_diagrams::edit::EditError),
     /// A question or job whose values are no arguments.
     #[error("cannot ask for {what}: {found}")]
     Question {

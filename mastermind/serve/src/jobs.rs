@@ -78,6 +78,7 @@ pub enum News {
 struct Job {
     seen: Seen,
     stop: watch::Sender<bool>,
+    process: Option<u32>,
 }
 
 /// All jobs of a server.
@@ -111,6 +112,15 @@ impl Jobs {
     pub fn tell(&self, news: News) {
         // Nobody listens: nobody misses it.
         let _ = self.news.send(news);
+    }
+
+    /// The process of a job that runs.
+    pub fn process(&self, id: u64) -> Option<u32> {
+        let jobs = self.jobs();
+        let job = jobs
+            .iter()
+            .find(|job| job.seen.id == id && job.seen.running);
+        job.and_then(|job| job.process)
     }
 
     pub fn list(&self) -> Vec<Seen> {
@@ -154,6 +164,7 @@ impl Jobs {
                     lines: VecDeque::new(),
                 },
                 stop,
+                process: child.id(),
             });
             id
         };

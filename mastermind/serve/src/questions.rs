@@ -36,6 +36,13 @@ pub enum Question {
         /// The file.
         file: String,
     },
+    /// The elements of a program model with the marks of its picture.
+    Diagram {
+        /// The file.
+        file: String,
+        /// The activity that it begins with, where the file's own choice is not meant.
+        main: Option<String>,
+    },
     /// The classes that an assembly can use, by its `path`.
     Classes {
         /// The assembly.
@@ -134,6 +141,8 @@ pub enum Question {
         /// Whether to show what the time depends on.
         #[serde(default)]
         sensitivity: bool,
+        /// Processes to follow: what each does when, as `0-7`.
+        timeline: Option<String>,
     },
     /// Throughput and waiting of a closed queueing network.
     Queue {
@@ -172,6 +181,11 @@ pub enum Job {
         /// Whether records that are there may be lost for it.
         #[serde(default)]
         force: bool,
+        /// Whether instances may be swapped while it runs.
+        #[serde(default)]
+        redirectable: bool,
+        /// Whether the run adapts itself, by these models or, where the text is empty, by its own records alone.
+        adapt: Option<String>,
     },
     /// Fits models to records.
     Fit {
@@ -345,6 +359,12 @@ impl Question {
                 let line = Line::of(folder, "graph").path(file)?;
                 return Ok(line.option("--format", Some("svg"))?.arguments);
             }
+            Question::Diagram { file, main } => {
+                let line = Line::of(folder, "graph")
+                    .path(file)?
+                    .option("--main", main.as_ref())?;
+                return Ok(line.option("--format", Some("json"))?.arguments);
+            }
             Question::Classes { file } => {
                 Line::of(folder, "list").libraries(None, file.as_ref())?
             }
@@ -414,13 +434,15 @@ impl Question {
                 ranks,
                 set,
                 sensitivity,
+                timeline,
             } => Line::of(folder, "simulate")
                 .path(file)?
                 .path_option("--machine", machine.as_ref())?
                 .path_option("--models", models.as_ref())?
                 .number("--ranks", *ranks)?
                 .each("--set", set)?
-                .flag("--sensitivity", *sensitivity),
+                .flag("--sensitivity", *sensitivity)
+                .option("--timeline", timeline.as_ref())?,
             Question::Queue { file } => Line::of(folder, "queue").path(file)?,
             Question::Compare { first, second } => {
                 Line::of(folder, "compare").path(first)?.path(second)?
@@ -445,13 +467,21 @@ impl Job {
                 records,
                 monitor,
                 force,
+                redirectable,
+                adapt,
             } => {
                 let line = Line::of(folder, "run")
                     .path(file)?
                     .number("--ranks", *ranks)?
                     .each("--set", set)?
                     .each("--replace", replace)?
-                    .option("--monitor", monitor.as_ref())?;
+                    .option("--monitor", monitor.as_ref())?
+                    .flag("--redirectable", *redirectable);
+                let line = match adapt.as_deref() {
+                    None => line,
+                    Some("") => line.flag("--adapt", true),
+                    Some(models) => line.path_option("--adapt", Some(&models.to_owned()))?,
+                };
                 match records {
                     Some(records) => line
                         .new_path("--records", records)?
@@ -488,6 +518,26 @@ impl Job {
         };
         Ok(line.arguments)
     }
+}
+
+/// The command line that puts another class in an instance's place in a run.
+///
+/// # Errors
+/// One of them is no name.
+pub fn swap(process: u32, instance: &str, class: &str) -> Result<Arguments, Error> {
+    let (instance, class) = (word(instance)?, word(class)?);
+    if instance.contains(['=', '\n']) || class.contains('\n') {
+        return Err(Error::Question {
+            what: "a swap",
+            found: format!("\"{instance}={class}\" is no instance and class"),
+        });
+    }
+    let arguments = [
+        "redirect".to_owned(),
+        process.to_string(),
+        format!("{instance}={class}"),
+    ];
+    Ok(arguments.into_iter().map(OsString::from).collect())
 }
 
 /// A command line as a person types it.
@@ -578,6 +628,8 @@ mod tests {
                 records: Some(value.clone()),
                 monitor: Some(value),
                 force: false,
+                redirectable: false,
+                adapt: None,
             };
             if let Ok(arguments) = job.arguments(&folder) {
                 let options: Vec<_> = arguments

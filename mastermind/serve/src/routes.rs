@@ -7,10 +7,12 @@
 //! | `POST /api/ask` | answers a [`Question`] |
 //! | `GET /api/text?file=F` | the text of a file |
 //! | `POST /api/edit` | the text of an assembly after changes; writes nothing |
+//! | `POST /api/diagram` | the elements of a diagram's text after changes, and that text; writes nothing |
 //! | `POST /api/check` | what is wrong with the text of an assembly that is being edited |
 //! | `POST /api/save` | writes a file, if it is as it was when the page read it |
 //! | `POST /api/start` | starts a [`Job`] |
 //! | `POST /api/stop` | stops one |
+//! | `POST /api/swap` | puts another class in an instance's place in an assembly that runs |
 //! | `GET /api/jobs` | all of them |
 //! | `GET /api/news` | what happens, as server-sent events |
 
@@ -26,6 +28,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use mastermind_diagrams::edit as diagrams;
 use rust_embed::RustEmbed;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, broadcast, watch};
@@ -34,7 +37,7 @@ use crate::edit::{Edit, edited};
 use crate::folder::Listing;
 use crate::guard::{self, Token};
 use crate::jobs::{Jobs, News};
-use crate::questions::{Job, Question};
+use crate::questions::{self, Job, Question};
 use crate::{Error, Folder, Options, answers};
 
 /// So many questions are answered at a time; each is a process.
@@ -106,7 +109,9 @@ impl IntoResponse for Error {
             Error::File { reason, .. } if reason.kind() == std::io::ErrorKind::NotFound => {
                 StatusCode::NOT_FOUND
             }
-            Error::File { .. } | Error::Edit(_) | Error::Question { .. } => StatusCode::BAD_REQUEST,
+            Error::File { .. } | Error::Edit(_) | Error::Diagram(_) | Error::Question { .. } => {
+                StatusCode::BAD_REQUEST
+            }
             Error::Program { .. }
             | Error::Listen { .. }
             | Error::Serve { .. }
@@ -138,10 +143,12 @@ pub fn router(shared: Arc<Shared>) -> Router {
         .route("/ask", post(ask))
         .route("/text", get(text))
         .route("/edit", post(edit))
+        .route("/diagram", post(diagram))
         .route("/check", post(check))
         .route("/save", post(save))
         .route("/start", post(start))
         .route("/stop", post(stop))
+        .route("/swap", post(swap))
         .route("/jobs", get(jobs))
         .route("/news", get(news))
         .fallback(|| async { refused(StatusCode::NOT_FOUND, "error: no such request") })
@@ -300,6 +307,44 @@ async fn edit(editing: Result<Json<Editing>, JsonRejection>) -> Response {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct EditingDiagram {
+    /// By whose name the form is known.
+    file: String,
+    text: String,
+    edits: Vec<diagrams::Edit>,
+}
+
+async fn diagram(editing: Result<Json<EditingDiagram>, JsonRejection>) -> Response {
+    let editing = match body(editing) {
+        Ok(editing) => editing,
+        Err(response) => return *response,
+    };
+    let Some(form) = diagrams::Form::of(&editing.file, &editing.text) else {
+        let sentence = "error: cannot edit diagram by its elements: expected TOML, PlantUML or XMI";
+        return refused(StatusCode::BAD_REQUEST, sentence);
+    };
+    // Long texts take their time; others are answered meanwhile.
+    let edited = tokio::task::spawn_blocking(move || {
+        let text = diagrams::edited(&editing.text, form, &editing.edits)?;
+        let outline = diagrams::outline(&text, form)?;
+        Ok::<_, diagrams::EditError>((text, outline))
+    });
+    match edited.await {
+        Ok(Ok((text, outline))) => {
+            let kinds = diagrams::kinds();
+            Json(serde_json::json!({ "text": text, "outline": outline, "kinds": kinds }))
+                .into_response()
+        }
+        Ok(Err(error)) => Error::Diagram(error).into_response(),
+        Err(_) => refused(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "error: cannot edit diagram",
+        ),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Draft {
     /// The file that is edited; its folder is where relative paths of the text begin.
     file: String,
@@ -412,6 +457,36 @@ async fn stop(State(shared): Share, stopping: Result<Json<Stopping>, JsonRejecti
     };
     let stopped = shared.jobs.stop(stopping.id);
     Json(serde_json::json!({ "stopped": stopped })).into_response()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Swapping {
+    /// The job that runs the assembly.
+    id: u64,
+    instance: String,
+    class: String,
+}
+
+async fn swap(State(shared): Share, swapping: Result<Json<Swapping>, JsonRejection>) -> Response {
+    let swapping = match body(swapping) {
+        Ok(swapping) => swapping,
+        Err(response) => return *response,
+    };
+    let started = shared.writable("swap").and_then(|()| {
+        let process = shared.jobs.process(swapping.id);
+        let process = process.ok_or_else(|| Error::Question {
+            what: "a swap",
+            found: format!("job {} does not run", swapping.id),
+        })?;
+        let arguments = questions::swap(process, &swapping.instance, &swapping.class)?;
+        let root = shared.folder.root();
+        shared.jobs.start(&shared.options.program, root, &arguments)
+    });
+    match started {
+        Ok(id) => Json(serde_json::json!({ "id": id })).into_response(),
+        Err(error) => error.into_response(),
+    }
 }
 
 async fn jobs(State(shared): Share) -> Response {

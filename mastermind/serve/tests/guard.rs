@@ -77,6 +77,16 @@ fn nobody_else_is_answered() -> Result<()> {
         for (method, path, body) in [
             ("POST", "/api/ask", QUESTION),
             ("POST", "/api/start", r#"{"start":"run","file":"a.toml"}"#),
+            (
+                "POST",
+                "/api/swap",
+                r#"{"id":1,"instance":"a","class":"b"}"#,
+            ),
+            (
+                "POST",
+                "/api/diagram",
+                r#"{"file":"a.puml","text":"@startuml\n@enduml\n","edits":[]}"#,
+            ),
             ("POST", "/api/save", r#"{"file":"b","was":null,"text":""}"#),
             ("GET", "/api/text?file=a.toml", ""),
             ("GET", "/api/folder", ""),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mastermind_models::ModelSet;
 use mastermind_programs::{Program, System, lower, read_toml};
 use mastermind_simulation::engine::{
-    EngineChoice, Limits, Outcome, Slice, simulate, simulate_traced,
+    EngineChoice, Flight, Limits, Outcome, Slice, simulate, simulate_followed, simulate_traced,
 };
 use mastermind_simulation::machine::Machine;
 use mastermind_simulation::report::{Timeline, TimelineError, html};
@@ -121,6 +121,47 @@ fn a_trace_adds_up_to_the_results() {
 }
 
 #[test]
+fn waiting_and_messages_are_those_of_the_results() {
+    let program = program(4);
+    let (mut slices, mut flights) = (Vec::new(), Vec::new());
+    let outcome = simulate_followed(
+        &program,
+        &machine(),
+        Limits::default(),
+        &mut |_| (),
+        &mut |slice| slices.push(slice),
+        Some(&mut |flight| flights.push(flight)),
+    );
+    let outcome = outcome.expect("an end");
+    for (rank, process) in outcome.processes.iter().enumerate() {
+        let of_it = slices.iter().filter(|slice| slice.process == rank as u32);
+        let waited_ns: u64 = of_it.map(|slice| slice.wait_ns).sum();
+        assert_eq!(waited_ns, process.wait_ns(), "of {rank}");
+    }
+    assert!(slices.iter().any(|slice| slice.wait_ns > 0));
+    assert_eq!(flights.len() as u64, outcome.messages);
+    assert!(
+        flights
+            .iter()
+            .all(|one| one.leaves_ns < one.arrives_ns && one.arrives_ns <= outcome.makespan_ns)
+    );
+    let to_the_right = |one: &&Flight| one.bytes == 1000 && one.to == (one.from + 1) % 4;
+    assert_eq!(flights.iter().filter(to_the_right).count(), 4);
+    let mut timeline = Timeline::new(vec![0, 1], 4).expect("two rows");
+    flights
+        .iter()
+        .for_each(|flight| timeline.add_flight(*flight));
+    let between = timeline.flights();
+    let between = between["flights"].as_array().expect("a list");
+    assert!(
+        between.len() >= 5
+            && between
+                .chunks(5)
+                .all(|one| one[0] != one[1] && one[0].as_u64() < Some(2))
+    );
+}
+
+#[test]
 fn a_timeline_has_the_slices_of_its_processes_alone() {
     let (_, outcome, slices) = traced(4);
     let mut timeline = Timeline::new(vec![3, 1, 3], 4).expect("two rows");
@@ -157,6 +198,7 @@ fn a_timeline_says_from_when_on_it_has_no_more() {
             element: 0,
             begin_ns: 2 * i,
             end_ns: 2 * i + 1,
+            wait_ns: 0,
         });
     }
     let rows = &data(&html("m", &outcome, &timeline))["timeline"];

@@ -1,4 +1,5 @@
-//! `mastermind redirect`: another library for an interface, in a program that is running.
+//! `mastermind redirect`: another library for an interface in a wrapped program that is running, or another class for an instance in a
+//! run of an assembly.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::mem;
@@ -12,20 +13,21 @@ use anyhow::{Context, bail};
 use clap::Args;
 use mastermind_component::control_name;
 
+use super::run::control::run_control_name;
 use crate::errors::WrongUse;
 use crate::output;
 
-/// Send the calls of an interface to another library, in a running wrapped program.
+/// Swap a library in a running wrapped program, or a class in a running assembly.
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind wrap --proxy libblas_proxy.so -- ./solver & mastermind redirect $! blas=/opt/libopenblas.so"
 )]
 pub struct Redirect {
-    /// The program, by the number of its process; or that of `mastermind wrap`
+    /// The program, by the number of its process; or that of `mastermind wrap`, or of `mastermind run --redirectable`
     #[arg(value_name = "PID")]
     process: u32,
-    /// The interface of a proxy, and the library that its calls are to go to
-    #[arg(value_name = "INTERFACE=LIB")]
+    /// The interface of a proxy, and the library that its calls are to go to; of a run an instance and a class
+    #[arg(value_name = "INTERFACE=LIB|INSTANCE=CLASS")]
     library: String,
 }
 
@@ -36,14 +38,26 @@ impl Redirect {
     /// No such program; a library that does not fit.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let Some((interface, path)) = self.library.split_once('=') else {
-            return Err(WrongUse("no interface and library, expected INTERFACE=LIB").into());
+            return Err(WrongUse(
+                "no interface and library, expected INTERFACE=LIB, or INSTANCE=CLASS of a run",
+            )
+            .into());
         };
+        if let Some(stream) = self.connect(run_control_name)? {
+            return self.swap(stream, interface, path);
+        }
         let act = || format!("cannot open library \"{path}\"");
         let path: PathBuf = Path::new(path).canonicalize().with_context(act)?;
         if path.to_string_lossy().contains('\n') {
             bail!("{}: a new line in its name, expected none", act());
         }
-        let mut stream = self.connect()?;
+        let Some(mut stream) = self.connect(control_name)? else {
+            bail!(
+                "cannot ask process {}: it does not listen, expected a program under wrap --proxy that has called a proxied function, \
+                 or a run with --redirectable",
+                self.process
+            )
+        };
         let act = || format!("cannot ask process {}", self.process);
         writeln!(stream, "{interface}={}", path.display()).with_context(act)?;
         let mut answer = String::new();
@@ -66,14 +80,35 @@ impl Redirect {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Connects to the process, or to one that it started.
-    fn connect(&self) -> anyhow::Result<UnixStream> {
+    /// Asks a run for another class of an instance.
+    fn swap(
+        &self,
+        mut stream: UnixStream,
+        instance: &str,
+        class: &str,
+    ) -> anyhow::Result<ExitCode> {
+        let act = || format!("cannot ask process {}", self.process);
+        writeln!(stream, "{instance}={class}").with_context(act)?;
+        let mut answer = String::new();
+        BufReader::new(stream.take(MAX_ANSWER_BYTES))
+            .read_line(&mut answer)
+            .with_context(act)?;
+        match answer.trim_end().split_once(' ') {
+            None if answer.trim_end() == "used" => output::line(format!("{instance}: {class}")),
+            Some(("error", text)) => bail!("{text}"),
+            _ => bail!("{}: no answer, expected one", act()),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Connects to the process, or to one that it started; `None` where none of them listens.
+    fn connect(&self, name: fn(u32) -> String) -> anyhow::Result<Option<UnixStream>> {
         let mut processes = vec![self.process];
         let (mut at, mut imposter) = (0, None);
         while let Some(process) = processes.get(at).copied() {
-            if let Ok(stream) = connected(process) {
+            if let Ok(stream) = connected(&name(process)) {
                 match check_peer(&stream, process) {
-                    Ok(()) => return Ok(stream),
+                    Ok(()) => return Ok(Some(stream)),
                     Err(error) => imposter = Some(error),
                 }
             }
@@ -83,10 +118,7 @@ impl Redirect {
         if let Some(error) = imposter {
             return Err(error);
         }
-        bail!(
-            "cannot ask process {}: it does not listen, expected a program under wrap --proxy that has called a proxied function",
-            self.process
-        )
+        Ok(None)
     }
 }
 
@@ -96,12 +128,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Longest answer, bytes: the names of all functions that a library lacks.
 const MAX_ANSWER_BYTES: u64 = 1 << 20;
 
-/// A connection to what listens under the name of a process, whoever that is.
+/// A connection to what listens under a name, whoever that is.
 ///
 /// # Errors
 /// Nobody listens, or nobody accepts within [`PATIENCE`].
-fn connected(process: u32) -> io::Result<UnixStream> {
-    let name = control_name(process);
+fn connected(name: &str) -> io::Result<UnixStream> {
     // SAFETY: zeros are an address; its name is without an end, as its length says, and is shorter than there is room.
     unsafe {
         let socket = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);

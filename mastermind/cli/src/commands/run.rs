@@ -16,6 +16,7 @@
 //! ```
 
 mod adapt;
+pub mod control;
 pub mod dry;
 mod script;
 
@@ -54,6 +55,7 @@ use crate::session::{assignment, build, read_assembly, setting_or_name};
 use crate::{output, recorded_dispatch};
 
 use adapt::Adapting;
+use control::Control;
 use dry::{Dry, DryArguments};
 pub use script::system;
 
@@ -134,6 +136,10 @@ pub struct Run {
     /// Seconds that a rank waits for another one to report a step, before the run is ended with an error
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = clap::value_parser!(u32).range(1..), requires = "adapt")]
     adapt_patience: u32,
+    /// Take swaps by hand, on one rank: mastermind redirect PID INSTANCE=CLASS puts another class in an instance's place while the run
+    /// goes on; state that a component does not save is lost
+    #[arg(long, conflicts_with = "adapt")]
+    redirectable: bool,
     /// Of a script, the first line that fails or is not understood ends it; without, it is told and passed over
     #[arg(long)]
     strict: bool,
@@ -208,7 +214,19 @@ impl Run {
         let adaptation = self.adapt(adapting, &session, &assembly, mastermind.as_ref());
         session.together(answer)?;
         let adaptation = session.together(adaptation)?;
-        let ended = start(&session, &go, &assembly).and_then(|()| {
+        let control = self.redirectable.then(|| Control::open(&session));
+        let control = session.together(control.transpose())?;
+        let ended = thread::scope(|scope| {
+            if let Some(control) = &control {
+                scope.spawn(|| control.serve(&session.framework));
+            }
+            let ended = start(&session, &go, &assembly);
+            if let Some(control) = &control {
+                control.end();
+            }
+            ended
+        });
+        let ended = ended.and_then(|()| {
             let ended = adaptation.as_ref().map(|adaptation| adaptation.end());
             Ok(ended.transpose().map(|_| ())?)
         });

@@ -20,10 +20,12 @@ use mastermind_models::ModelSet;
 
 use crate::commands::predict::read_models;
 use crate::destination::Force;
+use crate::errors::WrongUse;
 use mastermind_programs::expression::parse;
 use mastermind_programs::{KnownRanks, Model, Program, System, lower_with};
 use mastermind_simulation::engine::{
-    Limits, Outcome, ProcessResult, Progress, Slice, program_path, simulate_traced, simulate_with,
+    Limits, Outcome, ProcessResult, Progress, Slice, program_path, simulate_followed,
+    simulate_traced, simulate_with,
 };
 use mastermind_simulation::machine::{Machine, read_machine};
 use mastermind_simulation::report::{Timeline, TimelineError, html};
@@ -105,8 +107,9 @@ pub struct Simulate {
     /// Write the charts as one HTML file
     #[arg(long, value_name = "F")]
     html: Option<PathBuf>,
-    /// Show in the charts what these ranks do when, as 0,3,10-12
-    #[arg(long, value_name = "RANKS", requires = "html", value_parser = ranks)]
+    /// Show in the charts, or in the JSON document, what these ranks do when, as 0,3,10-12; in the document their messages too, and
+    /// how long each element waits
+    #[arg(long, value_name = "RANKS", value_parser = ranks)]
     timeline: Option<Ranks>,
     /// Write what each process of a model did as the records of a run, of which each rank is a process, for profile, report, fit and
     /// the others
@@ -161,6 +164,12 @@ struct Report {
     /// What the time depends on, where that is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     sensitivity: Option<Sensitivities>,
+    /// What chosen processes do when: slices of elements as places in the list of elements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline: Option<serde_json::Value>,
+    /// Messages between them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages_between: Option<serde_json::Value>,
 }
 
 /// What a run took that was recorded and is done again.
@@ -234,6 +243,9 @@ struct Element {
     mean_ns: f64,
     /// Of the time of all processes.
     percent: f64,
+    /// How much of the total used no processor, where a timeline is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wait_ns: Option<u64>,
 }
 
 impl Process {
@@ -261,6 +273,11 @@ impl Simulate {
             self.plot.as_deref(),
         ];
         self.force.check(outputs, self.json)?;
+        if self.timeline.is_some() && self.html.is_none() && !self.json {
+            bail!(WrongUse(
+                "cannot show timeline: neither charts nor a document, expected --html F or --json with --timeline"
+            ));
+        }
         if self.missing_costs {
             return self.tell_missing_costs();
         }
@@ -312,7 +329,13 @@ impl Simulate {
             records::prepare(directory)?;
         }
         let mut slices = Vec::new();
-        let outcome = self.run(&program, &seeded, &mut timeline, &mut slices)?;
+        let mut waits_ns = vec![0; program.elements.len()];
+        let outcome = self.run(
+            &program,
+            &seeded,
+            &mut timeline,
+            (&mut slices, &mut waits_ns),
+        )?;
         if let Some(directory) = &self.records {
             let run = records::SimulatedRun {
                 name: &program.name,
@@ -343,6 +366,13 @@ impl Simulate {
         }
         let mut report = report(&outcome);
         report.sample = is_random.then(|| Sample::of(self.seed, &times_ns));
+        if !timeline.is_empty() {
+            report.timeline = Some(timeline.data());
+            report.messages_between = Some(timeline.flights());
+            for (element, wait_ns) in report.elements.iter_mut().zip(waits_ns) {
+                element.wait_ns = Some(wait_ns);
+            }
+        }
         if self.sensitivity {
             let bar = ProgressBar::new_spinner();
             let mut run = |machine: &Machine| {
@@ -394,14 +424,19 @@ impl Simulate {
         program: &Program,
         machine: &Machine,
         timeline: &mut Timeline,
-        slices: &mut Vec<Slice>,
+        (slices, waits_ns): (&mut Vec<Slice>, &mut [u64]),
     ) -> anyhow::Result<Outcome> {
         let bar = ProgressBar::new_spinner();
         let mut tell = |progress: Progress| told(&bar, progress);
         let keeps = self.records.is_some();
         let is_untraced = timeline.is_empty() && !keeps;
-        let mut add = |slice| {
+        let mut flights = Vec::new();
+        let follows_messages = !timeline.is_empty();
+        let mut add = |slice: Slice| {
             timeline.add(slice);
+            if let Some(wait_ns) = waits_ns.get_mut(slice.element as usize) {
+                *wait_ns += slice.wait_ns;
+            }
             if keeps {
                 slices.push(slice);
             }
@@ -412,7 +447,14 @@ impl Simulate {
                 outcome.map_err(anyhow::Error::from)
             }
             None => {
-                let outcome = simulate_traced(program, machine, self.limits(), &mut tell, &mut add);
+                let limits = self.limits();
+                let mut follow = |flight| flights.push(flight);
+                let follow: Option<&mut dyn FnMut(_)> = match follows_messages {
+                    true => Some(&mut follow),
+                    false => None,
+                };
+                let outcome =
+                    simulate_followed(program, machine, limits, &mut tell, &mut add, follow);
                 outcome.map_err(anyhow::Error::from)
             }
             Some(path) => {
@@ -433,6 +475,9 @@ impl Simulate {
             }
         };
         bar.finish_and_clear();
+        flights
+            .into_iter()
+            .for_each(|flight| timeline.add_flight(flight));
         outcome
     }
 
@@ -573,6 +618,7 @@ fn report(outcome: &Outcome) -> Report {
             total_ns: sum.total_ns,
             mean_ns: sum.total_ns as f64 / sum.calls.max(1) as f64,
             percent: 100.0 * sum.total_ns as f64 / all_ns.max(1) as f64,
+            wait_ns: None,
         }
     });
     Report {
@@ -591,6 +637,8 @@ fn report(outcome: &Outcome) -> Report {
         sample: None,
         recorded: None,
         sensitivity: None,
+        timeline: None,
+        messages_between: None,
     }
 }
 

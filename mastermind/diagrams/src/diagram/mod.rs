@@ -19,11 +19,13 @@ mod words;
 
 pub(crate) use collect::{Collected, Place};
 pub(crate) use graph::{Edge, Graph, Guard, Node, NodeKind, Wrapper};
-pub(crate) use names::name_and_words;
+pub(crate) use names::{name_and_words, opening, parts};
 pub(crate) use prose::{declares, settle, share_of};
 pub(crate) use sections::Sections;
 pub(crate) use structure::{Manners, structure, understood};
-pub(crate) use words::{Annotation, Part, answer, guard_of, not, prose};
+pub(crate) use words::{
+    Annotation, Part, answer, guard_of, known_stereotype, known_word, not, prose,
+};
 
 use mastermind_programs::{Finding, Model};
 

@@ -18,7 +18,7 @@ const SHAPES: [&str; 9] = [
 ];
 
 /// Where the first `<<` or `{` is.
-fn opening(text: &str) -> Option<usize> {
+pub(crate) fn opening(text: &str) -> Option<usize> {
     let all = text.match_indices(['<', '{']).map(|(at, _)| at);
     all.into_iter()
         .find(|at| text[*at..].starts_with('{') || text[*at..].starts_with("<<"))
@@ -87,7 +87,7 @@ pub(crate) fn name_and_words(
 }
 
 /// Parts between commas outside of brackets.
-fn parts(text: &str) -> Vec<&str> {
+pub(crate) fn parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut depth, mut from) = (0_i32, 0);
     for (i, letter) in text.char_indices() {

@@ -77,6 +77,26 @@ pub(crate) enum Part {
     Wrapper(Wrapper),
 }
 
+/// A word as the TOML form calls it, and its text, of a line `word = text` or `word: text`.
+pub(crate) fn known_word(line: &str) -> Option<(&'static str, &str)> {
+    let (word, _, text) = word_and_text(line)?;
+    let plain = word.to_ascii_lowercase();
+    let known = WORDS
+        .iter()
+        .find(|(names, _)| names.contains(&plain.as_str()));
+    known.map(|(_, word)| (*word, text))
+}
+
+/// A stereotype as the TOML form calls it.
+pub(crate) fn known_stereotype(name: &str) -> Option<&'static str> {
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    let plain: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
+    let found = STEREOTYPES
+        .iter()
+        .find(|(_, names)| names.contains(&plain.as_str()));
+    found.map(|(kind, _)| *kind)
+}
+
 impl Annotation {
     /// Whether nothing was said.
     pub(crate) fn is_empty(&self) -> bool {
@@ -321,7 +341,7 @@ impl Annotation {
 }
 
 /// `word = text` or `word: text`; `word == text` is prose.
-fn word_and_text(line: &str) -> Option<(&str, char, &str)> {
+pub(crate) fn word_and_text(line: &str) -> Option<(&str, char, &str)> {
     let line = line.trim();
     let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
     let (word, rest) = line.split_at(end);

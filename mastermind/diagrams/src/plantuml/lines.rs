@@ -28,7 +28,7 @@ impl Line {
 }
 
 /// Words that a line of layout begins with.
-const LAYOUT: [&str; 20] = [
+pub(super) const LAYOUT: [&str; 20] = [
     "title",
     "header",
     "footer",
@@ -52,7 +52,7 @@ const LAYOUT: [&str; 20] = [
 ];
 
 /// What is between two lines and says nothing of the flow: begin and end.
-const LAYOUT_BLOCKS: [(&str, &str); 5] = [
+pub(super) const LAYOUT_BLOCKS: [(&str, &str); 5] = [
     ("<style>", "</style>"),
     ("@pause", "@unpause"),
     ("title", "end title"),

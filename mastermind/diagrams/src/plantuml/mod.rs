@@ -38,11 +38,15 @@
 //! The PlantUML Language Reference Guide, "Activity diagram (legacy)" and "Activity diagram (new
 //! syntax)".
 
+mod edit;
 mod flow;
 mod legacy;
 mod lines;
 mod new;
+mod scan;
 mod text;
+
+pub(crate) use edit::{edited, outline};
 
 use std::collections::BTreeMap;
 

@@ -358,7 +358,7 @@ fn arrow_lines(text: &str, ahead: std::slice::Iter<'_, Line>) -> usize {
 }
 
 /// The text of an action after its colon, and after a colour before that.
-fn action_begin(text: &str) -> Option<&str> {
+pub(super) fn action_begin(text: &str) -> Option<&str> {
     if let Some(rest) = text.strip_prefix(':') {
         return Some(rest);
     }
@@ -370,7 +370,7 @@ fn action_begin(text: &str) -> Option<&str> {
 }
 
 /// Whether an action's text has its end, given where its last semicolon is.
-fn is_ended(text: &str, semicolon: Option<usize>) -> bool {
+pub(super) fn is_ended(text: &str, semicolon: Option<usize>) -> bool {
     let rest = semicolon.map(|at| text[at + 1..].trim());
     rest.is_some_and(|rest| rest.is_empty() || (rest.starts_with("<<") && rest.ends_with(">>")))
 }
@@ -386,7 +386,7 @@ pub(super) fn ends_action(line: &str) -> bool {
 }
 
 /// Whether the sign of an SDL shape ends an action of one line.
-fn is_sdl(text: &str) -> bool {
+pub(super) fn is_sdl(text: &str) -> bool {
     let text = text.trim_end();
     match text.chars().next_back() {
         Some('|' | '/' | '\\') => true,

@@ -17,8 +17,11 @@
 mod activity;
 mod annotations;
 mod document;
+mod edit;
 mod nfp;
 mod paths;
+
+pub(crate) use edit::{edited, outline};
 
 use std::collections::{BTreeMap, BTreeSet};
 

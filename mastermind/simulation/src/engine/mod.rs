@@ -25,8 +25,10 @@ mod schedules;
 pub(crate) use error::BoxedError;
 pub use error::{Blocked, SimulationError};
 pub use limits::Limits;
-pub use outcome::{ElementResult, EngineChoice, Outcome, ProcessResult, Progress, Slice};
-pub use programs::run::{program_path, simulate, simulate_traced, simulate_with};
+pub use outcome::{ElementResult, EngineChoice, Flight, Outcome, ProcessResult, Progress, Slice};
+pub use programs::run::{
+    program_path, simulate, simulate_followed, simulate_traced, simulate_with,
+};
 pub use schedules::{
     Rules, ScheduleOutcome, ScheduleSlices, schedule_elements, schedule_path, simulate_schedule,
     simulate_schedule_by, simulate_schedule_with,

@@ -22,6 +22,23 @@ pub struct Slice {
     pub begin_ns: u64,
     /// Nanoseconds, not before the begin.
     pub end_ns: u64,
+    /// How much of it the process used no processor, nanoseconds.
+    pub wait_ns: u64,
+}
+
+/// A message with bytes on its way; requests and answers of the rendezvous protocol are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flight {
+    /// The sender's rank.
+    pub from: u32,
+    /// The receiver's rank.
+    pub to: u32,
+    /// Its bytes.
+    pub bytes: u64,
+    /// When the sender began to send it, nanoseconds.
+    pub leaves_ns: u64,
+    /// When it is at its receiver, nanoseconds; what waits for links that it shares comes later.
+    pub arrives_ns: u64,
 }
 
 /// Times of one process. What is neither work nor overhead is waiting.

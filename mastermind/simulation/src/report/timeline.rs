@@ -2,13 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::engine::Slice;
+use crate::engine::{Flight, Slice};
 
 /// Most processes of a timeline.
 const MAX_ROWS: usize = 200;
 
 /// Most slices of all its processes together: a page of some ten megabytes.
 const MAX_SLICES: usize = 200_000;
+
+/// Most messages: as many numbers as slices have.
+const MAX_FLIGHTS: usize = 100_000;
 
 /// Why there is no timeline of some processes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +38,8 @@ pub enum TimelineError {
 pub struct Timeline {
     /// By row: a rank, and its slices in order.
     rows: Vec<(u32, Vec<Slice>)>,
+    /// Messages between chosen processes.
+    flights: Vec<Flight>,
 }
 
 impl Timeline {
@@ -57,6 +62,7 @@ impl Timeline {
             Some(&rank) if rank >= processes => Err(TimelineError::NoProcess { rank, processes }),
             _ => Ok(Self {
                 rows: ranks.into_iter().map(|rank| (rank, Vec::new())).collect(),
+                flights: Vec::new(),
             }),
         }
     }
@@ -80,15 +86,46 @@ impl Timeline {
         }
     }
 
-    /// For each process its rank, when what is left out begins, and element, begin and end of each slice, one after the other.
-    pub(super) fn data(&self) -> Value {
+    /// Takes a message, if both of its processes are chosen.
+    pub fn add_flight(&mut self, flight: Flight) {
+        let is_chosen = |rank: u32| {
+            self.rows
+                .binary_search_by_key(&rank, |(rank, _)| *rank)
+                .is_ok()
+        };
+        if self.flights.len() <= MAX_FLIGHTS && is_chosen(flight.from) && is_chosen(flight.to) {
+            self.flights.push(flight);
+        }
+    }
+
+    /// Messages as sender, receiver, bytes, when each leaves and when it arrives, one after the other; and when what is left out begins.
+    pub fn flights(&self) -> Value {
+        let cut_ns = self.flights.get(MAX_FLIGHTS).map(|flight| flight.leaves_ns);
+        let shown = &self.flights[..self.flights.len().min(MAX_FLIGHTS)];
+        let numbers = |one: &Flight| {
+            [
+                u64::from(one.from),
+                u64::from(one.to),
+                one.bytes,
+                one.leaves_ns,
+                one.arrives_ns,
+            ]
+        };
+        let numbers: Vec<u64> = shown.iter().flat_map(numbers).collect();
+        json!({ "cut": cut_ns, "flights": numbers })
+    }
+
+    /// For each process its rank, when what is left out begins, element, begin and end of each slice, one after the other, and of each
+    /// how much of it the process waited.
+    pub fn data(&self) -> Value {
         let most = MAX_SLICES / self.rows.len().max(1);
         let rows = self.rows.iter().map(|(rank, slices)| {
             let cut_ns = slices.get(most).map(|slice| slice.begin_ns);
             let shown = &slices[..slices.len().min(most)];
             let numbers = |slice: &Slice| [u64::from(slice.element), slice.begin_ns, slice.end_ns];
             let numbers: Vec<u64> = shown.iter().flat_map(numbers).collect();
-            json!({ "rank": rank, "cut": cut_ns, "slices": numbers })
+            let waits: Vec<u64> = shown.iter().map(|slice| slice.wait_ns).collect();
+            json!({ "rank": rank, "cut": cut_ns, "slices": numbers, "waits": waits })
         });
         rows.collect()
     }

@@ -1,6 +1,7 @@
 //! A program model as a picture: its activities side by side, each from top to bottom.
 
 mod dot;
+mod marks;
 mod shape;
 mod svg;
 
@@ -16,6 +17,8 @@ pub struct Drawn {
     model: String,
     main: String,
     activities: Vec<DrawnActivity>,
+    /// The picture: marks with their places, of which each element has some.
+    drawing: marks::Drawing,
 }
 
 #[derive(Debug, Serialize)]
@@ -27,7 +30,11 @@ struct DrawnActivity {
 /// An element: its name, what it is, what it says, and what it holds.
 #[derive(Debug, Serialize)]
 struct Step {
+    /// By which its marks name it: from 0, each after what it lies in.
+    id: usize,
     name: String,
+    /// The activity, and the elements that it lies in, as simulate has it.
+    place: String,
     kind: &'static str,
     /// `cost = …`, one line each.
     says: Vec<String>,
@@ -54,10 +61,28 @@ impl Drawn {
             })
             .collect();
         activities.sort_by_key(|activity| activity.name != model.main);
+        let mut n_steps = 0;
+        for activity in &mut activities {
+            number(&mut activity.flow, &activity.name, &mut n_steps);
+        }
+        let drawing = marks::draw(&activities);
         Self {
             model: model.name.clone(),
             main: model.main.clone(),
             activities,
+            drawing,
+        }
+    }
+}
+
+/// Gives each step its number and its place.
+fn number(flow: &mut [Step], place: &str, n_steps: &mut usize) {
+    for step in flow {
+        (step.id, step.place) = (*n_steps, place.to_owned());
+        *n_steps += 1;
+        let inner = format!("{place}/{}", step.name);
+        for way in &mut step.branches {
+            number(&mut way.flow, &inner, n_steps);
         }
     }
 }
@@ -170,7 +195,9 @@ fn step(element: &Element) -> Step {
         _ => "element",
     };
     Step {
+        id: 0,
         name: element.name.clone(),
+        place: String::new(),
         kind,
         says,
         branches,
@@ -254,6 +281,23 @@ mod tests {
         assert!(svg.contains("a&lt;b") && !svg.contains("a<b"));
         assert!(svg.contains("cost = ms(1) * (process + 1)"), "{svg}");
         assert!(svg.contains("process == 0"));
+    }
+
+    #[test]
+    fn each_element_has_marks_and_its_place() {
+        let drawn = serde_json::to_value(drawn()).expect("JSON");
+        let flow = &drawn["activities"][0]["flow"];
+        assert_eq!(
+            flow[1]["branches"][0]["flow"][0]["place"],
+            "Main/process == 0"
+        );
+        let marks = drawn["drawing"]["marks"].as_array().expect("a list");
+        for id in 0..10 {
+            let own = |mark: &&serde_json::Value| mark["step"] == id && mark["form"] != "path";
+            assert!(marks.iter().any(|mark| own(&mark)), "{id}");
+        }
+        let inside = marks.iter().find(|mark| mark["text"] == "inside");
+        assert_eq!(inside.expect("a text")["class"], "name middle");
     }
 
     #[test]

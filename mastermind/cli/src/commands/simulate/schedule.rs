@@ -78,6 +78,7 @@ impl Simulate {
         }
         let mut report = report(&outcome);
         report.recorded = recorded;
+        report.timeline = (!timeline.is_empty()).then(|| timeline.data());
         if let Some(schedule) = again {
             let bar = ProgressBar::new_spinner();
             let mut run = |machine: &Machine| {
@@ -197,6 +198,7 @@ fn report(outcome: &ScheduleOutcome) -> Report {
         total_ns: outcome.times_ns[i],
         mean_ns: outcome.times_ns[i] as f64 / outcome.operations[i].max(1) as f64,
         percent: 100.0 * outcome.times_ns[i] as f64 / all_ns.max(1) as f64,
+        wait_ns: None,
     });
     let processes = outcome.processes.iter().enumerate();
     Report {
@@ -215,5 +217,7 @@ fn report(outcome: &ScheduleOutcome) -> Report {
         sample: None,
         recorded: None,
         sensitivity: None,
+        timeline: None,
+        messages_between: None,
     }
 }

@@ -120,8 +120,8 @@ impl Engine<'_> {
                 Operation::Wait { mode, element } => {
                     let p = &mut self.processes[process as usize];
                     if p.pending[usize::from(*mode == Mode::Internal)] > 0 {
-                        p.since = p.processor;
                         p.wait_state = WaitState::Pending;
+                        self.begin_operation(process);
                         self.count(process, *element, mode.calls(), 0);
                         break NEVER;
                     }
@@ -139,8 +139,8 @@ impl Engine<'_> {
                     self.count(process, *element, 1, 0);
                     let p = &mut self.processes[process as usize];
                     if first.is_none() && n_open > 0 {
-                        p.since = p.processor;
                         p.wait_state = WaitState::Pending;
+                        self.begin_operation(process);
                         break NEVER;
                     }
                     self.tell_sender(process, *sender, first.map_or(NOBODY, f64::from));
@@ -155,7 +155,7 @@ impl Engine<'_> {
         let p = &mut self.processes[process as usize];
         (p.at, p.due, p.tie_break) = (at, due, tie_break.then(now));
         if due != NEVER {
-            p.since = p.processor;
+            self.begin_operation(process);
         }
         Ok(())
     }
@@ -209,8 +209,8 @@ impl Engine<'_> {
             ANY if !collective => ANY_TAG,
             tag => self.tag(process, element, tag, *collective)?,
         };
+        self.begin_operation(process);
         let p = &mut self.processes[process as usize];
-        p.since = p.processor;
         let mut found = NIL;
         if p.unexpected != NIL {
             let long = &mut self.unexpected_index;

@@ -19,6 +19,7 @@ impl Engine<'_> {
         let part = message.load.part();
         let is_first = matches!(part, MessagePart::Eager | MessagePart::RequestToSend);
         self.messages += u64::from(is_first);
+        self.tell_flight(to, &message);
         if self.shared_links.is_some() {
             self.want_shared_links(to, message);
         } else {

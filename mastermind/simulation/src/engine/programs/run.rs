@@ -2,7 +2,7 @@
 
 use crate::engine::error::{BoxedError, SimulationError};
 use crate::engine::limits::Limits;
-use crate::engine::outcome::{Count, EngineChoice, Outcome, Progress, Slice};
+use crate::engine::outcome::{Count, EngineChoice, Flight, Outcome, Progress, Slice};
 use crate::engine::programs::eager;
 use crate::engine::programs::fixed_distances;
 use crate::engine::programs::neighbours::is_eager;
@@ -14,6 +14,7 @@ use crate::events::messages::{Message, MessagePool, NIL};
 use crate::events::posted::PostedReceives;
 use crate::events::shared_links::SharedLinks;
 use crate::events::tie_break::TieBreak;
+use crate::loggp::MessagePart;
 use crate::machine::{Link, Machine};
 use crate::scheduler::oversubscribed::NodeScheduler;
 use crate::sensitivity::recorder::Recorder;
@@ -82,11 +83,30 @@ pub fn simulate_traced<'a>(
     progress: &mut dyn FnMut(Progress),
     trace: &'a mut dyn FnMut(Slice),
 ) -> Result<Outcome, SimulationError> {
+    simulate_followed(program, machine, limits, progress, trace, None)
+}
+
+/// The same, and tells each message with bytes when it leaves.
+///
+/// # Errors
+/// [`SimulationError`].
+pub fn simulate_followed<'a>(
+    program: &'a Program,
+    machine: &'a Machine,
+    limits: Limits,
+    progress: &mut dyn FnMut(Progress),
+    trace: &'a mut dyn FnMut(Slice),
+    flights: Option<&'a mut dyn FnMut(Flight)>,
+) -> Result<Outcome, SimulationError> {
     let choice = EngineChoice::Traced;
     let operations = flattened(program);
     let limits = limits.of_clocks();
     let mut engine = Engine::new(program, &operations, machine, choice, limits)?;
     engine.trace = Some(trace);
+    if let Some(flights) = flights {
+        engine.flights = Some(flights);
+    }
+    engine.busy = vec_of(0, program.system.processes as usize);
     run(engine, &program.starts, progress)
 }
 
@@ -224,6 +244,9 @@ pub(crate) struct Engine<'a> {
     pub(crate) events: u64,
     pub(crate) ties: u64,
     trace: Option<&'a mut dyn FnMut(Slice)>,
+    flights: Option<&'a mut dyn FnMut(Flight)>,
+    /// By process, where a trace is asked for: its processor time when its operation began.
+    busy: Vec<u64>,
     /// What follows the longest path, if it is asked for.
     pub(crate) recorder: Option<&'a mut Recorder>,
 }
@@ -288,6 +311,8 @@ impl<'a> Engine<'a> {
             events: 0,
             ties: 0,
             trace: None,
+            flights: None,
+            busy: Vec::new(),
             recorder: None,
         })
     }
@@ -356,12 +381,43 @@ impl<'a> Engine<'a> {
     pub(crate) fn count(&mut self, process: u32, element: u32, calls: u32, total_ns: u64) {
         self.count_part(process, element, calls, total_ns);
         if let (Some(trace), 1..) = (&mut self.trace, total_ns) {
-            let begin_ns = self.processes[process as usize].since;
+            let p = &self.processes[process as usize];
+            let busy_ns = p.work + p.overhead - self.busy[process as usize];
             trace(Slice {
                 process,
                 element,
-                begin_ns,
-                end_ns: begin_ns + total_ns,
+                begin_ns: p.since,
+                end_ns: p.since + total_ns,
+                wait_ns: total_ns.saturating_sub(busy_ns),
+            });
+        }
+    }
+
+    /// An operation of a process begins when its processor is free.
+    #[inline]
+    pub(crate) fn begin_operation(&mut self, process: u32) {
+        let p = &mut self.processes[process as usize];
+        p.since = p.processor;
+        if let Some(busy) = self.busy.get_mut(process as usize) {
+            *busy = p.work + p.overhead;
+        }
+    }
+
+    /// Tells a message that leaves.
+    #[inline]
+    pub(crate) fn tell_flight(&mut self, to: u32, message: &Message) {
+        let has_bytes = matches!(message.load.part(), MessagePart::Eager | MessagePart::Data);
+        if !has_bytes || self.flights.is_none() {
+            return;
+        }
+        let lookahead_ns = self.link(message.peer, to).lookahead_ns();
+        if let Some(tell) = &mut self.flights {
+            tell(Flight {
+                from: message.peer,
+                to,
+                bytes: message.load.bytes(),
+                leaves_ns: message.at.saturating_sub(lookahead_ns),
+                arrives_ns: message.at,
             });
         }
     }

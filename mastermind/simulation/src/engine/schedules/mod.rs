@@ -106,6 +106,7 @@ impl ScheduleSlices<'_> {
                 element: kind as u32,
                 begin_ns,
                 end_ns,
+                wait_ns: 0,
             });
         }
     }
