@@ -59,6 +59,7 @@ mod names;
 mod odd_files;
 mod output;
 mod packed_records;
+mod packing_at_end;
 mod page;
 mod page_browser;
 mod page_diagrams;

@@ -72,7 +72,7 @@ pub use mpi::{
 };
 pub use openmp::{OpenMpProcess, OpenMpTimes};
 pub use own_file::create_anew;
-pub use packed::{PackOptions, PackedDirectory, holds_records, pack};
+pub use packed::{PackOptions, PackedDirectory, holds_records, pack, packed_ranks};
 pub use parallel::in_parallel;
 pub use path_totals::PathTimes;
 pub use preparer::ChunkPreparer;

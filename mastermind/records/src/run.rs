@@ -13,8 +13,9 @@ use crate::definitions::KnownMethods;
 use crate::error::RecordsError;
 use crate::layout::{Calibration, EXTENSION, LogIdentity};
 use crate::log::{Log, RunningSums};
-use crate::packed::{Container, PackedLog, container_paths};
+use crate::packed::{Container, PackedLog, container_paths, find_packed};
 use crate::parallel::in_parallel;
+use crate::source::PackedBytes;
 
 /// What a rank spent in one function of MPI.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -375,13 +376,33 @@ impl Found {
 
     fn open(self, methods: &Arc<KnownMethods>) -> Result<Log, RecordsError> {
         match self {
-            Self::Loose(path) => Log::open_sharing(&path, methods),
+            Self::Loose(path) => match Log::open_sharing(&path, methods) {
+                Err(error) if !path.exists() => match find_packed(&path) {
+                    // It was packed since it was listed.
+                    Some(log) => Self::Packed(path, log).open(methods),
+                    None => Err(error),
+                },
+                opened => opened.map(|mut log| {
+                    log.follow_packing(packed_since);
+                    log
+                }),
+            },
             Self::Packed(path, log) => {
                 log.check()?;
                 Log::open_packed(&path, Arc::new(log), methods)
             }
         }
     }
+}
+
+/// A log that was loose when it was opened, and lies in a container now.
+///
+/// # Arguments
+/// * `start` - when it began: another log of its name is not meant
+fn packed_since(path: &Path, start: Option<Calibration>) -> Option<Arc<dyn PackedBytes>> {
+    let bytes: Arc<dyn PackedBytes> = Arc::new(find_packed(path)?);
+    let log = Log::open_packed(path, Arc::clone(&bytes), &Arc::default()).ok()?;
+    (log.start() == start).then_some(bytes)
 }
 
 /// All logs of a directory, those that are loose and those that are packed; of a log that is both, as where a packing was ended, the loose

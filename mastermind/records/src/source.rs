@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::definitions::{Definitions, KnownMethods};
+use crate::layout::Calibration;
 use crate::scan::Scanned;
 
 const WORD: usize = size_of::<u64>();
@@ -90,7 +91,23 @@ pub(crate) struct LogFile {
     /// Whether it had less, at a later reading, than was committed when it was opened.
     is_cut: AtomicBool,
     kept: Option<Arc<File>>,
+    /// Where it is when its file is gone.
+    moved: Option<Moved>,
 }
+
+/// Finds a log that was packed since it was opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moved {
+    /// Which log it is: another one of its name began at another time.
+    pub(crate) start: Option<Calibration>,
+    pub(crate) find: FindPacked,
+}
+
+/// Finds the packed log that was at a path and began then.
+pub(crate) type FindPacked = fn(&Path, Option<Calibration>) -> Option<PackedLogBytes>;
+
+/// A packed log, wherever it lies.
+pub(crate) type PackedLogBytes = Arc<dyn PackedBytes>;
 
 impl LogFile {
     pub(crate) fn new(path: &Path, file: &File) -> io::Result<Self> {
@@ -110,6 +127,7 @@ impl LogFile {
             entries_at: 0,
             is_cut: AtomicBool::new(false),
             kept: None,
+            moved: None,
         }
     }
 
@@ -134,6 +152,11 @@ impl LogFile {
     /// Keeps the file open from now on.
     pub(crate) fn keep_open(&mut self) {
         self.kept = self.open();
+    }
+
+    /// From now on it is found also where it was packed.
+    pub(crate) fn set_moved(&mut self, moved: Moved) {
+        self.moved = Some(moved);
     }
 
     /// Where its entries begin, bytes.
@@ -174,7 +197,14 @@ impl LogFile {
     /// The log, wherever it lies.
     pub(crate) fn source(&self) -> Option<Source> {
         match &self.place {
-            Place::File(..) => Some(Source::File(self.kept.clone().or_else(|| self.open())?)),
+            Place::File(..) => match self.kept.clone().or_else(|| self.open()) {
+                Some(file) => Some(Source::File(file)),
+                None => {
+                    let moved = self.moved?;
+                    let bytes = (moved.find)(&self.path, moved.start)?;
+                    Some(Source::Packed(bytes.reader()?, bytes.n_bytes()))
+                }
+            },
             Place::Container(bytes) => Some(Source::Packed(bytes.reader()?, bytes.n_bytes())),
         }
     }

@@ -45,8 +45,11 @@ impl Pack {
     /// # Errors
     /// There are no records; a program still writes them; they cannot be read, written or removed.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let options = PackOptions { keep: self.keep };
-        let packed = mastermind_records::pack(&self.records, options)?;
+        let options = PackOptions {
+            keep: self.keep,
+            ranks: None,
+        };
+        let packed = mastermind_records::pack(&self.records, &options)?;
         for error in &packed.unreadable {
             output::tell(&errors::warning(&anyhow::anyhow!(
                 "{error}; it stays as it is"

@@ -47,6 +47,7 @@ use crate::session::asking;
 use crate::session::back_end::{self, MpiName};
 use crate::session::framework::{COMM, COMM_PORT, Quiet, Session, at_rank};
 use crate::session::gathering::{gather, local_directory};
+use crate::session::packing::{NodeLogs, PackArguments};
 use crate::session::recording::{
     ClockName, Instruments, ProcessorTimeOption, Recording, await_ranks, cannot_be_written,
     note_unmonitored,
@@ -148,6 +149,8 @@ pub struct Run {
     enable_shell: bool,
     #[command(flatten)]
     dry: DryArguments,
+    #[command(flatten)]
+    pack: PackArguments,
     #[command(flatten)]
     keep: KeepArguments,
     #[command(flatten)]
@@ -253,10 +256,13 @@ impl Run {
         }
         drop(go);
         let (rank, size) = (session.rank, session.size as usize);
-        self.close(session, mastermind)?;
+        let logs = self.close(session, mastermind)?;
         if let (Some(dry), Some(records)) = (&dry, self.records.as_ref().filter(|_| rank == 0)) {
             await_ranks(records, Some(size));
             dry::predict_total(records, dry.methods(), dry.models())?;
+        }
+        if let Some(logs) = logs {
+            logs.end(true);
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -535,8 +541,24 @@ impl Run {
     }
 
     /// Sums the records up, takes the framework apart, then ends the recording: by then nothing can record any more.
-    fn close(&self, session: Session, mastermind: Option<Arc<Mastermind>>) -> anyhow::Result<()> {
+    ///
+    /// # Returns
+    /// The logs of the node, to be packed by the last of its ranks once nobody reads them.
+    fn close(
+        &self,
+        session: Session,
+        mastermind: Option<Arc<Mastermind>>,
+    ) -> anyhow::Result<Option<NodeLogs>> {
         let (rank, size) = (session.rank, session.size as usize);
+        let logs = match (&mastermind, &self.records) {
+            (Some(_), Some(directory)) => {
+                let logs = self.pack.begin(directory, Some(rank as u32));
+                // No rank ends before all have begun.
+                session.together(Ok(()))?;
+                logs
+            }
+            _ => None,
+        };
         if let Some(mastermind) = &mastermind {
             let unmonitored = note_unmonitored(&session.framework, mastermind);
             for error in unmonitored.into_iter().filter(|_| rank == 0) {
@@ -557,7 +579,7 @@ impl Run {
         }
         drop(session);
         let (Some(mastermind), Some(directory)) = (mastermind, &self.records) else {
-            return Ok(());
+            return Ok(None);
         };
         let totals = mastermind.finish();
         self.gather(rank, directory);
@@ -587,7 +609,7 @@ impl Run {
             recorded_dispatch::leave(Some(directory), asking::own_objects());
             self.keep.keep(directory, Some(size));
         }
-        Ok(())
+        Ok(logs)
     }
 }
 

@@ -58,6 +58,7 @@ use super::trying::TryArguments;
 use crate::call_site;
 use crate::errors;
 use crate::session::back_end;
+use crate::session::packing::PackArguments;
 use crate::session::recording::{ProcessorTimeOption, await_ranks, cannot_be_written, check_ended};
 use crate::session::{libraries_folder, name_of_run};
 use crate::trace::Trace;
@@ -130,6 +131,8 @@ pub struct Wrap {
     #[arg(long, value_name = "NAME=VALUE", value_parser = name_of_run)]
     set: Vec<(String, String)>,
     #[command(flatten)]
+    pack: PackArguments,
+    #[command(flatten)]
     keep: KeepArguments,
     #[command(flatten)]
     tried: TryArguments,
@@ -161,7 +164,12 @@ impl Wrap {
             }
             found => found?,
         };
+        let rank = launched.map(|launched| launched.rank as u32);
+        let logs = self.pack.begin(&config.directory, rank);
         let status = self.measure(&config, launched.as_ref(), &mut signals);
+        if let Some(logs) = logs {
+            logs.end(status.as_ref().is_ok_and(ExitStatus::success));
+        }
         claim.give_up();
         drop(signals);
         status.map(end_as)

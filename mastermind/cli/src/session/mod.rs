@@ -7,6 +7,7 @@ pub mod describing;
 pub mod framework;
 pub mod gathering;
 pub mod model;
+pub mod packing;
 pub mod progress;
 pub mod recording;
 pub mod script;

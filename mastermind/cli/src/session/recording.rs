@@ -21,7 +21,9 @@ use mastermind_measurement::{
 use mastermind_records::definition::{
     ClassDefinition, ConnectionDefinition, RunDefinition, UnmonitoredDefinition,
 };
-use mastermind_records::{ChunkSizes, LogIdentity, SUMMARY_FILE, holds_records, is_being_written};
+use mastermind_records::{
+    ChunkSizes, LogIdentity, SUMMARY_FILE, holds_records, is_being_written, packed_ranks,
+};
 
 use super::back_end;
 use super::describing::describe_interfaces;
@@ -491,7 +493,11 @@ pub fn await_ranks(directory: &Path, n_ranks: Option<usize>) -> bool {
     let have_ended = || {
         let logs = logs(directory).unwrap_or_default();
         let ranks = logs.iter().filter_map(|log| LogIdentity::from_path(log));
-        let ranks: BTreeSet<u32> = ranks.map(|log| log.rank).collect();
+        let mut ranks: BTreeSet<u32> = ranks.map(|log| log.rank).collect();
+        if n_ranks.is_some_and(|n| ranks.len() < n) {
+            // Those of another node may be packed.
+            ranks.extend(packed_ranks(directory));
+        }
         n_ranks.is_none_or(|n| ranks.len() >= n) && !logs.iter().any(|log| is_being_written(log))
     };
     let began = Instant::now();

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use super::{HeaderWords, Log, WORD, check_identity};
 use crate::definitions::{Definitions, KnownMethods};
 use crate::error::RecordsError;
+use crate::layout::Calibration;
 use crate::scan::scan_until;
-use crate::source::{LogFile, PackedBytes, Source};
+use crate::source::{FindPacked, LogFile, Moved, PackedBytes, Source};
 
 /// The entries of a log of which nothing is damaged.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +41,17 @@ impl Log {
         let mut log = Self::open_source(path, file, source, None, Some(Arc::clone(methods)))?;
         log.file.forget_definitions();
         Ok(log)
+    }
+
+    /// From now on its records are found also where it was packed meanwhile, as at the end of a run.
+    pub(crate) fn follow_packing(&mut self, find: FindPacked) {
+        let start = self.start;
+        self.file.set_moved(Moved { start, find });
+    }
+
+    /// When it began, by the clock of its machine.
+    pub(crate) fn start(&self) -> Option<Calibration> {
+        self.start
     }
 
     /// Name of the machine on which a log was written; empty where its first definition does not say.

@@ -1,6 +1,6 @@
 //! Packs the logs of a directory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -17,10 +17,12 @@ use crate::source::{PackedBytes, read_words};
 const COMPARED_WORDS: usize = 1 << 14;
 
 /// How to pack.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PackOptions {
     /// Whether the logs stay as well.
     pub keep: bool,
+    /// The ranks whose logs are packed, for who ends a run and knows that they have none packed yet; all of them otherwise.
+    pub ranks: Option<BTreeSet<u32>>,
 }
 
 /// What was packed.
@@ -47,8 +49,12 @@ pub struct PackedDirectory {
 /// # Errors
 /// [`RecordsError::StillWritten`]; [`RecordsError::NoLogs`] where there is nothing to pack; [`RecordsError::Io`];
 /// [`RecordsError::PackedUnlike`]. The logs are left then, but for those of containers that are whole.
-pub fn pack(directory: &Path, options: PackOptions) -> Result<PackedDirectory, RecordsError> {
-    let paths = log_paths(directory, None)?;
+pub fn pack(directory: &Path, options: &PackOptions) -> Result<PackedDirectory, RecordsError> {
+    let mut paths = log_paths(directory, None)?;
+    if let Some(ranks) = &options.ranks {
+        let is_wanted = |identity: LogIdentity| ranks.contains(&identity.rank);
+        paths.retain(|path| LogIdentity::from_path(path).is_some_and(is_wanted));
+    }
     let n_live = paths.iter().filter(|log| is_being_written(log)).count();
     if n_live > 0 {
         return Err(RecordsError::StillWritten {
@@ -57,7 +63,10 @@ pub fn pack(directory: &Path, options: PackOptions) -> Result<PackedDirectory, R
         });
     }
     let mut done = PackedDirectory::default();
-    let containers = containers(directory)?;
+    let containers = match options.ranks {
+        None => containers(directory)?,
+        Some(_) => Vec::new(),
+    };
     if paths.is_empty() && containers.is_empty() {
         return Err(RecordsError::NoLogs {
             directory: directory.into(),
@@ -112,6 +121,25 @@ fn packed_before<'c>(containers: &'c [Opened], log: &Path) -> Option<(&'c Path, 
     let name = log.file_name()?.to_str()?;
     let mut containers = containers.iter();
     containers.find_map(|(path, logs)| Some((&**path, logs.get(name)?.clone())))
+}
+
+/// The ranks of which a directory has packed logs; of a container that cannot be read none.
+pub fn packed_ranks(directory: &Path) -> BTreeSet<u32> {
+    let paths = container_paths(directory).unwrap_or_default();
+    let containers = paths.iter().filter_map(|path| Container::open(path).ok());
+    let logs = containers.flat_map(|container| container.logs());
+    logs.map(|log| log.identity().rank).collect()
+}
+
+/// A log that was packed, by the path that it had.
+pub(crate) fn find_packed(path: &Path) -> Option<PackedLog> {
+    let (directory, name) = (path.parent()?, path.file_name()?.to_str()?);
+    let containers = container_paths(directory).ok()?;
+    containers.into_iter().find_map(|container| {
+        let container = Container::open(&container).ok()?;
+        let place = container.names().position(|found| found == name)?;
+        container.logs().nth(place)
+    })
 }
 
 /// Writes a container.
@@ -177,7 +205,7 @@ fn check_alike(log: &Path, packed: PackedLog, container: &Path) -> Result<(), Re
 }
 
 /// Removes logs that are in a container.
-fn remove(logs: &[PathBuf], options: PackOptions) -> Result<(), RecordsError> {
+fn remove(logs: &[PathBuf], options: &PackOptions) -> Result<(), RecordsError> {
     if options.keep {
         return Ok(());
     }

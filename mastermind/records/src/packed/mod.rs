@@ -28,7 +28,8 @@ mod write;
 use std::path::{Path, PathBuf};
 
 pub(crate) use container::{Container, PackedLog};
-pub use directory::{PackOptions, PackedDirectory, pack};
+pub(crate) use directory::find_packed;
+pub use directory::{PackOptions, PackedDirectory, pack, packed_ranks};
 pub use write::ContainerWriter;
 
 /// File name extension of a container.

@@ -7,12 +7,18 @@ use crate::common::{Call, Expected, calls, read, write};
 use mastermind_records::layout::EXTENSION;
 use mastermind_records::packed::PACKED_EXTENSION;
 use mastermind_records::{
-    Log, LogIdentity, PackOptions, RecordsError, Run, is_being_written, pack,
+    Log, LogIdentity, PackOptions, RecordsError, Run, is_being_written, pack, packed_ranks,
 };
 use proptest::prelude::*;
 
-const REMOVE: PackOptions = PackOptions { keep: false };
-const KEEP: PackOptions = PackOptions { keep: true };
+const REMOVE: PackOptions = PackOptions {
+    keep: false,
+    ranks: None,
+};
+const KEEP: PackOptions = PackOptions {
+    keep: true,
+    ranks: None,
+};
 
 /// What is known of a log, as text, and its records.
 type Seen = (String, Vec<Expected>);
@@ -62,7 +68,7 @@ fn packed(forests: &[Vec<Call>]) -> (tempfile::TempDir, PathBuf) {
     for (thread, calls) in forests.iter().enumerate() {
         write(directory.path(), calls, None, identity(thread as u32));
     }
-    let done = pack(directory.path(), REMOVE).unwrap();
+    let done = pack(directory.path(), &REMOVE).unwrap();
     let container = done.containers[0].clone();
     (directory, container)
 }
@@ -93,7 +99,7 @@ proptest! {
         }
         fs::write(&paths[0], &bytes).unwrap();
         let before = seen(directory.path());
-        let done = pack(directory.path(), REMOVE).unwrap();
+        let done = pack(directory.path(), &REMOVE).unwrap();
         prop_assert_eq!(done.n_logs, paths.len());
         prop_assert_eq!(files(directory.path(), EXTENSION), Vec::<PathBuf>::new());
         prop_assert_eq!(seen(directory.path()), before);
@@ -149,13 +155,13 @@ fn logs_may_be_loose_and_packed_and_both() {
     let forest = vec![a_call(); 50];
     write(directory.path(), &forest, None, identity(0));
     let one = seen(directory.path());
-    let done = pack(directory.path(), KEEP).unwrap();
+    let done = pack(directory.path(), &KEEP).unwrap();
     assert_eq!((done.n_logs, done.n_records), (1, 50));
     assert_eq!(seen(directory.path()), one, "both");
     write(directory.path(), &forest, None, identity(1));
     let two = seen(directory.path());
     assert_eq!(two.len(), 2);
-    let done = pack(directory.path(), REMOVE).unwrap();
+    let done = pack(directory.path(), &REMOVE).unwrap();
     assert_eq!((done.n_logs, done.n_packed_before), (1, 1));
     assert_eq!(
         done.containers,
@@ -168,7 +174,52 @@ fn logs_may_be_loose_and_packed_and_both() {
     assert_eq!(rank.logs().len(), 2);
     assert!(Run::open_rank(directory.path(), 4).is_err());
     // Again there is nothing to do.
-    assert_eq!(pack(directory.path(), REMOVE).unwrap().n_logs, 0);
+    assert_eq!(pack(directory.path(), &REMOVE).unwrap().n_logs, 0);
+}
+
+#[test]
+fn who_has_opened_logs_reads_on_where_they_were_packed() {
+    let directory = tempfile::tempdir().unwrap();
+    for thread in 0..3 {
+        write(
+            directory.path(),
+            &vec![a_call(); 50],
+            None,
+            identity(thread),
+        );
+    }
+    let expected: Vec<_> = seen(directory.path())
+        .into_iter()
+        .map(|(_, records)| records)
+        .collect();
+    let run = Run::open(directory.path()).unwrap();
+    pack(directory.path(), &REMOVE).unwrap();
+    assert_eq!(files(directory.path(), EXTENSION), Vec::<PathBuf>::new());
+    let found: Vec<_> = run.logs().iter().map(read).collect();
+    assert_eq!(found, expected);
+    assert_eq!(run.cut_logs().count(), 0);
+}
+
+#[test]
+fn the_logs_of_some_ranks_are_packed_while_others_are_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let of_rank = |rank| LogIdentity { rank, thread: 0 };
+    for rank in 0..3 {
+        write(directory.path(), &[a_call()], None, of_rank(rank));
+    }
+    let live = fs::File::open(of_rank(1).path(directory.path())).unwrap();
+    rustix::fs::flock(&live, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    let options = PackOptions {
+        ranks: Some([0, 2].into()),
+        ..REMOVE
+    };
+    assert_eq!(pack(directory.path(), &options).unwrap().n_logs, 2);
+    assert_eq!(
+        files(directory.path(), EXTENSION),
+        [of_rank(1).path(directory.path())]
+    );
+    assert_eq!(packed_ranks(directory.path()), [0, 2].into());
+    assert_eq!(seen(directory.path()).len(), 3);
 }
 
 #[test]
@@ -179,7 +230,7 @@ fn methods_of_several_logs_are_in_memory_once() {
     }
     for is_packed in [false, true] {
         if is_packed {
-            pack(directory.path(), REMOVE).unwrap();
+            pack(directory.path(), &REMOVE).unwrap();
         }
         let run = Run::open(directory.path()).unwrap();
         let methods = run
@@ -201,11 +252,11 @@ fn methods_of_several_logs_are_in_memory_once() {
 fn a_log_that_is_not_what_was_packed_stays() {
     let directory = tempfile::tempdir().unwrap();
     write(directory.path(), &[a_call()], None, identity(0));
-    pack(directory.path(), KEEP).unwrap();
+    pack(directory.path(), &KEEP).unwrap();
     let log = files(directory.path(), EXTENSION).remove(0);
     fs::remove_file(&log).unwrap();
     write(directory.path(), &[a_call(), a_call()], None, identity(0));
-    let error = pack(directory.path(), REMOVE).unwrap_err();
+    let error = pack(directory.path(), &REMOVE).unwrap_err();
     assert!(
         matches!(error, RecordsError::PackedUnlike { .. }),
         "{error}"
@@ -224,7 +275,7 @@ fn what_is_still_written_is_not_packed() {
     )
     .unwrap();
     assert!(is_being_written(&log));
-    let error = pack(directory.path(), REMOVE).unwrap_err();
+    let error = pack(directory.path(), &REMOVE).unwrap_err();
     assert!(
         matches!(error, RecordsError::StillWritten { n_live: 1, .. }),
         "{error}"
@@ -254,7 +305,7 @@ fn what_is_no_log_stays() {
     write(directory.path(), &[a_call()], None, identity(0));
     let foreign = directory.path().join("rank0009-thread00.mmr");
     fs::write(&foreign, vec![b'x'; 9000]).unwrap();
-    let done = pack(directory.path(), REMOVE).unwrap();
+    let done = pack(directory.path(), &REMOVE).unwrap();
     assert_eq!((done.n_logs, done.unreadable.len()), (1, 1));
     assert_eq!(files(directory.path(), EXTENSION), [foreign]);
 }

@@ -353,7 +353,9 @@ impl Run {
                  --strict ends it at the first"
             );
         }
-        self.close(session, mastermind)?;
+        if let Some(logs) = self.close(session, mastermind)? {
+            logs.end(failed == 0);
+        }
         Ok(ExitCode::from(if failed > 0 { code.max(1) } else { code }))
     }
 }

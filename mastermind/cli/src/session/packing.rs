@@ -1,0 +1,158 @@
+//! Packs the logs of a node at the good end of a run: the last process to end does it, for all.
+//!
+//! While a run goes on, each rank holds a lock, together with the others of its node, on a file of the record directory that lists their
+//! numbers, `.ranks-HOST`. Who ends well asks for the lock alone. It gets it if no other rank of the node holds it any more: then all logs
+//! of the node are whole, and nobody reads them, so it packs them ([`pack`]) and removes the file. So ranks exchange no message for it, and
+//! none waits for another one; a rank that was killed has let its lock go, and its log is packed as it is.
+//!
+//! Nothing is lost where this goes wrong. A container has its name only when it is whole and was compared with the logs, and these are
+//! removed only then: a node that dies, a full disk or a read-only folder leave the logs, for `mastermind pack`. Under `wrap` it is done by
+//! the launching process once the program has ended, and not by a thread in the program, where no rule of a guest would be kept by hundreds
+//! of megabytes read and written again: what it takes then slows nobody down, and a program that never ends well is not asked to.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use mastermind_records::{LogIdentity, PackOptions, RecordsError, pack};
+use rustix::fs::{FlockOperation, OFlags, flock};
+
+use crate::{errors, output};
+
+/// Logs of a node from which on they are packed unasked. Arbitrary: a few files trouble no file system, and stay as they were written.
+const MIN_LOGS: usize = 16;
+
+/// Bytes of the logs of a node that are packed unasked, at most: 200 MB of log are packed and compared in a second (`cargo xtask scale`), and
+/// the end of a run takes no more than some 10 s longer.
+const MAX_BYTES: u64 = 2_000_000_000;
+
+/// What becomes of the logs of a run that ended well.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PackArguments {
+    /// When the run has ended well, pack the logs of each node into one file, however many they are; without it those of a node are packed
+    /// from 16 on, as long as they have less than 2 GB
+    #[arg(long, conflicts_with = "keep_logs")]
+    pack: bool,
+    /// Leave the logs as they are, one a rank and thread
+    #[arg(long)]
+    keep_logs: bool,
+}
+
+impl PackArguments {
+    /// Begins to count this process among those of the node.
+    ///
+    /// # Arguments
+    /// * `directory` - where the logs will be at the end
+    /// * `rank` - whose logs they are; `None` for those of all ranks, where this process alone starts them
+    ///
+    /// # Returns
+    /// `None` where nothing is to be packed, or the directory does not let it.
+    pub fn begin(&self, directory: &Path, rank: Option<u32>) -> Option<NodeLogs> {
+        if self.keep_logs {
+            return None;
+        }
+        NodeLogs::begin(directory, rank, self.pack).ok()
+    }
+}
+
+/// The logs of the processes of this node, until the last of them ends.
+#[derive(Debug)]
+pub struct NodeLogs {
+    directory: PathBuf,
+    /// The list of the ranks, locked together with the others.
+    list: File,
+    path: PathBuf,
+    is_asked: bool,
+}
+
+impl NodeLogs {
+    fn begin(directory: &Path, rank: Option<u32>, is_asked: bool) -> io::Result<Self> {
+        let host = rustix::system::uname();
+        let host = host.nodename().to_string_lossy().replace('/', "-");
+        let path = directory.join(format!(".ranks-{host}"));
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        // Never through a link that another user may have put there.
+        options.custom_flags(OFlags::NOFOLLOW.bits() as i32);
+        let list = options.open(&path)?;
+        if flock(&list, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            // Nobody else is here: what it lists is of a run that was killed.
+            list.set_len(0)?;
+        }
+        flock(&list, FlockOperation::LockShared)?;
+        let mut logs = Self {
+            directory: directory.into(),
+            list,
+            path,
+            is_asked,
+        };
+        let line = rank.map_or("all\n".to_owned(), |rank| format!("{rank}\n"));
+        let listed = logs.list.write_all(line.as_bytes());
+        if let Err(error) = listed {
+            logs.end(false);
+            return Err(error);
+        }
+        Ok(logs)
+    }
+
+    /// Ends this process's part of a run. The last of a node that ends packs the logs of all.
+    ///
+    /// # Arguments
+    /// * `is_well` - whether the run ended well, as far as this process knows
+    pub fn end(mut self, is_well: bool) {
+        if flock(&self.list, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return;
+        }
+        if is_well && let Err(error) = self.pack() {
+            let error = error.context("the logs are not packed, and stay");
+            output::tell(&errors::warning(&error));
+        }
+        let _ = fs::remove_file(&self.path);
+    }
+
+    fn pack(&mut self) -> anyhow::Result<()> {
+        let mut text = String::new();
+        let read =
+            io::Seek::rewind(&mut self.list).and_then(|()| self.list.read_to_string(&mut text));
+        read.with_context(|| format!("cannot read \"{}\"", self.path.display()))?;
+        // One line that is no number stands for all.
+        let ranks: Option<BTreeSet<u32>> = text.lines().map(|line| line.parse().ok()).collect();
+        let (n_logs, n_bytes) = self.size(ranks.as_ref());
+        if n_logs == 0 || (n_logs < MIN_LOGS && !self.is_asked) {
+            return Ok(());
+        }
+        if n_bytes > MAX_BYTES && !self.is_asked {
+            let directory = self.directory.display();
+            output::complain!(
+                "note: {n_logs} logs with {n_bytes} bytes are not packed, which would take some time; \
+                 mastermind pack {directory} does it"
+            );
+            return Ok(());
+        }
+        let options = PackOptions { keep: false, ranks };
+        match pack(&self.directory, &options) {
+            // What was left behind by the program goes on.
+            Err(RecordsError::StillWritten { .. }) => Ok(()),
+            packed => Ok(packed.map(drop)?),
+        }
+    }
+
+    /// The logs of the node, and their bytes.
+    fn size(&self, ranks: Option<&BTreeSet<u32>>) -> (usize, u64) {
+        let entries = fs::read_dir(&self.directory)
+            .into_iter()
+            .flatten()
+            .flatten();
+        let own = entries.filter(|entry| {
+            let identity = LogIdentity::from_path(&entry.path());
+            identity.is_some_and(|found| ranks.is_none_or(|ranks| ranks.contains(&found.rank)))
+        });
+        own.fold((0, 0), |(n, bytes), entry| {
+            (n + 1, bytes + entry.metadata().map_or(0, |file| file.len()))
+        })
+    }
+}
