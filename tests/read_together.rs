@@ -81,6 +81,8 @@ fn simulated_ranks_packed_and_loose() {
             "profile records",
             "profile records --json",
             "profile records --per-rank --json",
+            "info records",
+            "info records --json",
             "fit records",
             "fit records --json --statistic median",
             "fit records loose --metric mpi -o out",
@@ -104,6 +106,7 @@ fn programs_under_mpi() {
             let of_program = format!("profile records:{source} --per-rank");
             let verbs = [
                 "profile records --json",
+                "info records --json",
                 &of_program,
                 "fit records --metric mpi --json",
                 "fit records --metric inclusive --by ranks",

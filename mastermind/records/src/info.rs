@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::definition::{
     CircumstancesDefinition, ClassDefinition, ConnectionDefinition, SwapDefinition,
@@ -11,22 +11,22 @@ use crate::definition::{
 use crate::log::Log;
 use crate::run::Run;
 
-/// A run, as its logs tell it.
-#[derive(Clone, Debug, Serialize)]
+/// A run, as its logs tell it, or what those of some of its ranks tell ([`RunInfo::append`]).
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunInfo {
     /// Name of the assembly, or of the program.
     pub assembly: String,
     /// Values of the parameters by `INSTANCE.PORT.KEY`.
     pub parameters: BTreeMap<String, String>,
     /// Methods that a dry run left out, each `INSTANCE.PORT.METHOD`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dry: Vec<String>,
     /// Instances and their classes.
     pub classes: Vec<ClassDefinition>,
     /// Which uses port leads where.
     pub connections: Vec<ConnectionDefinition>,
     /// Components replaced while the run went on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub swaps: Vec<SwapDefinition>,
     /// Ranks of the run.
     pub ranks: u32,
@@ -69,7 +69,7 @@ pub struct RunInfo {
 }
 
 /// How processes were started, and on what.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CircumstancesInfo {
     /// What their logs say, without the load.
     #[serde(flatten)]
@@ -79,7 +79,7 @@ pub struct CircumstancesInfo {
 }
 
 /// A clock, and what a recorded call costs by it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClockInfo {
     /// Which one.
     pub name: String,
@@ -147,6 +147,69 @@ impl RunInfo {
     }
 }
 
+impl RunInfo {
+    /// Adds what the logs of later ranks tell.
+    pub fn append(&mut self, mut later: Self) {
+        if self.logs == 0 {
+            // Each log says the same of the run.
+            std::mem::swap(self, &mut later);
+        }
+        let finished = self.finished && later.finished;
+        self.ended_unix_ns = match later.logs {
+            0 => self.ended_unix_ns,
+            _ if !finished => None,
+            _ => self.ended_unix_ns.max(later.ended_unix_ns),
+        };
+        self.finished = finished;
+        self.ranks_with_logs += later.ranks_with_logs;
+        self.logs += later.logs;
+        self.hosts.append(&mut later.hosts);
+        let started = self
+            .started_unix_ns
+            .into_iter()
+            .chain(later.started_unix_ns);
+        self.started_unix_ns = started.min();
+        let most = |own: Option<f64>, later| own.into_iter().chain(later).reduce(f64::max);
+        self.load_begin = most(self.load_begin, later.load_begin);
+        self.load_end = most(self.load_end, later.load_end);
+        self.processor_shares.append(&mut later.processor_shares);
+        for found in later.circumstances {
+            let mut known = self.circumstances.iter_mut();
+            match known.find(|known| known.started == found.started) {
+                Some(known) => known.ranks.extend(found.ranks),
+                None => self.circumstances.push(found),
+            }
+        }
+        for clock in later.clocks {
+            match self.clocks.iter_mut().find(|known| known.is_alike(&clock)) {
+                Some(known) => known.ranks.extend(clock.ranks),
+                None => self.clocks.push(clock),
+            }
+        }
+        self.counters.append(&mut later.counters);
+        for (counter, reasons) in later.missing_counters {
+            let known = self.missing_counters.entry(counter).or_default();
+            known.extend(reasons);
+        }
+        self.records += later.records;
+        self.lost_records += later.lost_records;
+        self.unmonitored.append(&mut later.unmonitored);
+        self.damage.append(&mut later.damage);
+    }
+}
+
+impl ClockInfo {
+    /// Whether two are the same but for the last digits of what was measured of them.
+    fn is_alike(&self, other: &Self) -> bool {
+        let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.1;
+        let steps = self.step_ns.zip(other.step_ns);
+        self.name == other.name
+            && near(self.ticks_per_second, other.ticks_per_second)
+            && self.step_ns.is_some() == other.step_ns.is_some()
+            && steps.is_none_or(|(a, b)| near(a, b))
+    }
+}
+
 /// The circumstances of the ranks, those alike together but for the load.
 fn circumstances(run: &Run) -> Vec<CircumstancesInfo> {
     let mut all = Vec::<CircumstancesInfo>::new();
@@ -179,23 +242,16 @@ fn clocks(run: &Run) -> Vec<ClockInfo> {
         let Some(clock) = &definitions.clock else {
             continue;
         };
-        let step_ns = clock.step_ns();
-        let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.1;
-        let alike = |known: &&mut ClockInfo| {
-            known.name == clock.name
-                && near(known.ticks_per_second, clock.ticks_per_second)
-                && known.step_ns.is_some() == step_ns.is_some()
-                && known.step_ns.zip(step_ns).is_none_or(|(a, b)| near(a, b))
+        let found = ClockInfo {
+            name: clock.name.clone(),
+            ticks_per_second: clock.ticks_per_second,
+            step_ns: clock.step_ns(),
+            record_ns: definitions.cost.map(|cost| cost.record_ns),
+            ranks: vec![rank],
         };
-        match clocks.iter_mut().find(alike) {
+        match clocks.iter_mut().find(|known| known.is_alike(&found)) {
             Some(known) => known.ranks.push(rank),
-            None => clocks.push(ClockInfo {
-                name: clock.name.clone(),
-                ticks_per_second: clock.ticks_per_second,
-                step_ns,
-                record_ns: definitions.cost.map(|cost| cost.record_ns),
-                ranks: vec![rank],
-            }),
+            None => clocks.push(found),
         }
     }
     clocks.iter_mut().for_each(|clock| clock.ranks.dedup());

@@ -17,8 +17,8 @@ use mastermind_records::definition::{
 use mastermind_records::{CircumstancesInfo, ClockInfo, RunInfo};
 use serde::Serialize;
 
-use super::profile::open;
-use crate::{output, recorded_dispatch};
+use crate::session::team::Team;
+use crate::{output, recorded_dispatch, run_facts};
 
 /// Show what a run was: its assembly, where it ran, its clock, what is missing
 #[derive(Args)]
@@ -53,11 +53,25 @@ impl Info {
     /// # Errors
     /// There are no records; they cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let run = open(&self.records)?;
-        let programs = Some(run.programs()).filter(|programs| programs.len() > 1);
+        let team = Team::of_launch("info")?;
+        let run = team.together(run_facts::open(&self.records, &team))?;
+        let own = (RunInfo::of(&run), run.processes_of_programs());
+        let joined = team.join(own, |(info, programs), (later, others)| {
+            info.append(later);
+            for (name, processes) in others {
+                programs.entry(name).or_default().extend(processes);
+            }
+        })?;
+        let Some((info, programs)) = joined else {
+            return Ok(ExitCode::SUCCESS);
+        };
+        let programs = Some(programs).filter(|programs| programs.len() > 1);
+        let programs = programs.into_iter().flatten();
         let told = Told {
-            info: RunInfo::of(&run),
-            programs: programs.unwrap_or_default(),
+            info,
+            programs: programs
+                .map(|(name, processes)| (name, processes.len()))
+                .collect(),
             decisions: decisions(&self.records)?,
             dispatch: recorded_dispatch::read(&self.records),
         };
