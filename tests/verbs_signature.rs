@@ -1,5 +1,6 @@
 //! `mastermind signature`: what a call does, counted under valgrind.
 
+use std::path::Path;
 use std::process::Command;
 
 use mastermind_tests::{Scratch, output};
@@ -44,7 +45,17 @@ fn program() -> Scratch {
             "\n[[processor.caches]]\nlevel = {level}\nbytes = {bytes}\nways = 8\nline_bytes = 64\nshared_by = 1\n"
         )
     };
-    scratch.write("m.toml", text + &cache(1, 32_768) + &cache(2, 1 << 20));
+    let read = |bytes: u32, rate: u32| {
+        format!(
+            "\n[[processor.read]]\nbytes = {bytes}\nthreads = 1\nbytes_per_ns = {{ best = {rate}, quartile = {rate}, \
+             passes = [{rate}], unstable = false }}\n"
+        )
+    };
+    let text = text.replace("read = []\n", "") + &cache(1, 32_768) + &cache(2, 1 << 20);
+    scratch.write(
+        "m.toml",
+        text + &read(16_384, 200) + &read(262_144, 100) + &read(1 << 23, 10),
+    );
     scratch
 }
 
@@ -111,4 +122,183 @@ fn what_cannot_be_counted_is_an_error() {
         sign(&scratch, "square", "n=0,1,2", &["./program", "{n}"]).code,
         Some(2)
     );
+}
+
+/// Signs with distances; `None` where valgrind's headers are missing.
+fn sign_distances(scratch: &Scratch) -> Option<Value> {
+    if !Path::new("/usr/include/valgrind/pub_tool_basics.h").exists() {
+        mastermind_tests::skip("distances of signatures", "no headers of valgrind");
+        return None;
+    }
+    let words = [
+        "signature",
+        "--method",
+        "square",
+        "--at",
+        "n=100,200,400",
+        "--machine",
+        "m.toml",
+    ];
+    let words = [
+        &words[..],
+        &["--distances", "--json", "-o", "s.json", "--force", "--"],
+        &["./program", "{n}"],
+    ]
+    .concat();
+    let ended = scratch.mastermind(&words);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    Some(serde_json::from_str(&ended.stdout).expect("JSON"))
+}
+
+#[test]
+fn distances_give_hits_of_any_cache_at_any_size() {
+    if !has_valgrind() {
+        return;
+    }
+    let scratch = program();
+    let Some(found) = sign_distances(&scratch) else {
+        return;
+    };
+    // The caches of the machine file by callgrind, and by the stacks of their sets.
+    let hits = |at: &str, caches: &[&str]| -> Vec<Value> {
+        let caches = caches.iter().flat_map(|of| ["--cache", *of]);
+        let words = ["signature", "--read", "s.json", "--json", "--at", at];
+        let words: Vec<&str> = words.into_iter().chain(caches).collect();
+        serde_json::from_str(&scratch.mastermind(&words).stdout).expect("JSON")
+    };
+    let counts = &found["sizes"][2]["counts"];
+    let by_callgrind = counts["misses of the first cache"].as_f64().expect("one");
+    let [first, second] = &hits("n=400", &[])[..] else {
+        panic!("two caches");
+    };
+    assert_eq!((&first["exact"], &first["ways"]), (&true.into(), &8.into()));
+    assert!(
+        (first["misses"].as_f64().expect("one") - by_callgrind).abs() < 20.0,
+        "{first} {by_callgrind}"
+    );
+    // 160 000 numbers in sequence are 1.28 MB: more than 1 MiB holds, less than 2.
+    let (misses, lines) = (second["misses"].as_f64().expect("one"), 160_000.0 / 8.0);
+    assert!((misses / lines - 1.0).abs() < 0.01, "{second}");
+    // Never traced: 300 * 300 numbers are 720 kB, 600 * 600 are 2.88 MB.
+    for (at, cache, expected) in [
+        ("n=300", "1M,16", 0.0),
+        ("n=300", "512K,16", 11_250.0),
+        ("n=600", "2M,16", 45_000.0),
+    ] {
+        let computed = &hits(at, &[cache])[0];
+        assert_eq!(computed["exact"], false);
+        assert_eq!(computed["outside"], at == "n=600");
+        let misses = computed["misses"].as_f64().expect("one");
+        assert!((misses - expected).abs() < 0.02 * 45_000.0, "{computed}");
+    }
+}
+
+#[test]
+fn hits_that_cannot_be_computed_are_an_error() {
+    if !has_valgrind() {
+        return;
+    }
+    let scratch = program();
+    sign(&scratch, "square", "n=100,200,400", &["./program", "{n}"]);
+    scratch.write("none.json", "{}");
+    for (words, code) in [
+        (&["--read", "s.json", "--at", "n=100"][..], 1),
+        (&["--read", "s.json", "--at", "m=100"], 1),
+        (&["--read", "none.json", "--at", "n=100"], 1),
+        (&["--read", "missing.json", "--at", "n=100"], 1),
+        (&["--read", "s.json", "--at", "n=100", "--cache", "32K"], 2),
+        (
+            &["--read", "s.json", "--at", "n=100", "--cache", "32K,7"],
+            2,
+        ),
+        (&["--at", "n=100", "--cache", "32K,8"], 2),
+        (&["--at", "n=100"], 2),
+    ] {
+        let ended = scratch.mastermind(&[&["signature"], words].concat());
+        assert_eq!(ended.code, Some(code), "{words:?} {ended:?}");
+    }
+}
+
+#[test]
+fn a_call_beyond_a_cache_is_predicted_by_its_signature() {
+    if !has_valgrind() {
+        return;
+    }
+    let scratch = program();
+    if sign_distances(&scratch).is_none() {
+        return;
+    }
+    // A nanosecond an element, all of them within the first cache of 32 KiB.
+    let row = |n: u64| format!("square,{n},{}\n", 1e-9 * (n * n) as f64);
+    let rows: String = [20, 26, 32, 40, 50, 60].map(row).concat();
+    scratch.write("times.csv", "kernel,n,seconds\n".to_owned() + &rows);
+    let fitted = scratch.mastermind(&["fit", "times.csv", "-o", "models.json"]);
+    assert_eq!(fitted.code, Some(0), "{fitted:?}");
+    let predict = |at: &str, more: &[&str]| {
+        let words = [
+            "predict",
+            "models.json",
+            "--method",
+            "square",
+            "--json",
+            "--at",
+            at,
+        ];
+        scratch.mastermind(&[&words[..], &["--signature", "s.json"], more].concat())
+    };
+    let value = |at: &str| -> Value {
+        let ended = predict(at, &["--machine", "m.toml"]);
+        serde_json::from_str(&ended.stdout).expect("JSON")
+    };
+    let within = value("n=40");
+    assert_eq!(
+        (&within["by_signature"], &within["extrapolated"]),
+        (&false.into(), &false.into())
+    );
+    let beyond = value("n=1000");
+    assert_eq!(beyond["by_signature"], true);
+    let number = |name: &str| beyond[name].as_f64().expect("one");
+    // A million numbers are 8 MB: reading them from beyond the caches adds to the millisecond that the formula gives.
+    assert!(number("value_s") > 1.02 * number("without_s"), "{beyond}");
+    assert!(
+        beyond["parts"]["sequential"].as_f64().expect("one") > 0.02,
+        "{beyond}"
+    );
+    assert!(number("lower_s") < number("value_s") && number("value_s") < number("upper_s"));
+    // A first cache that holds half as much: the larger of the measured sizes miss it.
+    let there = scratch
+        .read("m.toml")
+        .replace("bytes = 32768\nways", "bytes = 16384\nways");
+    scratch.write("there.toml", there);
+    let carry = |to: &str, signature: &str| {
+        let words = [
+            "carry",
+            "models.json",
+            "--from",
+            "m.toml",
+            "--to",
+            to,
+            "--json",
+            "--force",
+        ];
+        let ended = scratch
+            .mastermind(&[&words[..], &["-o", "there.json", "--signature", signature]].concat());
+        let document: Option<Value> = serde_json::from_str(&ended.stdout).ok();
+        (ended.code, document)
+    };
+    let factor = |to: &str| {
+        let (_, document) = carry(to, "square=s.json");
+        document.expect("JSON")["levels"][0]["factor"]
+            .as_f64()
+            .expect("one")
+    };
+    assert!((factor("m.toml") - 1.0).abs() < 1e-9);
+    assert!(factor("there.toml") > 1.0005, "{}", factor("there.toml"));
+    assert_eq!(carry("m.toml", "other=s.json").0, Some(1));
+    assert_eq!(carry("m.toml", "square").0, Some(2));
+    assert_eq!(predict("n=1000", &[]).code, Some(2));
+    sign(&scratch, "square", "n=100,200,400", &["./program", "{n}"]);
+    let ended = predict("n=1000", &["--machine", "m.toml"]);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.contains("--distances"), "{ended:?}");
 }

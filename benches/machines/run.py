@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Whether libraries that chose other code are found, whether the processor is measured alike twice, and whether models carried to another
-machine hold there: run.py BINARIES
+"""Whether libraries that chose other code are found, whether the processor is measured alike twice, whether models carried to another machine
+hold there, and what signatures say of hits and times: run.py BINARIES
 
 A program loads libraries of others, as they are on this machine and in wheels of PyPI that the benchmark installs into a folder of its own. It is
 wrapped with a variable that changes the code of one of them, and without; `compare` must warn of that library's code, and between equal runs
 of nothing. A library that cannot be had here, or whose code the variable does not change when it is asked directly, is named and left out.
-`--quick` leaves out the processor and the models.
+`--quick` leaves out the processor, the models and the signatures; `--signatures` is of these alone.
 """
 
 import json
@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 from carry import carry
+from signatures import signatures
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WHEELS = ["numpy", "scipy", "mkl"]
@@ -72,6 +73,10 @@ def found(pattern, wheels):
 def main():
     mastermind = pathlib.Path(sys.argv[1]).resolve() / "mastermind"
     work = pathlib.Path(tempfile.mkdtemp(prefix="machines-"))
+    if "--signatures" in sys.argv:
+        n_missed = signatures(mastermind, work)
+        print(f"{n_missed} missed")
+        return n_missed != 0
     (work / "scale.h").write_text("double scale(int n);\n")
     (work / "scale.c").write_text(SCALE)
     (work / "program.c").write_text(PROGRAM)
@@ -131,6 +136,7 @@ def main():
     if "--quick" not in sys.argv:
         n_missed += processor(mastermind)
         n_missed += carry(mastermind, work, wheels, plain)
+        n_missed += signatures(mastermind, work)
     print(f"{n_missed} missed")
     return n_missed != 0
 

@@ -9,6 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::processor::Cache;
 
+pub mod hits;
+pub mod stacks;
+pub mod time;
+pub mod trace;
+
+use trace::Memory;
+
 /// Sizes that a quantity needs: two for two terms, and one that is left out.
 pub const MIN_SIZES: usize = 3;
 
@@ -121,6 +128,33 @@ pub struct Traced {
     pub counts: BTreeMap<String, f64>,
     /// Whether another call before it had filled the caches.
     pub warm: bool,
+    /// What it reads and writes, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+}
+
+impl Signature {
+    /// A count at a size: as it was counted, else by its quantity, else as at the nearest size. 0 where it was never counted.
+    pub fn count(&self, name: &str, n: f64) -> f64 {
+        let counted = |size: &Traced| size.counts.get(name).copied();
+        if let Some(count) = self
+            .sizes
+            .iter()
+            .filter(|size| size.n == n)
+            .find_map(counted)
+        {
+            return count;
+        }
+        if let Some(quantity) = self.quantities.get(name) {
+            return quantity.at(n);
+        }
+        let away = |size: &&Traced| (size.n / n).ln().abs();
+        let nearest = self
+            .sizes
+            .iter()
+            .min_by(|one, other| away(one).total_cmp(&away(other)));
+        nearest.and_then(counted).unwrap_or(0.0)
+    }
 }
 
 impl Quantity {

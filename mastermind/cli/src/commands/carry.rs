@@ -2,6 +2,8 @@
 //!
 //! `models::carry` computes; this reads the machine files, compares calls there with what the models say, and shows the factors.
 
+mod levels;
+
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -48,6 +50,9 @@ pub struct Carry {
     /// The records that the models were fitted to: the code that their libraries ran is compared with that of --measured
     #[arg(long, value_name = "DIR")]
     fitted_to: Option<PathBuf>,
+    /// What a method does, as signature --distances writes it: where the caches there are others, its misses are counted anew
+    #[arg(long, value_name = "METHOD=S.json", value_parser = levels::of_method)]
+    signature: Vec<levels::OfMethod>,
     /// Where the models go, as JSON
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -66,6 +71,8 @@ struct Document<'a> {
     carriage: &'a Carriage,
     processors: &'a Ratio,
     other_code: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    levels: &'a [levels::Levels],
     models: Vec<Row<'a>>,
 }
 
@@ -86,10 +93,11 @@ impl Carry {
     /// A file cannot be read; the models are carried already, or none is of a time of the processor; the processors have nothing in common.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         self.force.check([Some(&*self.output)], self.json)?;
-        let models = self.read_models()?;
+        let mut models = self.read_models()?;
         let [here, there] = [&self.from, &self.to].map(|path| machine_file::read(path));
         let (here, there) = (here?, there?);
         let ratio = machine_file::ratio([(&self.from, &here), (&self.to, &there)])?;
+        let levels = levels::apply(&mut models, &self.signature, [&here, &there])?;
         let measured = self.measured(&models)?;
         let other_code = self.other_code([&here, &there]);
         let machines = [
@@ -112,10 +120,17 @@ impl Carry {
                 carriage: &carriage,
                 processors: &ratio,
                 other_code: &other_code,
+                levels: &levels,
                 models: rows,
             })?;
         } else {
             tell(&rows, &carriage, &ratio);
+            for of in &levels {
+                output::line(format!(
+                    "{}: the caches there change its times by {:.3} besides",
+                    of.method, of.factor
+                ));
+            }
         }
         Ok(ExitCode::SUCCESS)
     }

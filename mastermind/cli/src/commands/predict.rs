@@ -1,6 +1,7 @@
 //! `mastermind predict`: the time of calls that were not measured, and how well such predictions hold.
 
 mod along;
+pub mod by_signature;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,6 +24,7 @@ use mastermind_component::names::{self, Names};
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind predict models.json --method flux.compute --at q=1e6,axis=y\n\
+                  Example: mastermind predict models.json --method flux.compute --at q=1e7 --signature flux.json --machine here.toml\n\
                   Example: mastermind predict models.json --against records-of-another-run"
 )]
 pub struct Predict {
@@ -37,6 +39,8 @@ pub struct Predict {
     /// Predict for values of this parameter, from the least measured one to twice the greatest
     #[arg(long, value_name = "PARAMETER", conflicts_with_all = ["against", "format"])]
     along: Option<String>,
+    #[command(flatten)]
+    by_signature: by_signature::BySignature,
     #[command(flatten)]
     measured: Measured,
     /// Measurements to compare predictions with, as fit reads them: the share of calls within their intervals
@@ -102,6 +106,11 @@ impl Predict {
         let (model, coordinate) = self.find(&models, name, metric)?;
         if let Some(along) = &self.along {
             along::print(model, &coordinate, along, self.json)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if let Some(signature) = &self.by_signature.signature {
+            let by = &self.by_signature;
+            by.print(signature, model, &coordinate, self.json)?;
             return Ok(ExitCode::SUCCESS);
         }
         let prediction = predict(model, &coordinate)?;

@@ -1,7 +1,11 @@
 //! `mastermind signature`: what a call does at some sizes, counted by valgrind's callgrind, and over the size.
 //!
 //! Callgrind collects while a function runs (`--toggle-collect`) and writes what it has collected after each call of it (`--dump-after`), so
-//! that the last call is seen alone, with caches that the calls before it have filled.
+//! that the last call is seen alone, with caches that the calls before it have filled. With `--distances` the program runs once more at each
+//! size, under a tool of our own (`tool`), which says where the call reads and writes.
+
+pub mod hits;
+mod tool;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,13 +17,12 @@ use anyhow::{Context, bail};
 use clap::Args;
 use mastermind_machine::Level;
 use mastermind_machine::processor::{Cache, identify};
+use mastermind_machine::signature::time::{DIVISIONS, INSTRUCTIONS, MISPREDICTIONS};
 use mastermind_machine::signature::{MIN_SIZES, Quantity, Signature as Found, Traced};
 
 use crate::destination::Force;
 use crate::{machine_file, output};
-
-/// What instructions are called in a signature.
-const INSTRUCTIONS: &str = "instructions";
+use tool::Tool;
 
 /// Names of the quantities, and callgrind's events that add up to them.
 const QUANTITIES: [(&str, &[&str]); 7] = [
@@ -27,9 +30,16 @@ const QUANTITIES: [(&str, &[&str]); 7] = [
     ("loads", &["Dr"]),
     ("stores", &["Dw"]),
     ("branches", &["Bc", "Bi"]),
-    ("mispredictions", &["Bcm", "Bim"]),
+    (MISPREDICTIONS, &["Bcm", "Bim"]),
     ("misses of the first cache", &["D1mr", "D1mw"]),
     ("misses of the second cache", &["DLmr", "DLmw"]),
+];
+
+/// Counts of the tool, and what they are called in a signature.
+const KINDS: [(&str, &str); 3] = [
+    ("scalar", "floating-point operations, scalar"),
+    ("vector", "floating-point operations, vector"),
+    ("divisions", DIVISIONS),
 ];
 
 /// Counts below this part of the instructions take no time worth it: a miss costs up to some hundred instructions.
@@ -50,12 +60,28 @@ const ALIKE: f64 = 0.01;
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind signature --method dgemm --at n=64,128,256 -o dgemm.json -- ./multiply {n}\n\
-                  Example: mastermind signature --method stencil --at n=100,200,400 --machine there.toml -- ./stencil --size {n}"
+                  Example: mastermind signature --method stencil --at n=100,200,400 --distances -o stencil.json -- ./stencil --size {n}\n\
+                  Example: mastermind signature --read stencil.json --at n=300,1600 --cache 48K,12 --cache 2M,16"
 )]
 pub struct Signature {
     /// The function, by its symbol; * stands for any letters, as in the names of C++ with their arguments
-    #[arg(long, value_name = "SYMBOL")]
+    #[arg(
+        long,
+        value_name = "SYMBOL",
+        required_unless_present = "read",
+        default_value = "",
+        hide_default_value = true
+    )]
     method: String,
+    /// Count stack distances and strides by instruction as well: hits of any cache, and misses at other sizes, follow from them
+    #[arg(long)]
+    distances: bool,
+    /// Compute hits at the sizes from a signature with distances, and run nothing
+    #[arg(long, value_name = "S.json", conflicts_with_all = ["method", "distances", "machine", "output", "program"])]
+    read: Option<PathBuf>,
+    /// A cache to compute hits of, of lines of 64 bytes [default: those of the signature]
+    #[arg(long, value_name = "BYTES,WAYS", value_parser = hits::cache, requires = "read")]
+    cache: Vec<hits::Asked>,
     /// Name and values of the size
     #[arg(long, value_name = "NAME=N,N,N", value_parser = sizes)]
     at: Sizes,
@@ -71,15 +97,26 @@ pub struct Signature {
     #[arg(long)]
     json: bool,
     /// The program and its arguments, with {NAME} where the size stands
-    #[arg(last = true, required = true, value_name = "PROGRAM ARGUMENTS")]
+    #[arg(
+        last = true,
+        required_unless_present = "read",
+        value_name = "PROGRAM ARGUMENTS"
+    )]
     program: Vec<String>,
 }
 
 /// A parameter and its values.
 #[derive(Clone, Debug)]
-struct Sizes {
+pub struct Sizes {
     name: String,
     values: Vec<String>,
+}
+
+impl Sizes {
+    /// The values.
+    pub fn numbers(&self) -> impl Iterator<Item = f64> {
+        self.values.iter().filter_map(|text| text.parse().ok())
+    }
 }
 
 /// `n=64,128,256`.
@@ -107,6 +144,10 @@ impl Signature {
     /// # Errors
     /// Valgrind is not there; the program fails, or never calls the function; there are too few sizes.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        if let Some(path) = &self.read {
+            hits::print(path, &self.at, &self.cache, self.json)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         self.force.check([self.output.as_deref()], self.json)?;
         let act = || format!("cannot count calls of \"{}\"", self.method);
         let distinct: BTreeSet<_> = self.at.values.iter().collect();
@@ -126,8 +167,14 @@ impl Signature {
         }
         let caches = self.caches()?;
         let mut sizes = Vec::new();
+        let tool = self.distances.then(Tool::build).transpose()?;
         for value in &self.at.values {
-            sizes.push(self.traced(value, &place, &caches).with_context(act)?);
+            let mut size = self.traced(value, &place, &caches).with_context(act)?;
+            if let Some(tool) = &tool {
+                self.add_distances(tool, value, &place, &mut size)
+                    .with_context(act)?;
+            }
+            sizes.push(size);
         }
         sizes.sort_by(|one, other| one.n.total_cmp(&other.n));
         if sizes.iter().any(|size| !size.warm) {
@@ -152,12 +199,14 @@ impl Signature {
             let text = serde_json::to_string_pretty(&found)? + "\n";
             self.force.write("signature", path, text)?;
         }
+        let is_known = |name: &str| self.distances && name.starts_with("misses");
         let is_vague = |name: &str| {
             let quantity = found.quantities.get(name);
             quantity.is_none_or(|of| of.left_out > VAGUE)
         };
         let vague = QUANTITIES.iter().map(|(name, _)| *name);
-        let vague: Vec<_> = vague.filter(|name| is_vague(name)).collect();
+        let vague = vague.filter(|name| !is_known(name) && is_vague(name));
+        let vague: Vec<_> = vague.collect();
         if !vague.is_empty() {
             crate::output::complain!(
                 "warning: a size that is left out is predicted far off in {}: what a cache holds of the working set changes between the sizes, \
@@ -223,9 +272,10 @@ impl Signature {
             let said = String::from_utf8_lossy(&ended.stderr);
             let last = said.lines().last().unwrap_or_default().to_owned();
             bail!(
-                "with {}={value} the program ended with {}, expected success: {last}",
+                "with {}={value} the program ended with {}, expected success: {last}{}",
                 self.at.name,
-                ended.status
+                ended.status,
+                tool::hint(&ended)
             );
         }
         let calls = calls(&out)?;
@@ -252,7 +302,40 @@ impl Signature {
             n: value.parse()?,
             counts: last.clone(),
             warm: !before.is_empty(),
+            memory: None,
         })
+    }
+
+    /// Where the last call at a size reads and writes, and what its instructions are.
+    fn add_distances(
+        &self,
+        tool: &Tool,
+        value: &str,
+        place: &str,
+        size: &mut Traced,
+    ) -> anyhow::Result<()> {
+        let words = self.program.iter().map(|word| word.replace(place, value));
+        let (ended, trace) = tool.run(&self.method, &Vec::from_iter(words))?;
+        if !ended.status.success() {
+            bail!(
+                "with {}={value} the program ended with {} while its accesses were traced, expected success",
+                self.at.name,
+                ended.status
+            );
+        }
+        let trace = trace.context("cannot read the trace of the valgrind tool")?;
+        if trace.n_calls == 0 {
+            bail!(
+                "with {}={value} no call of it was traced, expected some; the pattern is of the whole name as `nm -C` shows it",
+                self.at.name
+            );
+        }
+        for (name, ours) in KINDS {
+            let count = trace.counts.get(name).copied().unwrap_or(0.0);
+            size.counts.insert(ours.to_owned(), count);
+        }
+        size.memory = Some(trace.memory);
+        Ok(())
     }
 }
 
@@ -300,27 +383,35 @@ fn quantities(sizes: &[Traced]) -> BTreeMap<String, Quantity> {
         .iter()
         .map(|size| (WORTH * size.counts[INSTRUCTIONS]).max(1.0))
         .collect();
-    let over = |(name, _): &(&str, &[&str])| {
-        let points: Vec<(f64, f64)> = sizes
-            .iter()
-            .map(|size| (size.n, size.counts[*name]))
-            .collect();
-        Some(((*name).to_owned(), Quantity::over(&points, &worth)?))
+    let over = |name: &String| {
+        let points = sizes.iter();
+        let points = points.map(|size| Some((size.n, *size.counts.get(name)?)));
+        let points: Vec<(f64, f64)> = points.collect::<Option<_>>()?;
+        Some((name.clone(), Quantity::over(&points, &worth)?))
     };
-    QUANTITIES.iter().filter_map(over).collect()
+    let names = sizes.first().map(|size| size.counts.keys());
+    names.into_iter().flatten().filter_map(over).collect()
 }
 
 fn table(found: &Found) -> String {
     let n = &found.parameter;
-    let rows = QUANTITIES.iter().map(|(name, _)| {
-        let mut row = vec![(*name).to_owned()];
+    let kinds = KINDS.iter().map(|(_, name)| *name);
+    let names = QUANTITIES.iter().map(|(name, _)| *name).chain(kinds);
+    let is_counted = |name: &&str| {
+        found
+            .sizes
+            .iter()
+            .all(|size| size.counts.contains_key(*name))
+    };
+    let rows = names.filter(is_counted).map(|name| {
+        let mut row = vec![name.to_owned()];
         row.extend(
             found
                 .sizes
                 .iter()
-                .map(|size| format!("{}", size.counts[*name])),
+                .map(|size| format!("{}", size.counts[name])),
         );
-        let quantity = found.quantities.get(*name);
+        let quantity = found.quantities.get(name);
         row.push(quantity.map_or_else(String::new, |of| format!("{:.2}", 100.0 * of.left_out)));
         row.push(quantity.map_or_else(|| "no form fits".into(), |of| formula(of, n)));
         row
