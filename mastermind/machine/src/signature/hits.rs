@@ -133,7 +133,7 @@ impl Geometry {
     /// `None` if it has no whole number of sets.
     pub fn of(bytes: u64, ways: u64) -> Option<Self> {
         let set_bytes = ways.checked_mul(LINE_BYTES).filter(|of| *of > 0)?;
-        let is_whole = bytes > 0 && bytes % set_bytes == 0;
+        let is_whole = bytes > 0 && bytes.is_multiple_of(set_bytes);
         is_whole.then_some(Self {
             n_sets: (bytes / set_bytes) as usize,
             ways: ways as usize,

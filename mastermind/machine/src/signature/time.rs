@@ -432,9 +432,10 @@ mod tests {
             }
         }
         let inverse = inverted(matrix);
-        for i in 0..N {
-            for j in 0..N {
-                let product: f64 = (0..N).map(|k| matrix[i][k] * inverse[k][j]).sum();
+        // Both are symmetric, so that rows stand for columns.
+        for (i, row) in matrix.iter().enumerate() {
+            for (j, other) in inverse.iter().enumerate() {
+                let product: f64 = row.iter().zip(other).map(|(of, by)| of * by).sum();
                 assert!((product - f64::from(u8::from(i == j))).abs() < 1e-12);
             }
         }

@@ -31,7 +31,7 @@ pub fn cache(text: &str) -> Result<Asked, String> {
     };
     let number: f64 = number.parse().map_err(|_| expected())?;
     let bytes = number * f64::from(unit);
-    if !(bytes >= 64.0 && bytes <= 1e12 && bytes.fract() == 0.0) {
+    if !(64.0..=1e12).contains(&bytes) || bytes.fract() != 0.0 {
         return Err(expected());
     }
     let (bytes, ways) = (bytes as u64, ways.trim().parse().map_err(|_| expected())?);
