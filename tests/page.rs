@@ -1,5 +1,6 @@
 //! The page of `mastermind serve`, in Debian's Chromium: what the page shows is what the verbs print, and the keyboard does everything.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use cca_core::Assembly;
@@ -337,6 +338,22 @@ fn the_flux_is_swapped_in_mid_run_and_the_record_names_the_new_class() {
             "{profile}"
         );
     });
+}
+
+/// The files of the page, each compressed by itself, are at most 150 kB.
+#[test]
+fn a_browser_loads_little() {
+    let folder = root().join("mastermind/serve/assets");
+    let files = std::fs::read_dir(folder).expect("the files");
+    let compressed = files.map(|file| {
+        let gzip = Command::new("gzip")
+            .arg("-c")
+            .arg(file.expect("a file").path())
+            .output();
+        gzip.expect("gzip").stdout.len()
+    });
+    let bytes: usize = compressed.sum();
+    assert!((1..=150_000).contains(&bytes), "{bytes} bytes");
 }
 
 #[test]

@@ -295,3 +295,44 @@ fn an_element_of_a_model_is_changed_and_the_rest_of_the_file_stays() {
         scratch.mastermind(&["check", "model.toml"]).well();
     });
 }
+
+#[test]
+fn a_machine_is_a_form_and_the_calls_of_a_run_are_seen_over_its_time() {
+    let scratch = Scratch::new();
+    let machine = "# Ours.\n[nodes]\nprocessors = 1\n\n[network]\nlatency_ns = 2500 # measured\noverhead_ns = 1500\n";
+    scratch.write("machine.toml", machine);
+    scratch.example("shock/shock.toml", &[], &[]);
+    let run = [
+        "run",
+        "shock.toml",
+        "--records",
+        "run",
+        "--set",
+        "driver.end_time=0.01",
+    ];
+    scratch.mastermind(&run).well();
+    in_browser(async {
+        let page = Page::open(&scratch.path("")).await;
+        page.show("machine.toml").await;
+        page.fill(&labelled("network.latency_ns"), &format!("3000{TAB}"))
+            .await;
+        page.press("Save").await;
+        page.until("return document.getElementById('state').textContent === 'Saved.'")
+            .await;
+        page.show("run").await;
+        page.press("Show each call over time").await;
+        page.until("return document.querySelector('.timeline canvas') !== null")
+            .await;
+        let range = "document.querySelector('.timeline').previousElementSibling.querySelector('.faint').textContent";
+        page.until(&format!("return {range}.startsWith('0 ns to')"))
+            .await;
+        page.tab_to("document.querySelector('.timeline canvas')")
+            .await;
+        page.keys("+").await;
+        page.until(&format!("return !{range}.startsWith('0 ns to')"))
+            .await;
+        page.close().await;
+    });
+    let after = scratch.read("machine.toml");
+    assert_eq!(after, machine.replace("2500", "3000"));
+}

@@ -102,7 +102,7 @@ export function inspect(place, how) {
       h("p", { class: "faint" }, item.lines[0] === item.lines[1] ? (item.lines[0] ? `Line ${item.lines[0]} of the file.` : "") : `Lines ${item.lines[0]} to ${item.lines[1]} of the file.`),
       how.problems.length > 0 && h("ul", { class: "problems" }, how.problems.map((one) => h("li", {}, one))),
       h("dl", {}, !isCondition && [h("dt", {}, "name"), h("dd", {}, h("input", { "aria-label": "name", value: item.name, disabled: !how.editable, onchange: (event) => how.change([{ edit: "rename", key: item.key, to: event.target.value }]) }))],
-        words(item.key, item.words, outline.form === "xmi" ? [] : wanted)),
+        words(item.key, item.words, outline.form === "xmi" && item.kind === "action" && !item.words.some((one) => one.word === "hostDemand") ? ["cost"] : outline.form === "xmi" ? [] : wanted)),
       item.branches.map((branch, number) => [
         item.branches.length > 1 || branch.words.length > 0 ? h("h3", {}, `Branch ${number + 1}`) : null,
         h("dl", {}, words(branch.key, branch.words, item.kind === "decision" && outline.form === "toml" ? ["guard"] : [])),

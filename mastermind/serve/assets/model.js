@@ -60,7 +60,8 @@ export async function model(page, path, place) {
 
   /** Shares of the time of all processes by step. A step that holds others has their sum. */
   function share(found) {
-    const total = found.processes.reduce((sum, one) => sum + one.finish_ns, 0) || 1;
+    const total = found.processes.reduce((sum, one) => sum + one.finish_ns, 0);
+    if (total === 0) return;
     const by = new Map(found.elements.map((one) => [`${one.place}\n${one.name}`, one]));
     now.shares = new Map();
     const sum = (flow) => flow.reduce((all, step) => {
@@ -88,7 +89,7 @@ export async function model(page, path, place) {
       const steps = new Map(now.steps.map((step) => [`${step.place}\n${step.name}`, step.id]));
       playing = follow(answer.answer, (element) => steps.get(`${element.place}\n${element.name}`), (places, flights) => now.shown?.tokens(places, flights));
       player.replaceChildren(playing.bar);
-      refill(following, [h("h3", {}, "What the processes do when"), notes(answer), most < found.processes.length && h("p", { class: "faint" }, `The first ${most} of ${found.processes.length} processes.`), playing.place, command(answer.command)]);
+      refill(following, [h("h3", {}, "What the processes do when"), most < found.processes.length && h("p", { class: "faint" }, `The first ${most} of ${found.processes.length} processes.`), playing.place, command(answer.command)]);
     } catch (error) {
       following.replaceChildren(error.name === "AbortError" ? "" : failure(error));
     }
@@ -243,7 +244,7 @@ export async function model(page, path, place) {
         return h("li", {}, finding(one), " ", key && h("button", { type: "button", onclick: () => choose(key) }, "Show it"));
       })), notes(check), command(check.command)]);
       drawPicture();
-      refill(below, [author?.text && h("details", {}, h("summary", {}, "As its author drew it"), picture(author.text, `Diagram of ${path}`)), command(graph.command)]);
+      refill(below, [author?.text && h("details", { open: true }, h("summary", {}, "As its author drew it"), picture(author.text, `Diagram of ${path}`)), command(graph.command)]);
       drawInspector();
     } catch (error) {
       checked.replaceChildren(failure(error));

@@ -20,8 +20,41 @@ export async function plain(page, path, place) {
       below.replaceChildren(failure(error));
     }
   }
-  const text = await editor(page, path, look);
-  place.append(text.place, below);
+  const form = h("div");
+  const text = await editor(page, path, async () => {
+    drawForm();
+    await look();
+  });
+  /** A machine as a form: each value that stands on a line of its own; the rest of that line stays. */
+  function drawForm() {
+    if (kind !== "machine") return;
+    const lines = text.now().split("\n");
+    let section = "";
+    const groups = new Map();
+    lines.forEach((line, at) => {
+      section = /^\s*\[+([^\]]+)\]/.exec(line)?.[1].trim() ?? section;
+      const found = /^(\s*[A-Za-z_][A-Za-z0-9_]*\s*=\s*)("[^"]*"|[-+0-9.eE_]+|true|false)(\s*(?:#.*)?)$/.exec(line);
+      if (!found) return;
+      const [, before, value, behind] = found;
+      const key = before.split("=")[0].trim();
+      const shown = value.replace(/^"(.*)"$/, "$1");
+      const write = (now) => {
+        const number = /^[-+]?[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?$/.test(now) || /^(true|false)$/.test(now);
+        const changed = [...lines];
+        changed[at] = before + (value.startsWith("\"") || !number ? JSON.stringify(now) : now) + behind;
+        text.put(changed.join("\n"));
+      };
+      if (!groups.has(section)) groups.set(section, []);
+      groups.get(section).push([h("dt", {}, key), h("dd", {}, h("input", { "aria-label": `${section}.${key}`, value: shown, disabled: !text.editable(), onchange: (event) => write(event.target.value.trim()) }),
+        behind.includes("#") && h("small", {}, behind.replace(/^\s*#\s*/, "")))]);
+    });
+    refill(form, [...groups].map(([name, fields]) => h("section", {}, h("h3", {}, name), h("dl", {}, fields))));
+  }
+  form.className = "inspector form";
+  if (kind === "machine") {
+    place.append(text.bar, form, h("details", {}, h("summary", {}, "Text"), text.area), below);
+    drawForm();
+  } else place.append(text.place, below);
   await look();
-  return { dirty: text.dirty, leave: text.leave, end: text.end, changed: async () => { if (await text.changed()) await look(); } };
+  return { dirty: text.dirty, leave: text.leave, end: text.end, changed: async () => { if (!await text.changed()) return; drawForm(); await look(); } };
 }

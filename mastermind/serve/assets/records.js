@@ -3,6 +3,31 @@
 import * as api from "./api.js";
 import { choice, figures, h, refill, table, time } from "./dom.js";
 import { command, failure, notes, picture } from "./parts.js";
+import { timeline } from "./timeline.js";
+
+/** What each thread does in each moment: of calls in calls the innermost. Calls are in the order of their begins. */
+export function innermost(calls) {
+  const slices = [];
+  const open = [];
+  let now = 0;
+  const upTo = (ns) => {
+    if (open.length && ns > now) slices.push(open.at(-1).element, now, ns);
+    now = Math.max(now, ns);
+  };
+  const closeBefore = (ns) => {
+    while (open.length && open.at(-1).end <= ns) {
+      upTo(open.at(-1).end);
+      open.pop();
+    }
+  };
+  for (const call of calls) {
+    closeBefore(call.begin);
+    upTo(call.begin);
+    open.push(call);
+  }
+  closeBefore(Infinity);
+  return slices;
+}
 
 /** A view that is refreshed takes at most this part of the time, so that a run that is watched loses no more. */
 const SHARE = 0.01;
@@ -21,9 +46,10 @@ export async function records(page, path, place) {
   const figure = h("div");
   const compared = h("div");
   const decided = h("div");
+  const calls = h("div");
   const what = h("div");
   const next = h("div", { class: "bar" });
-  place.append(next, h("h3", {}, "Where the time went"), profile, decided, h("h3", {}, "Figures"), figure, h("h3", {}, "Against another run"), compared, h("h3", {}, "What it was"), what);
+  place.append(next, h("h3", {}, "Where the time went"), profile, decided, h("h3", {}, "What happened when"), calls, h("h3", {}, "Figures"), figure, h("h3", {}, "Against another run"), compared, h("h3", {}, "What it was"), what);
   const aborted = new AbortController();
   let methods = [];
   let perRank = false;
@@ -119,6 +145,32 @@ export async function records(page, path, place) {
     ], rows, { order: { at: 0, down: true } }), command(`cat ${file}`)]);
   }
 
+  let chart = null;
+  /** Each call of the run over its time. */
+  async function drawCalls() {
+    refill(calls, [h("p", {}, "Reading.")]);
+    try {
+      const answer = await api.ask({ ask: "calls", records: path }, aborted.signal);
+      const events = (answer.answer?.traceEvents ?? []).filter((one) => one.ph === "X");
+      const names = [...new Set(events.map((one) => one.name))];
+      const number = new Map(names.map((name, at) => [name, at]));
+      const threads = new Map();
+      for (const one of events) {
+        const thread = one.tid ? `${one.pid}.${one.tid}` : `${one.pid}`;
+        if (!threads.has(thread)) threads.set(thread, []);
+        threads.get(thread).push({ element: number.get(one.name), begin: one.ts * 1e3, end: (one.ts + one.dur) * 1e3 });
+      }
+      const rows = [...threads].map(([name, all]) => ({ name, slices: innermost(all.toSorted((a, b) => a.begin - b.begin || b.end - a.end)) }));
+      const end_ns = rows.reduce((most, row) => Math.max(most, row.slices.at(-1) ?? 0), 0);
+      chart?.end();
+      chart = rows.length > 0 ? timeline("Calls over the time of the run", { end_ns, rows, names }) : null;
+      refill(calls, [notes(answer), chart && h("p", { class: "faint" }, "A row a rank, or a thread of it; of calls in calls the innermost."), chart?.place, command(answer.command)]);
+    } catch (error) {
+      if (error.name !== "AbortError") calls.replaceChildren(failure(error));
+    }
+  }
+  calls.append(h("button", { type: "button", onclick: drawCalls }, "Show each call over time"));
+
   async function drawInfo() {
     const answer = await api.ask({ ask: "info", records: path }, aborted.signal);
     const rows = Object.entries(answer.answer ?? {}).flatMap(([key, value]) => {
@@ -145,6 +197,7 @@ export async function records(page, path, place) {
   return {
     end() {
       aborted.abort();
+      chart?.end();
       clearTimeout(timer);
     },
     // While logs grow the rows are drawn again, as rarely as `SHARE` demands.

@@ -68,6 +68,11 @@ pub enum Question {
         #[serde(default)]
         per_rank: bool,
     },
+    /// Each call of a run with its begin and its length, as trace events.
+    Calls {
+        /// The record directory.
+        records: String,
+    },
     /// A figure of a run, as SVG.
     Figure {
         /// The record directory.
@@ -377,6 +382,11 @@ impl Question {
             Question::Profile { records, per_rank } => Line::of(folder, "profile")
                 .path(records)?
                 .flag("--per-rank", *per_rank),
+            Question::Calls { records } => {
+                let line = Line::of(folder, "export").path(records)?;
+                let line = line.option("--format", Some("perfetto"))?;
+                return Ok(line.option("--output", Some("-"))?.arguments);
+            }
             Question::Figure {
                 records,
                 kind,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use roxmltree::Node;
 
-use super::document::Document;
+use super::document::{Document, references};
 use super::{MOST_ATTRIBUTES, document};
 use crate::diagram::{known_stereotype, known_word};
 use crate::edit::{
@@ -26,6 +26,9 @@ struct Named {
     name_at: Option<Range<usize>>,
     line: usize,
     pieces: Vec<Piece>,
+    id: String,
+    /// Where a comment about it may stand: before the other children of its activity.
+    comment_at: usize,
 }
 
 struct Scanned {
@@ -99,6 +102,10 @@ fn scan(text: &str) -> Result<Vec<Scanned>, EditError> {
                 name_at,
                 line: line(node),
                 pieces: Vec::new(),
+                id: document.id(node).unwrap_or_default().to_owned(),
+                comment_at: activity
+                    .first_element_child()
+                    .map_or(0, |child| child.range().start),
             };
             if document.kind(node) == "CallBehaviorAction" {
                 "activity".clone_into(&mut named.kind);
@@ -107,8 +114,11 @@ fn scan(text: &str) -> Result<Vec<Scanned>, EditError> {
                 named.pieces.extend(content("code", child));
             }
             if let Some(id) = document.id(node) {
-                for stereotype in document.elements() {
-                    said(stereotype, id, &mut named);
+                for other in document.elements() {
+                    match document.kind(other) {
+                        "Comment" | "ownedComment" => commented(other, id, text, &mut named),
+                        _ => said(other, id, &mut named),
+                    }
                 }
             }
             named
@@ -150,6 +160,33 @@ fn said(stereotype: Node<'_, '_>, id: &str, named: &mut Named) {
     }
 }
 
+/// What a comment says of a node, a word a line.
+fn commented(comment: Node<'_, '_>, id: &str, text: &str, named: &mut Named) {
+    let body = comment.children().find(|child| child.has_tag_name("body"));
+    let body = body
+        .and_then(|body| body.first_child())
+        .filter(Node::is_text);
+    let (Some(body), [target]) = (body, &references(comment, "annotatedElement")[..]) else {
+        return;
+    };
+    // A body that is written with entities is not what it says.
+    if *target != id || body.text() != text.get(body.range()) {
+        return;
+    }
+    let mut at = body.range().start;
+    for line in text[body.range()].split_inclusive('\n') {
+        if let Some((word, said)) = known_word(line) {
+            let begin = at + (said.as_ptr() as usize - line.as_ptr() as usize);
+            named.pieces.push(Piece {
+                word: word.to_owned(),
+                text: said.to_owned(),
+                at: begin..begin + said.len(),
+            });
+        }
+        at += line.len();
+    }
+}
+
 /// A tagged value as the TOML form calls it; MARTE's, which have units, by their own names.
 fn word_of(name: &str) -> Option<String> {
     if matches!(name, "hostDemand" | "rep" | "prob") {
@@ -188,15 +225,17 @@ pub(crate) fn edited(text: &str, edit: &Edit) -> Result<String, EditError> {
             text: new,
         } => {
             let node = node(key)?;
-            let piece = node.pieces.iter().find(|piece| piece.word == *word);
-            let piece = piece.ok_or_else(|| {
-                refused(
-                    "change",
-                    &node.name,
-                    format!("nothing of the file says its {word}"),
-                )
-            })?;
-            (piece.at.clone(), new)
+            match node.pieces.iter().find(|piece| piece.word == *word) {
+                Some(_) if new.trim().is_empty() => {
+                    let found = "what the file says is changed here, and not taken away";
+                    return Err(refused("change", &node.name, found));
+                }
+                Some(piece) => (piece.at.clone(), escaped(new.trim())),
+                None => (
+                    node.comment_at..node.comment_at,
+                    comment(text, node, word, new.trim())?,
+                ),
+            }
         }
         Edit::Rename { key, to } => {
             let node = node(key)?;
@@ -204,7 +243,7 @@ pub(crate) fn edited(text: &str, edit: &Edit) -> Result<String, EditError> {
                 node.name_at
                     .clone()
                     .ok_or_else(|| refused("rename", &node.name, "it has no name"))?,
-                to,
+                escaped(to.trim()),
             )
         }
         _ => {
@@ -212,11 +251,29 @@ pub(crate) fn edited(text: &str, edit: &Edit) -> Result<String, EditError> {
             return Err(refused("rearrange", "diagram", found));
         }
     };
+    Ok(format!("{}{new}{}", &text[..at.start], &text[at.end..]))
+}
+
+/// A comment of UML that says a word of a node, as every tool keeps it.
+fn comment(text: &str, node: &Named, word: &str, said: &str) -> Result<String, EditError> {
+    if said.is_empty() {
+        return Ok(String::new());
+    }
+    if node.id.is_empty() || node.comment_at == 0 || !text.contains("xmlns:xmi=") {
+        let found =
+            format!("nothing of the file says its {word}, and it has no identifier to say it of");
+        return Err(refused("change", &node.name, found));
+    }
+    let is_free = |n: &usize| !text.contains(&format!("\"_mastermind_{n}\""));
+    let n = (1..).find(is_free).unwrap_or(0);
+    let line = text[..node.comment_at]
+        .rfind('\n')
+        .map_or("", |at| &text[at..node.comment_at]);
+    let indent = if line.trim().is_empty() { line } else { "" };
     Ok(format!(
-        "{}{}{}",
-        &text[..at.start],
-        escaped(new.trim()),
-        &text[at.end..]
+        "<ownedComment xmi:type=\"uml:Comment\" xmi:id=\"_mastermind_{n}\" annotatedElement=\"{}\">{indent}  <body>{word} = {}</body>{indent}</ownedComment>{indent}",
+        escaped(&node.id),
+        escaped(said)
     ))
 }
 
@@ -234,6 +291,13 @@ mod tests {
     use crate::read_xmi;
 
     const TEXT: &str = include_str!("../../tests/diagrams/files/papyrus-sample.uml");
+
+    /// The text from one mark to another, with both.
+    fn between(text: &str, from: &str, to: &str) -> String {
+        let begin = text.find(from).unwrap_or_default();
+        let end = text.find(to).map_or(begin, |at| at + to.len());
+        text[begin..end].to_owned()
+    }
 
     #[test]
     fn a_cost_and_a_name_are_changed_and_nothing_else() -> Result<(), Box<dyn std::error::Error>> {
@@ -259,6 +323,22 @@ mod tests {
         let model = read_xmi(&text)?.model;
         assert!(format!("{model:?}").contains("a \\\"b\\\""));
         assert_eq!(edited(TEXT, Form::Xmi, &[])?, TEXT);
+        // What nothing says is said by a comment, which is then changed.
+        let set = |word: &str, text: &str| Edit::SetWord {
+            key: "0.2".into(),
+            word: word.into(),
+            text: text.into(),
+        };
+        let commented = edited(TEXT, Form::Xmi, &[set("code", "P = 1 - 2")])?;
+        let without: String =
+            commented.replace(&between(&commented, "<ownedComment", "</ownedComment>"), "");
+        assert_eq!(
+            without.split_whitespace().collect::<String>(),
+            TEXT.split_whitespace().collect::<String>()
+        );
+        assert!(format!("{:?}", read_xmi(&commented)?.model).contains("\"P\""));
+        let again = edited(&commented, Form::Xmi, &[set("code", "P = 3")])?;
+        assert_eq!(again, commented.replace("P = 1 - 2", "P = 3"));
         assert!(edited(TEXT, Form::Xmi, &[Edit::Remove { key: "0.0".into() }]).is_err());
         Ok(())
     }
