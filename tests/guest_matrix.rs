@@ -10,6 +10,7 @@
 //! mpi(2)                     a program of MPI on 2 ranks, under each MPI; it prints lines `calls: MPI_Barrier 20` itself, for all
 //!                            ranks together and from rank 0 only, since launchers mix the lines of ranks
 //! .flags(&["-pthread"])      options for the compiler, behind the source
+//! .compiler("clang")         another compiler than `cc`
 //! .needs("jemalloc")         the row is passed over where it does not compile, unless this machine is known to have that
 //! .source("other")           the program is `other.c`, which several rows share
 //! .may_be_impossible()       not a fault where the program alone ends with 77, as without the rights for it
@@ -115,6 +116,23 @@ rows! {
         .source("allocating")
         .flags(&["-pthread", "-fsanitize=leak"])
         .needs("sanitizers")
+        .reports("nothing is recorded"),
+    memory_sanitizer_clang: guest()
+        .source("allocating")
+        .compiler("clang")
+        .flags(&["-pthread", "-fsanitize=memory"])
+        .needs("clang sanitizers")
+        .reports("cannot measure a program of MemorySanitizer"),
+    address_sanitizer_clang: guest()
+        .source("allocating")
+        .compiler("clang")
+        .flags(&["-pthread", "-fsanitize=address"])
+        .needs("clang sanitizers"),
+    thread_sanitizer_clang: guest()
+        .source("allocating")
+        .compiler("clang")
+        .flags(&["-pthread", "-fsanitize=thread"])
+        .needs("clang sanitizers")
         .reports("nothing is recorded"),
     // Without it both ways end alike.
     valgrind: guest().source("allocating").flags(&["-pthread"]).inner(&["env", "valgrind", "-q"]).reports("nothing is recorded"),
@@ -226,8 +244,10 @@ struct Row {
     outer: &'static [&'static str],
     inner: &'static [&'static str],
     reports: Option<&'static str>,
-    /// Compiler of a program of OpenMP, which runs under `wrap --openmp` too.
-    openmp: Option<&'static str>,
+    /// Compiler, where it is another than `cc` or MPI's.
+    compiler: Option<&'static str>,
+    /// Whether it is a program of OpenMP, which runs under `wrap --openmp` too.
+    is_openmp: bool,
 }
 
 /// A program that calls `tally`.
@@ -238,7 +258,8 @@ fn guest() -> Row {
 /// A program of OpenMP, by a compiler.
 fn openmp((compiler, needs): (&'static str, &'static str)) -> Row {
     Row {
-        openmp: Some(compiler),
+        compiler: Some(compiler),
+        is_openmp: true,
         needs: Some(needs),
         flags: &["-fopenmp", "-pthread"],
         ..Row::default()
@@ -269,6 +290,11 @@ impl Row {
 
     fn flags(self, flags: &'static [&'static str]) -> Self {
         Self { flags, ..self }
+    }
+
+    fn compiler(self, compiler: &'static str) -> Self {
+        let compiler = Some(compiler);
+        Self { compiler, ..self }
     }
 
     fn needs(self, needs: &'static str) -> Self {
@@ -321,7 +347,7 @@ impl Row {
         }
         let made = calls_made(&alone.stdout);
         let ways: &[Wrap] = match mpi {
-            None if self.openmp.is_some() => &[Wrap::Plain, Wrap::Proxy, Wrap::OpenMp],
+            None if self.is_openmp => &[Wrap::Plain, Wrap::Proxy, Wrap::OpenMp],
             None => &[Wrap::Plain, Wrap::Proxy],
             Some(_) => &[Wrap::Plain, Wrap::Proxy, Wrap::Launcher],
         };
@@ -379,7 +405,7 @@ impl Row {
         };
         let program = scratch.path(name);
         let mut command = match (mpi, kind) {
-            (None, _) => Command::new(self.openmp.unwrap_or(kind)),
+            (None, _) => Command::new(self.compiler.unwrap_or(kind)),
             (Some(mpi), "cc") => Command::new(format!("mpicc.{mpi}")),
             (Some(mpi), _) => Command::new(format!("mpicxx.{mpi}")),
         };
@@ -394,7 +420,7 @@ impl Row {
             command.arg("-L").arg(library).arg("-ltally");
             command.arg(format!("-Wl,-rpath,{}", library.display()));
         }
-        if let Some(compiler) = self.openmp
+        if let Some(compiler) = self.compiler
             && Command::new(compiler).arg("--version").output().is_err()
         {
             skip(compiler, format_args!("no {compiler} on this machine"));

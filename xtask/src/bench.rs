@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::build;
+use crate::processors;
 use must_reach::{Figures, MUST_REACH};
 
 use crate::steps::{StepError, run_step, run_step_collecting, run_step_judged};
@@ -73,6 +74,7 @@ pub fn bench(workspace: &Workspace, full: bool) -> Result<(), StepError> {
     reached.extend(figures(&size.lines().join("\n")));
     println!("\n==> what is to be reached, on this machine");
     reached.iter().for_each(|line| println!("    {line}"));
+    processors::keep(workspace, &reached)?;
     if reached.iter().any(|line| is_missed(line)) {
         return Err(StepError::Refuted {
             what: "a figure that is to be reached is missed",

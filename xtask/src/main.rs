@@ -11,6 +11,7 @@ mod demo;
 mod figures;
 mod install;
 mod prediction;
+mod processors;
 mod steps;
 mod system;
 mod test;

@@ -82,7 +82,7 @@ const OF_EXAMPLES: [&str; 5] = [
 ];
 
 /// What some tests need, as they name it: a file by which it is known, and the package of Debian and Ubuntu that has it.
-const OF_TESTS: [(&str, &str, &str); 8] = [
+const OF_TESTS: [(&str, &str, &str); 9] = [
     (
         "jemalloc",
         "/usr/include/jemalloc/jemalloc.h",
@@ -99,6 +99,11 @@ const OF_TESTS: [(&str, &str, &str); 8] = [
         "libtcmalloc-minimal4",
     ),
     ("clang", "/usr/bin/clang", "clang"),
+    (
+        "clang sanitizers",
+        "/usr/share/doc/libclang-rt-dev/copyright",
+        "libclang-rt-dev",
+    ),
     (
         "libomp",
         "/usr/lib/x86_64-linux-gnu/libomp5.so",
@@ -569,6 +574,7 @@ mod tests {
             [
                 "libmimalloc-dev",
                 "clang",
+                "libclang-rt-dev",
                 "libomp-dev",
                 "chromium",
                 "chromium-driver",

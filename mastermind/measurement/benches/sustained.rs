@@ -181,8 +181,8 @@ fn sustained(figures: &mut Figures, n_calls: u64) {
         "",
     );
     figures.fact("calls not recorded", totals.dropped as f64, ..=0.0, "");
-    // The header and the definitions are shared by so many that they do not show.
-    let bytes = (totals.bytes as f64 / totals.records as f64 * 100.0).round() / 100.0;
+    // In tenths, so that the header of 64 KiB and the definitions, which all records share, do not show.
+    let bytes = (totals.bytes as f64 / totals.records as f64 * 10.0).round() / 10.0;
     let what = "a record with two parameters in the log";
     figures.fact(what, bytes, ..=48.0, " bytes");
     read(figures, directory.path(), totals.records);

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     must_reach::judge(|figures| {
         let methods: [(&str, Method, f64); 3] = [
             ("Bard-Schweitzer", bard_schweitzer, 10_000.0),
-            ("Linearizer", linearizer, 0.0),
+            ("Linearizer", linearizer, 10_000.0),
             ("exact", exact, 0.0),
         ];
         for (name, method, least) in methods {

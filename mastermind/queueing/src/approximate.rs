@@ -15,15 +15,43 @@ const PRECISION: f64 = 1e-10;
 /// Times that [`linearizer`] estimates the changes of queue shares (Chandy and Neuse: three).
 const ESTIMATES: usize = 3;
 
-/// By station and class.
-type Matrix = Vec<Vec<f64>>;
+/// Numbers by class and station, the stations of a class after one another.
+#[derive(Clone)]
+struct Matrix {
+    n_stations: usize,
+    values: Vec<f64>,
+}
+
+impl Matrix {
+    fn new(n_classes: usize, n_stations: usize, value: f64) -> Self {
+        Self {
+            n_stations,
+            values: vec![value; n_classes * n_stations],
+        }
+    }
+
+    fn of_class(&self, class: usize) -> &[f64] {
+        &self.values[class * self.n_stations..][..self.n_stations]
+    }
+
+    fn of_class_mut(&mut self, class: usize) -> &mut [f64] {
+        &mut self.values[class * self.n_stations..][..self.n_stations]
+    }
+}
 
 /// A network whose stations have a single server, or none that is waited for.
 struct Simple<'a> {
     network: &'a Network,
-    /// By station and class: demand of the single server, and what is never waited for.
+    /// Demand of the single server, and what is never waited for.
     queued_s: Matrix,
     delay_s: Matrix,
+}
+
+/// Shares of the classes at the stations that no round changes, with the throughputs and residence times that go with them.
+struct Fixed {
+    share: Matrix,
+    throughput: Vec<f64>,
+    residence_s: Matrix,
 }
 
 impl<'a> Simple<'a> {
@@ -32,12 +60,15 @@ impl<'a> Simple<'a> {
             Kind::Queue { servers } => 1.0 / f64::from(servers),
             Kind::Delay => 0.0,
         };
-        let part = |of: &dyn Fn(f64) -> f64| -> Matrix {
-            let stations = network.stations.iter();
-            let row = |factor: f64, demand: &[f64]| demand.iter().map(|d| d * factor).collect();
-            stations
-                .map(|station| row(of(share(station.kind)), &station.demand_s))
-                .collect()
+        let part = |of: &dyn Fn(f64) -> f64| {
+            let of_class = |class: usize| {
+                let stations = network.stations.iter();
+                stations.map(move |at| at.demand_s[class] * of(share(at.kind)))
+            };
+            Matrix {
+                n_stations: network.stations.len(),
+                values: (0..network.classes.len()).flat_map(of_class).collect(),
+            }
         };
         Self {
             network,
@@ -50,78 +81,161 @@ impl<'a> Simple<'a> {
         self.network.classes.len()
     }
 
-    /// Throughputs and residence times of some populations, where `seen` gives how many customers one of a class finds at a station.
-    fn step(&self, customers: &[f64], seen: impl Fn(usize, usize) -> f64) -> (Vec<f64>, Matrix) {
-        let n = self.n_classes();
-        let mut residence_s = vec![vec![0.0; n]; self.queued_s.len()];
-        let mut throughput = vec![0.0; n];
-        for r in 0..n {
-            let mut cycle_s = self.network.classes[r].think_s;
-            for (i, residence_s) in residence_s.iter_mut().enumerate() {
-                let found = 1.0 + seen(i, r);
-                residence_s[r] = self.queued_s[i][r] * found + self.delay_s[i][r];
-                cycle_s += residence_s[r];
-            }
-            throughput[r] = customers[r] / cycle_s;
-        }
-        (throughput, residence_s)
+    fn n_stations(&self) -> usize {
+        self.network.stations.len()
+    }
+
+    fn filled(&self, value: f64) -> Matrix {
+        Matrix::new(self.n_classes(), self.n_stations(), value)
     }
 
     /// Equal shares at all stations that are queued for.
     fn equal_shares(&self) -> Matrix {
-        let has_queue = |demand: &&Vec<f64>| demand.iter().any(|d| *d > 0.0);
-        let n_queues = self.queued_s.iter().filter(has_queue).count();
-        let equal = 1.0 / n_queues.max(1) as f64;
-        vec![vec![equal; self.n_classes()]; self.queued_s.len()]
+        let queues = |class: usize, station: usize| self.queued_s.of_class(class)[station] > 0.0;
+        let is_queue = |station: &usize| (0..self.n_classes()).any(|class| queues(class, *station));
+        let n_queues = (0..self.n_stations()).filter(is_queue).count();
+        self.filled(1.0 / n_queues.max(1) as f64)
+    }
+
+    /// What the changes of the shares add to the customers that one of each class finds.
+    ///
+    /// # Arguments
+    /// * `changes` - by class that is one less
+    fn found_by_changes(&self, customers: &[f64], changes: &[Matrix]) -> Matrix {
+        let mut added = self.filled(0.0);
+        for (r, changes) in changes.iter().enumerate() {
+            for (s, customers) in customers.iter().enumerate() {
+                let others = (customers - f64::from(u8::from(s == r))).max(0.0);
+                let pairs = added.of_class_mut(r).iter_mut().zip(changes.of_class(s));
+                pairs.for_each(|(added, change)| *added += others * change);
+            }
+        }
+        added
     }
 
     /// The fixed point of some populations: the share of each class that waits for, or is served by, the server of each station.
     ///
     /// # Arguments
-    /// * `changes` - by class that is one less: how the shares change, by station and class
+    /// * `changes` - by class that is one less: how the shares change
     /// * `share` - where it begins
     fn fixed_point(
         &self,
         customers: &[f64],
         changes: &[Matrix],
-        mut share: Matrix,
+        share: Matrix,
     ) -> Result<Fixed, NetworkError> {
-        let n = self.n_classes();
+        let added = self.found_by_changes(customers, changes);
+        let mut now = Fixed {
+            share,
+            throughput: vec![0.0; self.n_classes()],
+            residence_s: self.filled(0.0),
+        };
+        let mut total = vec![0.0; self.n_stations()];
+        let mut steps = Steps::default();
         for _ in 0..MAX_ROUNDS {
-            let seen = |i: usize, r: usize| -> f64 {
-                let classes = (0..n).map(|s| {
-                    let less = customers[s] - f64::from(u8::from(s == r));
-                    less.max(0.0) * (share[i][s] + changes[r][i][s])
-                });
-                classes.sum::<f64>().max(0.0)
-            };
-            let (throughput, residence_s) = self.step(customers, seen);
-            let mut change: f64 = 0.0;
-            for i in 0..share.len() {
-                for r in (0..n).filter(|r| customers[*r] > 0.0) {
-                    let waited_s = residence_s[i][r] - self.delay_s[i][r];
-                    let next = throughput[r] * waited_s / customers[r];
-                    change = change.max((next - share[i][r]).abs());
-                    share[i][r] = next;
-                }
-            }
-            if change <= PRECISION {
-                return Ok(Fixed {
-                    share,
-                    throughput,
-                    residence_s,
-                });
+            steps.begin(&now.share.values);
+            self.round(customers, &added, &mut now, &mut total);
+            if steps.end(&mut now.share.values) <= PRECISION {
+                return Ok(now);
             }
         }
         let rounds = MAX_ROUNDS;
         Err(NetworkError::NotSettled { rounds })
     }
+
+    /// What the classes find where their shares are these, one class after the other, and the shares that follow from it.
+    fn round(&self, customers: &[f64], added: &Matrix, now: &mut Fixed, total: &mut [f64]) {
+        total.fill(0.0);
+        for (class, customers) in customers.iter().enumerate() {
+            let pairs = total.iter_mut().zip(now.share.of_class(class));
+            pairs.for_each(|(total, share)| *total += customers * share);
+        }
+        for (r, class) in self.network.classes.iter().enumerate() {
+            let (share, residence_s) = (now.share.of_class_mut(r), now.residence_s.of_class_mut(r));
+            let (queued_s, delay_s) = (self.queued_s.of_class(r), self.delay_s.of_class(r));
+            // Of its own class one finds all but itself.
+            let own = customers[r].min(1.0);
+            let found = total.iter().zip(&*share).zip(added.of_class(r));
+            let found = found.map(|((total, share), added)| (added + total - own * share).max(0.0));
+            let times = residence_s.iter_mut().zip(queued_s).zip(delay_s).zip(found);
+            times.for_each(|(((residence_s, queued_s), delay_s), found)| {
+                *residence_s = queued_s * (1.0 + found) + delay_s;
+            });
+            let cycle_s = class.think_s + residence_s.iter().sum::<f64>();
+            now.throughput[r] = customers[r] / cycle_s;
+            if customers[r] > 0.0 {
+                let rate = 1.0 / cycle_s;
+                let places = share.iter_mut().zip(&mut *total);
+                let times = residence_s.iter().zip(delay_s);
+                places
+                    .zip(times)
+                    .for_each(|((share, total), (residence_s, delay_s))| {
+                        let next = (residence_s - delay_s) * rate;
+                        *total += customers[r] * (next - *share);
+                        *share = next;
+                    });
+            }
+        }
+    }
+
+    fn solution(&self, found: Fixed) -> Solution {
+        let residence_s = (0..self.n_stations()).map(|station| {
+            let of_classes = (0..self.n_classes()).map(|r| found.residence_s.of_class(r)[station]);
+            of_classes.collect()
+        });
+        Solution::new(self.network, found.throughput, residence_s.collect())
+    }
 }
 
-struct Fixed {
-    share: Matrix,
-    throughput: Vec<f64>,
-    residence_s: Matrix,
+/// Rounds on the way to a fixed point, which are made fewer: from two steps in a row follows where a sequence would end whose steps
+/// shrink by one factor (Irons and Tuck, "A version of the Aitken accelerator for computer iteration", 1969).
+#[derive(Default)]
+struct Steps {
+    before: Vec<f64>,
+    /// Where the last round and the one before it ended, and the steps that they made.
+    after: [Vec<f64>; 2],
+    step: [Vec<f64>; 2],
+}
+
+impl Steps {
+    /// Before a round.
+    fn begin(&mut self, share: &[f64]) {
+        self.before.clear();
+        self.before.extend_from_slice(share);
+    }
+
+    /// After a round: moves the shares on where none would become negative.
+    ///
+    /// # Returns
+    /// The largest change of the round itself.
+    fn end(&mut self, share: &mut [f64]) -> f64 {
+        self.after.swap(0, 1);
+        self.step.swap(0, 1);
+        let ([after, last_after], [step, last_step]) = (&mut self.after, &mut self.step);
+        after.clear();
+        after.extend_from_slice(share);
+        step.clear();
+        step.extend(after.iter().zip(&self.before).map(|(now, was)| now - was));
+        let change = step
+            .iter()
+            .fold(0.0, |most: f64, step| most.max(step.abs()));
+        let (mut along, mut square) = (0.0, 0.0);
+        for (step, last) in step.iter().zip(last_step) {
+            along += step * (step - *last);
+            square += (step - *last) * (step - *last);
+        }
+        if square > 0.0 && change > PRECISION {
+            let factor = along / square;
+            let moved = |now: f64, last: f64| now - factor * (now - last);
+            let pairs = || after.iter().zip(last_after.iter());
+            let least = pairs().fold(0.0, |least: f64, (now, last)| least.min(moved(*now, *last)));
+            if least >= 0.0 {
+                let places = share.iter_mut().zip(pairs());
+                places.for_each(|(share, (now, last))| *share = moved(*now, *last));
+            }
+        }
+        change
+    }
 }
 
 fn customers_of(network: &Network) -> Vec<f64> {
@@ -136,10 +250,9 @@ fn customers_of(network: &Network) -> Vec<f64> {
 pub fn bard_schweitzer(network: &Network) -> Result<Solution, NetworkError> {
     network.check()?;
     let simple = Simple::new(network);
-    let none =
-        vec![vec![vec![0.0; simple.n_classes()]; network.stations.len()]; simple.n_classes()];
+    let none = vec![simple.filled(0.0); simple.n_classes()];
     let found = simple.fixed_point(&customers_of(network), &none, simple.equal_shares())?;
-    Ok(Solution::new(network, found.throughput, found.residence_s))
+    Ok(simple.solution(found))
 }
 
 /// Approximates a network by Linearizer: how customers are spread changes linearly with their number, and is estimated from
@@ -151,31 +264,30 @@ pub fn linearizer(network: &Network) -> Result<Solution, NetworkError> {
     network.check()?;
     let simple = Simple::new(network);
     let (n, customers) = (simple.n_classes(), customers_of(network));
-    let mut changes = vec![vec![vec![0.0; n]; network.stations.len()]; n];
+    let mut changes = vec![simple.filled(0.0); n];
     // Each fixed point begins at the one before, which is near.
     let mut whole_share = simple.equal_shares();
     let mut less_shares = vec![simple.equal_shares(); n];
     for _ in 0..ESTIMATES {
         let whole = simple.fixed_point(&customers, &changes, whole_share)?.share;
-        let mut next = changes.clone();
-        for (r, next) in next.iter_mut().enumerate() {
+        for (r, share) in less_shares.iter_mut().enumerate() {
             let mut less = customers.clone();
             less[r] = (less[r] - 1.0).max(0.0);
-            let start = std::mem::take(&mut less_shares[r]);
-            let found = simple.fixed_point(&less, &changes, start)?.share;
-            for (next, (found, whole)) in next.iter_mut().zip(found.iter().zip(&whole)) {
-                for s in 0..n {
-                    // A class without customers has no share.
-                    next[s] = match less[s] > 0.0 {
-                        true => found[s] - whole[s],
-                        false => 0.0,
-                    };
-                }
-            }
-            less_shares[r] = found;
+            *share = simple.fixed_point(&less, &changes, share.clone())?.share;
         }
-        (changes, whole_share) = (next, whole);
+        for (r, change) in changes.iter_mut().enumerate() {
+            for (s, customers) in customers.iter().enumerate() {
+                // A class without customers has no share.
+                let is_there = customers - f64::from(u8::from(s == r)) > 0.0;
+                let pairs = less_shares[r].of_class(s).iter().zip(whole.of_class(s));
+                let places = change.of_class_mut(s).iter_mut().zip(pairs);
+                places.for_each(|(change, (less, whole))| {
+                    *change = if is_there { less - whole } else { 0.0 };
+                });
+            }
+        }
+        whole_share = whole;
     }
     let found = simple.fixed_point(&customers, &changes, whole_share)?;
-    Ok(Solution::new(network, found.throughput, found.residence_s))
+    Ok(simple.solution(found))
 }
