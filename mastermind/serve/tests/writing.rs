@@ -67,6 +67,10 @@ fn a_read_only_page_writes_and_starts_nothing() -> Result<()> {
         ("/api/save", r#"{"file":"b.toml","was":null,"text":""}"#),
         ("/api/start", r#"{"start":"run","file":"a.toml"}"#),
         (
+            "/api/swap",
+            r#"{"id":1,"instance":"flux","class":"hydro.EfmFlux"}"#,
+        ),
+        (
             "/api/check",
             r#"{"file":"a.toml","text":"","question":{"ask":"check"}}"#,
         ),
@@ -99,5 +103,30 @@ fn a_folder_that_is_not_writable_says_so() -> Result<()> {
             .contains("a.toml/b.toml"),
         "{answer}"
     );
+    Ok(())
+}
+
+#[test]
+fn a_diagram_is_changed_in_its_text_and_nothing_is_written() -> Result<()> {
+    let server = Running::begin("echo '{}'", true)?;
+    let body = r#"{"file":"a.puml","text":"@startuml\nstart\n:a {cost = 1}; ' x\nstop\n@enduml\n",
+        "edits":[{"edit":"set-word","key":"KEY","word":"cost","text":"2"}]}"#;
+    let (status, answer) = server.ask("/api/diagram", &body.replace("KEY", "0.0"))?;
+    assert_eq!(status, 200, "{answer}");
+    let expected = "@startuml\nstart\n:a {cost = 2}; ' x\nstop\n@enduml\n";
+    assert_eq!(answer["text"], expected);
+    for (from, to) in [("KEY", "0.7"), ("KEY", "../a"), ("a.puml", "a.exe")] {
+        let (status, answer) = server.ask("/api/diagram", &body.replace(from, to))?;
+        assert_eq!(status, 400, "{to}: {answer}");
+    }
+    // A swap names an instance and a class, of a job that runs; nothing of it becomes an option.
+    let server = Running::begin("sleep 60", false)?;
+    for body in [
+        r#"{"id":1,"instance":"flux","class":"hydro.EfmFlux"}"#,
+        r#"{"id":1,"instance":"--help","class":"x"}"#,
+    ] {
+        let (status, answer) = server.ask("/api/swap", body)?;
+        assert_eq!(status, 400, "{answer}");
+    }
     Ok(())
 }
