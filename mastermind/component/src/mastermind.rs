@@ -192,6 +192,20 @@ impl Mastermind {
         }
     }
 
+    /// Has calls of MPI not recorded that are made meanwhile: they are not the application's, such as those that sum a run up.
+    pub fn without_mpi_events<T>(&self, work: impl FnOnce() -> T) -> T {
+        if self.mpi_events.get().is_some()
+            && let Some(mpi) = &*locked(&self.attached)
+        {
+            mpi.record_events(&[], MpiEventOptions::default());
+        }
+        let done = work();
+        if let (Some(events), Some(mpi)) = (self.mpi_events.get(), &*locked(&self.attached)) {
+            self.record_events(mpi, events);
+        }
+        done
+    }
+
     /// Records the timers of a measurement component too, and the control of its groups reaches the monitored methods.
     pub fn measure(self: &Arc<Self>, measurement: &Arc<Measurement>) {
         if self.measurement.set(Arc::clone(measurement)).is_ok() {

@@ -551,12 +551,7 @@ impl Run {
     ) -> anyhow::Result<Option<NodeLogs>> {
         let (rank, size) = (session.rank, session.size as usize);
         let logs = match (&mastermind, &self.records) {
-            (Some(_), Some(directory)) => {
-                let logs = self.pack.begin(directory, Some(rank as u32));
-                // No rank ends before all have begun.
-                session.together(Ok(()))?;
-                logs
-            }
+            (Some(_), Some(directory)) => self.pack.begin(directory, Some(rank as u32)),
             _ => None,
         };
         if let Some(mastermind) = &mastermind {
@@ -568,9 +563,14 @@ impl Run {
         }
         if let Some(mastermind) = &mastermind {
             let summarise = |comm: &_| mastermind.summarise(comm);
-            let summarised = session
-                .framework
-                .with_port::<dyn CommPort, _>(COMM, COMM_PORT, summarise)?;
+            let summarised = mastermind.without_mpi_events(|| {
+                let framework = &session.framework;
+                let summarised =
+                    framework.with_port::<dyn CommPort, _>(COMM, COMM_PORT, summarise)?;
+                // No rank ends before all have begun to count their logs among those of the node.
+                session.together(Ok(()))?;
+                anyhow::Ok(summarised)
+            })?;
             // The records are there all the same.
             if let Err(error) = summarised {
                 let error = anyhow::Error::new(error).context("the records have no summary");

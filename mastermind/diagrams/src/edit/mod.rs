@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use mastermind_diagrams::edit::{Edit, Form, edited, outline};
-//! let text = "@startuml\nstart\n:a <<action+>> {cost = 1}; ' here\nstop\n@enduml\n";
+//! let text = "@startuml\nstart\n' here\n:a <<action+>> {cost = 1};\nstop\n@enduml\n";
 //! let first = &outline(text, Form::PlantUml)?.activities[0].flow[0];
 //! assert_eq!((first.name.as_str(), first.words[0].text.as_str()), ("a", "1"));
 //! let change = Edit::SetWord { key: first.key.clone(), word: "cost".into(), text: "ms(2)".into() };
