@@ -565,11 +565,7 @@ impl Run {
             let summarise = |comm: &_| mastermind.summarise(comm);
             let summarised = mastermind.without_mpi_events(|| {
                 let framework = &session.framework;
-                let summarised =
-                    framework.with_port::<dyn CommPort, _>(COMM, COMM_PORT, summarise)?;
-                // No rank ends before all have begun to count their logs among those of the node.
-                session.together(Ok(()))?;
-                anyhow::Ok(summarised)
+                framework.with_port::<dyn CommPort, _>(COMM, COMM_PORT, summarise)
             })?;
             // The records are there all the same.
             if let Err(error) = summarised {
@@ -577,6 +573,7 @@ impl Run {
                 crate::output::complain!("{}", crate::errors::warning(&error));
             }
         }
+        // MPI ends on all ranks together, so that none ends before all count their logs among those of the node.
         drop(session);
         let (Some(mastermind), Some(directory)) = (mastermind, &self.records) else {
             return Ok(None);
