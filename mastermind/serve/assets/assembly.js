@@ -1,7 +1,7 @@
 // An assembly: its wiring with what was measured and predicted, its editor, the choice among its alternatives, its runs.
 
 import * as api from "./api.js";
-import { choice, figures, h, refill, table, time } from "./dom.js";
+import { choice, editingKeys, figures, h, refill, table, time } from "./dom.js";
 import { command, failure, notes } from "./parts.js";
 import { draw } from "./wiring.js";
 
@@ -420,16 +420,7 @@ export async function assembly(page, path, place) {
       table("Assemblies by predicted time", columns, chosen.ranked)];
   }
 
-  const keys = (event) => {
-    if (!(event.ctrlKey || event.metaKey) || page.readOnly) return;
-    const key = event.key.toLowerCase();
-    const typing = event.target.matches?.("input, textarea");
-    if (key === "s") save();
-    else if (key === "z" && !typing) step(event.shiftKey ? 1 : -1);
-    else if (key === "y" && !typing) step(1);
-    else return;
-    event.preventDefault();
-  };
+  const keys = editingKeys(page, save, step);
   document.addEventListener("keydown", keys);
   await refresh();
   return {

@@ -92,3 +92,15 @@ export function table(caption, columns, rows, options = {}) {
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     h("table", {}, h("thead", {}, h("tr", {}, heads)), body));
 }
+
+/** What Control with S, Z and Y does in an editor; within a field Z and Y stay the field's own. */
+export const editingKeys = (page, save, step) => (event) => {
+  if (!(event.ctrlKey || event.metaKey) || page.readOnly) return;
+  const key = event.key.toLowerCase();
+  const typing = event.target.matches?.("input, textarea");
+  if (key === "s") save();
+  else if (key === "z" && !typing) step(event.shiftKey ? 1 : -1);
+  else if (key === "y" && !typing) step(1);
+  else return;
+  event.preventDefault();
+};

@@ -1,7 +1,7 @@
 // A text file that is edited as text: what is not typed stays as it was.
 
 import * as api from "./api.js";
-import { h, refill } from "./dom.js";
+import { editingKeys, h, refill } from "./dom.js";
 
 /** After so many milliseconds without a key the text is looked at. */
 const PAUSE = 400;
@@ -75,16 +75,7 @@ export async function editor(page, path, look) {
     foreign && h("span", { class: "faint" }, "Lines of this file end with CR: it is not edited here.")]);
   }
   drawBar();
-  const keys = (event) => {
-    if (!(event.ctrlKey || event.metaKey) || page.readOnly) return;
-    const key = event.key.toLowerCase();
-    const typing = event.target.matches?.("input, textarea");
-    if (key === "s") save();
-    else if (key === "z" && !typing) step(event.shiftKey ? 1 : -1);
-    else if (key === "y" && !typing) step(1);
-    else return;
-    event.preventDefault();
-  };
+  const keys = editingKeys(page, save, step);
   document.addEventListener("keydown", keys);
   return {
     area, bar, put, dirty,

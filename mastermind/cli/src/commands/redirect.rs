@@ -44,61 +44,60 @@ impl Redirect {
             .into());
         };
         if let Some(stream) = self.connect(run_control_name)? {
-            return self.swap(stream, interface, path);
+            self.ask(stream, &self.library)?;
+            output::line(format!("{interface}: {path}"));
+            return Ok(ExitCode::SUCCESS);
         }
-        let act = || format!("cannot open library \"{path}\"");
-        let path: PathBuf = Path::new(path).canonicalize().with_context(act)?;
-        if path.to_string_lossy().contains('\n') {
-            bail!("{}: a new line in its name, expected none", act());
-        }
-        let Some(mut stream) = self.connect(control_name)? else {
+        let Some(stream) = self.connect(control_name)? else {
             bail!(
                 "cannot ask process {}: it does not listen, expected a program under wrap --proxy that has called a proxied function, \
                  or a run with --redirectable",
                 self.process
             )
         };
-        let act = || format!("cannot ask process {}", self.process);
-        writeln!(stream, "{interface}={}", path.display()).with_context(act)?;
-        let mut answer = String::new();
-        BufReader::new(stream.take(MAX_ANSWER_BYTES))
-            .read_line(&mut answer)
-            .with_context(act)?;
-        match answer.trim_end().split_once(' ') {
-            None if answer.trim_end() == "used" => {
-                output::line(format!("{interface}: {}", path.display()))
-            }
+        let act = || format!("cannot open library \"{path}\"");
+        let path: PathBuf = Path::new(path).canonicalize().with_context(act)?;
+        if path.to_string_lossy().contains('\n') {
+            bail!("{}: a new line in its name, expected none", act());
+        }
+        let answer = self.ask(stream, &format!("{interface}={}", path.display()))?;
+        match answer.split_once(' ') {
+            None => output::line(format!("{interface}: {}", path.display())),
             Some(("used", missing)) => {
                 output::line(format!(
                     "{interface}: {}, without {missing}; a call of one ends the program",
                     path.display()
                 ));
             }
-            Some(("error", text)) => bail!("{text}"),
-            _ => bail!("{}: no answer, expected one", act()),
+            Some(_) => bail!(
+                "cannot ask process {}: no answer, expected one",
+                self.process
+            ),
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Asks a run for another class of an instance.
-    fn swap(
-        &self,
-        mut stream: UnixStream,
-        instance: &str,
-        class: &str,
-    ) -> anyhow::Result<ExitCode> {
+    /// Asks for a swap.
+    ///
+    /// # Returns
+    /// `used`, perhaps with more behind it.
+    ///
+    /// # Errors
+    /// The answer is an error, or none.
+    fn ask(&self, mut stream: UnixStream, line: &str) -> anyhow::Result<String> {
         let act = || format!("cannot ask process {}", self.process);
-        writeln!(stream, "{instance}={class}").with_context(act)?;
+        writeln!(stream, "{line}").with_context(act)?;
         let mut answer = String::new();
         BufReader::new(stream.take(MAX_ANSWER_BYTES))
             .read_line(&mut answer)
             .with_context(act)?;
-        match answer.trim_end().split_once(' ') {
-            None if answer.trim_end() == "used" => output::line(format!("{instance}: {class}")),
+        let answer = answer.trim_end();
+        match answer.split_once(' ') {
+            None if answer == "used" => Ok(answer.to_owned()),
+            Some(("used", _)) => Ok(answer.to_owned()),
             Some(("error", text)) => bail!("{text}"),
             _ => bail!("{}: no answer, expected one", act()),
         }
-        Ok(ExitCode::SUCCESS)
     }
 
     /// Connects to the process, or to one that it started; `None` where none of them listens.
