@@ -58,6 +58,30 @@ fn the_larger_or_the_lesser_of_two_costs_is_found() {
     is_near(&fitted(0..7, |p| f64::max(10.0 / p, 0.4)), 256.0, 0.4);
 }
 
+/// Where both sides have sizes enough, and where one size lies at the knee, polynomials had gone through the points and soared, by up to 17
+/// times at four times the largest size.
+#[test]
+fn of_two_costs_each_may_be_the_larger_at_any_size() {
+    let is_near = |model: &Model, x: f64, time_s: f64| {
+        let there = at(model, x);
+        assert!(
+            (there.value_s / time_s - 1.0).abs() < 0.03 && is_inside(&there, time_s),
+            "{there:?} by {}",
+            model.expression
+        );
+        let width = (there.upper_s - there.lower_s) / there.value_s;
+        assert!(width < 0.25, "{there:?} by {}", model.expression);
+    };
+    for knee in [11.0, 22.0, 45.0, 70.0, 132.0] {
+        is_near(&fitted(1..9, |p| f64::max(knee / p, 1.0)), 1024.0, 1.0);
+    }
+    for knee in [25.0, 50.0] {
+        let rising = fitted(1..9, |x| f64::max(1.0, x / knee));
+        is_near(&rising, 1024.0, 1024.0 / knee);
+        is_near(&fitted(1..9, |x| f64::min(1.0, x / knee)), 1024.0, 1.0);
+    }
+}
+
 /// Messages that fit a buffer of 65,536 B, measured at powers of two: whether 50,000 B fit was not seen.
 #[test]
 fn between_two_sizes_a_break_may_be_anywhere() {

@@ -136,7 +136,7 @@ pub(crate) fn last_factors(terms: &[Term]) -> Option<&SmallVec<[Factor; 1]>> {
 }
 
 /// The best place of each of [`RANGES`], which leaves the first range a value more than it has coefficients, and the last one too few
-/// for a line of its own: where it has more, lines say how the time goes on.
+/// for a line of its own: where it has more, lines say how the time goes on. And [`larger_or_lesser`].
 fn ranges(sorted: &Sorted, param: &str, values: &[f64]) -> Vec<Hypothesis> {
     let first = values.len().saturating_sub(MIN_VALUES - 1);
     let cuts: Vec<usize> = (first..values.len()).collect();
@@ -147,30 +147,59 @@ fn ranges(sorted: &Sorted, param: &str, values: &[f64]) -> Vec<Hypothesis> {
         let places = (0..cuts.len()).filter(|&place| cuts[place] > powers[0].len());
         let sums = places.map(|place| (before[place] + after[place], cuts[place]));
         let (sum, cut) = sums.min_by(|a, b| a.0.total_cmp(&b.0))?;
-        sum.is_finite().then_some(())?;
         let at = middle(values[cut - 1], values[cut]);
-        let part = |side: usize| {
-            let (from, to) = ((side == 1).then_some(at), (side == 0).then_some(at));
-            let regime = Regime {
-                param: param.into(),
-                from,
-                to,
-            };
-            powers[side].iter().map(move |&power| Term {
-                regime: Some(regime.clone()),
-                ..power_of(param, power)
-            })
-        };
-        Some(Hypothesis {
-            family: Family::Regimes,
-            shape: Shape::Sum {
-                constant: false,
-                terms: part(0).chain(part(1)).collect(),
-            },
-            n_searched: 1,
-        })
+        (sum.is_finite()).then(|| two_ranges(param, *powers, at, 1))
     });
-    best.collect()
+    best.chain(larger_or_lesser(sorted, param, values))
+        .collect()
+}
+
+/// Each `max(f, g)` or `min(f, g)` of [`RANGES`] with one coefficient on either side, anywhere: it is continuous, so that its break is
+/// where both are equal and is not searched for.
+fn larger_or_lesser<'a>(
+    sorted: &'a Sorted,
+    param: &'a str,
+    values: &'a [f64],
+) -> impl Iterator<Item = Hypothesis> + 'a {
+    RANGES.iter().filter_map(move |powers| {
+        let at = sorted.crossing(*powers, values)?;
+        Some(two_ranges(param, *powers, at, 0))
+    })
+}
+
+/// The larger or the lesser of two costs, forms that are as cheap as one term and a constant.
+pub(crate) fn two_costs(points: &Points, param: usize) -> Vec<Hypothesis> {
+    let values = points.values(param);
+    match Counts::of(points).are_few() || values.len() < MIN_MEETING_VALUES {
+        true => Vec::new(),
+        false => {
+            larger_or_lesser(&Sorted::new(points, param), &points.names[param], &values).collect()
+        }
+    }
+}
+
+/// Powers of the parameter before and after a place.
+fn two_ranges(param: &str, powers: [&[i32]; 2], at: f64, n_searched: usize) -> Hypothesis {
+    let part = |side: usize| {
+        let (from, to) = ((side == 1).then_some(at), (side == 0).then_some(at));
+        let regime = Regime {
+            param: param.into(),
+            from,
+            to,
+        };
+        powers[side].iter().map(move |&power| Term {
+            regime: Some(regime.clone()),
+            ..power_of(param, power)
+        })
+    };
+    Hypothesis {
+        family: Family::Regimes,
+        shape: Shape::Sum {
+            constant: false,
+            terms: part(0).chain(part(1)).collect(),
+        },
+        n_searched,
+    }
 }
 
 /// `param ^ power`; the power 0 has no factor.
@@ -291,6 +320,36 @@ impl Sorted {
             None => self.x.len(),
         };
         cuts.iter().map(row).collect()
+    }
+
+    /// Where the multiples of two powers are equal that are fitted to the points before and from there on: of the places that leave two
+    /// values to either side the one nearest to the points. `None` where they are equal between no two values, or a range has more than
+    /// one power.
+    fn crossing(&self, powers: [&[i32]; 2], values: &[f64]) -> Option<f64> {
+        let [&[before], &[after]] = powers else {
+            return None;
+        };
+        if before == after || values[0] <= 0.0 || values.len() > MAX_CUTS {
+            return None;
+        }
+        let multiple = |rows: std::ops::Range<usize>, power: i32| {
+            let (mut multiple, mut left) = (MultipleFit::default(), 0.0);
+            for row in rows {
+                left = multiple.push(self.x[row].powi(power), self.y[row], self.weights[row]);
+            }
+            (left, multiple.ty / multiple.tt)
+        };
+        let cuts: Vec<usize> = (2..values.len() - 1).collect();
+        let rows = self.rows(values, &cuts);
+        let places = cuts.iter().zip(rows).filter_map(|(&cut, row)| {
+            let (left, a) = multiple(0..row, before);
+            let (right, b) = multiple(row..self.x.len(), after);
+            let at = (a / b).powf(f64::from(after - before).recip());
+            let is_between = values[cut - 1] <= at && at <= values[cut];
+            is_between.then_some((left + right, at))
+        });
+        let nearest = places.min_by(|a, b| a.0.total_cmp(&b.0));
+        nearest.map(|(_, at)| at)
     }
 
     /// Weighted sums of squares about the best sum of powers of the parameter: through the points before each row, and from it on.

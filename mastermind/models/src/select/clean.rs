@@ -178,7 +178,7 @@ fn starts(
     let mut lower = points.clone();
     lower.mean_s = calls.lower_quartiles();
     lower.m2_s2.fill(0.0);
-    let tell_alone = calls.count() > N_MIXTURE * points.len() as f64;
+    let tell_alone = calls.count() > points.len() as f64;
     let own_s = tell_alone.then(|| lower.mean_s.clone());
     let varying = points.varying();
     let law_s = match varying[..] {

@@ -37,6 +37,7 @@ use crate::error::list;
 use crate::families::candidate::{Alternative, Candidate};
 use crate::families::normal_form::{Found, MIN_POINTS, search};
 use crate::families::note::Note;
+use crate::families::regimes::two_costs;
 use crate::families::searched::{left_out, searched};
 use crate::families::written::UserFormula;
 use crate::formula::family::Family;
@@ -433,6 +434,9 @@ fn field<'a>(
     if family.is_some() || !explained {
         let terms = found.as_ref().filter(|_| family.is_none());
         others.extend(searched(points, limits, asked, terms));
+    } else if let [param] = points.varying()[..] {
+        let two_costs = two_costs(points, param).into_iter();
+        others.extend(two_costs.filter_map(|hypothesis| hypothesis.fit(points, limits)));
     }
     if family.is_none()
         && let Some(found) = found.as_ref().filter(|found| !found.explains())

@@ -269,9 +269,16 @@ impl Found<'_> {
     }
 
     /// Whether the normal forms leave nothing of the means to steps and regimes: the likeliest of them is as near as
-    /// the spread of the calls lets the right one be.
+    /// the spread of the calls lets the right one be, and is cheap: two coefficients and one choice.
     pub fn explains_well(&self) -> bool {
-        let best = self.likeliest.map(|form| &self.fits[form]);
+        let is_cheap = |form: usize| {
+            let price = self.odds_against(form);
+            self.params.len() > 1 || self.fits[form].n <= 2 && price <= prior::of_choices(1, 1)
+        };
+        let best = self
+            .likeliest
+            .filter(|&form| is_cheap(form))
+            .map(|form| &self.fits[form]);
         self.explained && best.is_some_and(|fit| fit.distance.is_near(fit.n, self.counts))
     }
 
