@@ -116,6 +116,31 @@ fn figures_are_drawn_in_both_formats() {
 
 /// The same drawing as `graph` makes of the wiring, of what was called: each instance with its time, each way with its calls.
 #[test]
+fn a_figure_has_the_size_that_is_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = folder.path().join("table.csv");
+    let rows: Vec<_> = (1..9)
+        .map(|n| format!("solve,{n}00,{}e-6", n * n))
+        .collect();
+    fs::write(&table, format!("method,n,time\n{}\n", rows.join("\n"))).expect("a file");
+    let (table, path) = (text(table), folder.path().join("figure.svg"));
+    let out = text(path.clone());
+    let plot = [
+        "plot", &table, "--kind", "mean", "--method", "solve", "-o", &out, "--force",
+    ];
+    printed(&[&plot[..], &["--size", "900x640"]].concat());
+    let svg = fs::read_to_string(&path).expect("a figure");
+    assert!(
+        svg.starts_with("<svg width=\"900\" height=\"640\""),
+        "{svg:.200}"
+    );
+    for size in ["900", "900x", "20x20", "9000000x600"] {
+        let output = mastermind(&[&plot[..], &["--size", size]].concat());
+        assert_eq!(output.status.code(), Some(2), "{size}: {output:?}");
+    }
+}
+
+#[test]
 fn the_graph_of_calls_has_times_and_counts() {
     let folder = tempfile::tempdir().expect("a folder");
     let records = record(folder.path(), "records", &[]);

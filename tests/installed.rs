@@ -69,6 +69,9 @@ fn an_installation_finds_its_own_parts() {
         "share/zsh/site-functions/_mastermind",
         "share/fish/vendor_completions.d/mastermind.fish",
         "share/doc/mastermind/LICENSE-MIT",
+        "share/doc/mastermind/THIRD-PARTY.txt",
+        "share/doc/mastermind/guide/introduction.md",
+        "lib/mastermind/python/mastermind/_mastermind.abi3.so",
     ] {
         assert!(size(&prefix.join(part)) > 100, "{part}");
     }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use mastermind_tests::{Ended, Scratch, root};
+use mastermind_tests::{Ended, Scratch, bin_dir, root};
 
 /// Records of a few steps, models of them, and the assembly.
 fn prepared() -> (Scratch, String) {
@@ -173,9 +173,7 @@ fn shells_and_manuals_know_every_verb() {
     let scratch = Scratch::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = scratch.mastermind(&["completions", shell]).well();
-        for word in ["profile", "calibrate", "records-limit"] {
-            assert!(script.contains(word), "{shell} {word}");
-        }
+        assert!(script.contains("MASTERMIND_COMPLETE"), "{script}");
         assert_eq!(scratch.mastermind(&["--completions", shell]).well(), script);
     }
     scratch.mastermind(&["man", "man1"]).well();
@@ -191,11 +189,11 @@ fn shells_and_manuals_know_every_verb() {
 fn the_path_of_components_counts_where_classes_are_looked_for() {
     let scratch = Scratch::new();
     fs::create_dir(scratch.path("own")).expect("a folder");
-    let library = mastermind_tests::bin_dir().join("libhydro_rk2.so");
+    let library = bin_dir().join("libhydro_rk2.so");
     fs::copy(library, scratch.path("own/libhydro_rk2.so")).expect("a copy");
     let own = scratch.text("own");
     let with_path = |words: &[&str]| {
-        let binary = mastermind_tests::bin_dir().join("mastermind");
+        let binary = bin_dir().join("mastermind");
         let mut command = std::process::Command::new(binary);
         scratch.run(command.args(words).env("CCA_COMPONENT_PATH", &own))
     };
@@ -211,4 +209,76 @@ fn the_path_of_components_counts_where_classes_are_looked_for() {
     );
     let described = with_path(&["describe", "hydro.RK2", "--json"]).well();
     assert!(described.contains(&own), "{described}");
+}
+
+/// What bash gets for the last of the words.
+fn completed(scratch: &Scratch, words: &[&str]) -> Vec<String> {
+    let mut asked = std::process::Command::new(bin_dir().join("mastermind"));
+    asked.arg("--").arg("mastermind").args(words);
+    asked
+        .env("MASTERMIND_COMPLETE", "bash")
+        .env("_CLAP_IFS", "\n");
+    asked.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    asked.env("_CLAP_COMPLETE_COMP_TYPE", "9");
+    asked.env("_CLAP_COMPLETE_SPACE", "true");
+    let lines = scratch.run(&mut asked).well();
+    lines.lines().map(str::to_owned).collect()
+}
+
+/// Names are those in the files on the line.
+#[test]
+fn a_shell_completes_names_from_files() {
+    let scratch = Scratch::new();
+    let assembly = scratch.example("sod/sod.toml", &[], &[]);
+    let assembly = assembly.to_str().expect("a path");
+    scratch
+        .mastermind(&[
+            "run",
+            assembly,
+            "--records",
+            "records",
+            "--set",
+            "driver.max_steps=2",
+        ])
+        .well();
+    fs::create_dir(scratch.path("other")).expect("a folder");
+    assert!(completed(&scratch, &["pro"]).contains(&"profile".to_owned()));
+    assert!(completed(&scratch, &["run", "--records-l"]).contains(&"--records-limit".to_owned()));
+    let folders = completed(&scratch, &["profile", ""]);
+    assert!(
+        folders[0] == "records" && !folders.iter().any(|name| name.starts_with("other")),
+        "{folders:?}"
+    );
+    let methods = completed(&scratch, &["fit", "records", "--method", "flux."]);
+    assert_eq!(methods, ["flux.flux.compute"]);
+    let classes = completed(&scratch, &["run", assembly, "--replace", "flux=hydro.E"]);
+    assert!(
+        classes.iter().any(|class| class.ends_with("hydro.EfmFlux")),
+        "{classes:?}"
+    );
+    let keys = completed(&scratch, &["run", assembly, "--set", "driver.c"]);
+    assert_eq!(keys, ["driver.cfl="]);
+    assert!(
+        completed(&scratch, &["describe", "hydro.EfmFlux"]).contains(&"hydro.EfmFlux".to_owned())
+    );
+}
+
+/// Of what is said on standard error, `--quiet` leaves errors only.
+#[test]
+fn a_quiet_verb_prints_errors_only() {
+    let scratch = Scratch::new();
+    let noted = scratch.mastermind(&["transform", "gone.toml", "-o", "x"]);
+    let quiet = scratch.mastermind(&["transform", "gone.toml", "-o", "x", "-q"]);
+    assert_eq!(noted.code, quiet.code);
+    assert!(
+        noted.stderr.starts_with("note: ") && quiet.stderr.starts_with("error: "),
+        "{noted:#?}"
+    );
+    let colored = scratch.mastermind(&["profile", "gone", "--color", "always"]);
+    assert!(
+        colored.stderr.starts_with("\u{1b}[1;31merror:\u{1b}[0m"),
+        "{colored:#?}"
+    );
+    let plain = scratch.mastermind(&["profile", "gone"]);
+    assert!(plain.stderr.starts_with("error:"), "{plain:#?}");
 }

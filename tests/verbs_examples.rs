@@ -27,6 +27,23 @@ fn an_example_is_copied_whole_and_runs_where_it_is() {
     assert_eq!(left.count(), 1);
 }
 
+/// A copied example that reads files of another one names it, until that is there.
+#[test]
+fn an_example_names_the_others_that_it_reads() {
+    let scratch = Scratch::new();
+    let ended = scratch.mastermind(&["examples", "system"]);
+    assert!(
+        ended.code == Some(0) && ended.stderr.contains("sweep3d"),
+        "{ended:#?}"
+    );
+    scratch.mastermind(&["examples", "sweep3d"]).well();
+    scratch
+        .mastermind(&["system", "check", "system/sweep3d.toml"])
+        .well();
+    let again = scratch.mastermind(&["examples", "system", "again"]);
+    assert!(again.stderr.is_empty(), "{again:#?}");
+}
+
 #[test]
 fn earlier_names_of_verbs_say_the_present_ones() {
     let scratch = Scratch::new();

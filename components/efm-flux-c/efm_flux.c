@@ -1,7 +1,6 @@
 /* hydro.EfmFluxC: the equilibrium flux method as a component in C.
  *
- * The door is cca.h, the interface hydro.h, the kernel efm_kernel.h. The component has no state, so
- * that one object serves all instances.
+ * The door is cca.h, the interface hydro.h, the kernel efm_kernel.h.
  */
 #include <stdio.h>
 
@@ -51,53 +50,21 @@ static int32_t compute(const void *object, uint32_t axis, hydro_states left, hyd
     }
 }
 
-static const hydro_flux_vtable FLUX = {
-    {sizeof(hydro_flux_vtable), CCA_TEXT(HYDRO_FLUX_NAME), CCA_TEXT(HYDRO_FLUX_VERSION),
-     HYDRO_FLUX_HASH},
-    compute};
+static const hydro_flux_vtable FLUX = {CCA_HEADER(HYDRO_FLUX, hydro_flux_vtable), compute};
 
-static const cca_interface FLUX_INTERFACE = {
-    .name = CCA_TEXT(HYDRO_FLUX_NAME),
-    .version = CCA_TEXT(HYDRO_FLUX_VERSION),
-    .hash = HYDRO_FLUX_HASH,
-    .vtable_size = sizeof(hydro_flux_vtable)};
+static const cca_interface FLUX_INTERFACE = CCA_INTERFACE(HYDRO_FLUX, hydro_flux_vtable);
 
-static int32_t set_services(const void *object, cca_port services, cca_error *error) {
-    const cca_services *functions = (const cca_services *)(const void *)services.vtable;
-    const cca_text name = CCA_TEXT("flux");
-    const cca_owned_port port = {{object, &FLUX.header}, NULL, &FLUX_INTERFACE};
-    /* What it answers depends on its arguments alone, so that another may take its place between two calls. */
-    const cca_text stateless = CCA_TEXT("stateless");
-    cca_value yes = {CCA_BOOL, 1, 0.0, {NULL, 0}};
-    if (functions->add_provides_port(services.object, name, port, error) != CCA_OK) {
-        return CCA_FAILED;
-    }
-    return functions->set_port_property(services.object, name, stateless, yes, error);
+/* An instance, which keeps nothing between calls. */
+typedef struct {
+    cca_port services;
+} instance;
+
+static int32_t set_services(instance *own, cca_port services, cca_error *error) {
+    own->services = services;
+    const int32_t status = cca_add_provides_port(services, "flux", own, &FLUX.header, &FLUX_INTERFACE, error);
+    return status == CCA_OK ? cca_declare_stateless(services, "flux", error) : status;
 }
 
-static int32_t release_services(const void *object, cca_error *error) {
-    (void)object;
-    (void)error;
-    return CCA_OK;
-}
+CCA_COMPONENT(instance, set_services)
 
-static void destroy(const void *object) { (void)object; }
-
-static const cca_component_vtable COMPONENT = {sizeof COMPONENT, set_services, release_services,
-                                               destroy};
-
-static int32_t create(cca_component *component, cca_error *error) {
-    (void)error;
-    component->object = &COMPONENT; /* no state: any address that is not null */
-    component->vtable = &COMPONENT;
-    return CCA_OK;
-}
-
-static const cca_class CLASSES[] = {
-    {CCA_TEXT("hydro.EfmFluxC"), CCA_TEXT("1.0"),
-     CCA_TEXT("The equilibrium flux method of Pullin, written in C."), create}};
-
-static const cca_library LIBRARY = {CCA_ABI_VERSION, 1, CLASSES, {NULL, 0}};
-
-const cca_library *cca_component_v2(void);
-const cca_library *cca_component_v2(void) { return &LIBRARY; }
+CCA_LIBRARY(CCA_CLASS(instance, "hydro.EfmFluxC", "1.0", "The equilibrium flux method of Pullin, written in C."))

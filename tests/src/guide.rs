@@ -18,7 +18,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Scratch, bin_dir, python_package, root};
+use crate::{Scratch, bin_dir, python_package};
 
 /// A block that means something.
 enum Block {
@@ -40,15 +40,13 @@ struct Spoken {
     line: usize,
 }
 
-/// Executes a page, in a folder with the examples beside it.
+/// Executes a page in an empty folder, as a reader with nothing but an installation would.
 ///
 /// # Panics
 /// A command ends otherwise than the page says, or prints something else.
 pub fn follow(page: &Path) {
     let text = fs::read_to_string(page).unwrap_or_else(|error| panic!("{page:?}: {error}"));
     let scratch = Scratch::new();
-    std::os::unix::fs::symlink(root().join("examples"), scratch.path("examples"))
-        .expect("the examples");
     if text.contains("<!-- needs: python -->") && !python_package(&scratch) {
         return;
     }

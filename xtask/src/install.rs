@@ -4,11 +4,12 @@
 //! PREFIX/bin/mastermind                        the binary, without debug information
 //! PREFIX/lib/mastermind/lib*.so                proxy of MPI, preload and audit libraries, component libraries
 //! PREFIX/lib/mastermind/mpi/NAME/lib*.so       the back end for each MPI
+//! PREFIX/lib/mastermind/python/mastermind/     the Python package, for PYTHONPATH; its notebooks beside it
 //! PREFIX/include/mastermind/                   the headers for components and proxies in C, C++ and Fortran
 //! PREFIX/share/mastermind/examples/            the examples, which find the libraries above
 //! PREFIX/share/mastermind/source/              the crates that `new` and `convert` write dependencies on
 //! PREFIX/share/man, bash-completion, zsh, fish what shells and `man` look for
-//! PREFIX/share/doc/mastermind/                 README, licences
+//! PREFIX/share/doc/mastermind/                 README, the guide, licences, THIRD-PARTY.txt with those of the crates in it
 //! ```
 //!
 //! The binary finds the rest relative to itself, so the whole may be moved, or copied to a machine with the other MPI.
@@ -17,10 +18,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::build;
 use crate::steps::{StepError, run_step};
 use crate::system::System;
 use crate::workspace::Workspace;
+use crate::{build, notices};
 
 /// Libraries in the folder of the build that nobody loads afterwards.
 const NOT_INSTALLED: [&str; 2] = ["libcca_port_macro.so", "lib_mastermind.so"];
@@ -70,6 +71,7 @@ pub fn install(
     let to = Prefix { workspace, prefix };
     to.binary()?;
     to.libraries()?;
+    to.python()?;
     to.headers()?;
     to.examples()?;
     to.sources()?;
@@ -78,6 +80,10 @@ pub fn install(
     for name in ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
         copy(&workspace.root.join(name), &doc.join(name))?;
     }
+    copy_folder(&workspace.root.join("docs/src"), &doc.join("guide"))?;
+    let third_party = doc.join("THIRD-PARTY.txt");
+    let text = notices::notices(workspace)?;
+    fs::write(&third_party, text).map_err(failed("write", &third_party))?;
     println!("\nmastermind is installed in {}", prefix.display());
     Ok(())
 }
@@ -112,7 +118,38 @@ pub fn dist(workspace: &Workspace, system: &System, is_built: bool) -> Result<()
     let path = folder.join(archive);
     let bytes = path.metadata().map_err(failed("read", &path))?.len();
     println!("{}: {:.1} MB", path.display(), bytes as f64 * 1e-6);
+    if let Some(minor) = needed_glibc(&staged)? {
+        println!("it needs glibc 2.{minor} or newer, as the newest symbols of its files say");
+    }
     Ok(())
+}
+
+/// The minor version of the newest glibc 2 whose symbols the binary and the libraries below a folder name; `None` without glibc.
+///
+/// Versions of symbols stand as texts, `GLIBC_2.34`, in the table that a dynamic linker reads.
+fn needed_glibc(prefix: &Path) -> Result<Option<u32>, StepError> {
+    let mut paths = files(&prefix.join("lib/mastermind"), "so")?;
+    paths.push(prefix.join("bin/mastermind"));
+    let mut newest = None;
+    for path in paths {
+        let bytes = fs::read(&path).map_err(failed("read", &path))?;
+        newest = newest.max(newest_glibc(&bytes));
+    }
+    Ok(newest)
+}
+
+/// The greatest N of the texts `GLIBC_2.N` that end as texts of the table do.
+fn newest_glibc(bytes: &[u8]) -> Option<u32> {
+    const START: &[u8] = b"\0GLIBC_2.";
+    let windows = bytes.windows(START.len()).enumerate();
+    let found = windows.filter(|(_, window)| *window == START);
+    let minor = |(at, _): (usize, &[u8])| {
+        let rest = &bytes[at + START.len()..];
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        let text = std::str::from_utf8(&rest[..end]).ok()?;
+        text.split('.').next()?.parse().ok()
+    };
+    found.filter_map(minor).max()
 }
 
 /// Where it goes, and where it comes from.
@@ -156,6 +193,26 @@ impl Prefix<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The Python package: its extension module is one of the libraries.
+    fn python(&self) -> Result<(), StepError> {
+        let sources = self.workspace.root.join("mastermind/python");
+        let module = self.workspace.release().join("lib_mastermind.so");
+        if !module.exists() {
+            println!("no Python package: it was not built");
+            return Ok(());
+        }
+        let to = self.own().join("python");
+        for ending in ["py", "pyi", "typed"] {
+            for path in files(&sources.join("mastermind"), ending)? {
+                copy(&path, &to.join("mastermind").join(file_name(&path)))?;
+            }
+        }
+        let library = to.join("mastermind/_mastermind.abi3.so");
+        copy(&module, &library)?;
+        strip(&library);
+        copy_folder(&sources.join("notebooks"), &to.join("notebooks"))
     }
 
     fn headers(&self) -> Result<(), StepError> {
@@ -318,7 +375,15 @@ fn failed(act: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Step
 
 #[cfg(test)]
 mod tests {
-    use super::with_members;
+    use super::{newest_glibc, with_members};
+
+    #[test]
+    fn the_newest_version_of_a_symbol_is_found() {
+        let table =
+            b"libc.so.6\0GLIBC_2.2.5\0GLIBC_2.34\0GLIBC_2.9\0my GLIBC_2.99\0GLIBC_PRIVATE\0";
+        assert_eq!(newest_glibc(table), Some(34));
+        assert_eq!(newest_glibc(b"GLIBC_2."), None);
+    }
 
     #[test]
     fn a_manifest_has_other_members() {

@@ -10,6 +10,7 @@ mod choice;
 mod demo;
 mod figures;
 mod install;
+mod notices;
 mod prediction;
 mod processors;
 mod steps;

@@ -3,6 +3,8 @@
 ! A component library exports cca_component_v2, a function bind(c) that returns c_loc of a cca_library. What that leads to
 ! has the attributes target and save: libraries are never closed. Texts are lent: cca_text_of() points into its argument,
 ! which must be a target that lives as long as the text is used (for names in descriptions: as long as the process).
+! cca_header_of, cca_class_of and cca_library_of keep copies of their texts, so that a component has no such variables
+! (`new component --language fortran` writes one).
 module cca
     use, intrinsic :: iso_c_binding
     implicit none
@@ -343,8 +345,98 @@ module cca
     public :: cca_set_parameter_title, cca_begin_parameter_group, cca_set_parameter_prompt, cca_add_parameter_listener
     public :: cca_comm_rank, cca_comm_size, cca_comm_fortran_handle, cca_comm_barrier, cca_comm_all_reduce
     public :: cca_comm_broadcast
+    public :: cca_kept_text, cca_header_of, cca_interface_of, cca_component_table, cca_class_of, cca_library_of
+    public :: cca_declare_stateless
+
+    ! What cca_library_of returns: one library for each dynamic library, which this module is compiled into.
+    type(cca_library), target, save :: own_library
 
 contains
+
+    ! A text that lives as long as the process, of any string.
+    function cca_kept_text(string) result(text)
+        character(kind=c_char, len=*), intent(in) :: string
+        type(cca_text) :: text
+        character(kind=c_char, len=:), pointer :: kept
+        allocate(character(kind=c_char, len=len(string)) :: kept)
+        kept = string
+        text = cca_text_of(kept)
+    end function
+
+    ! The beginning of a table of functions, whose size is c_sizeof of the table.
+    function cca_header_of(name, version, hash, size) result(header)
+        character(kind=c_char, len=*), intent(in) :: name, version
+        integer(c_int64_t), intent(in) :: hash
+        integer(c_size_t), intent(in) :: size
+        type(cca_vtable_header) :: header
+        header%size = size
+        header%interface = cca_kept_text(name)
+        header%version = cca_kept_text(version)
+        header%hash = hash
+    end function
+
+    ! An interface for the framework, of the header of its tables.
+    function cca_interface_of(header) result(interface)
+        type(cca_vtable_header), intent(in) :: header
+        type(cca_interface) :: interface
+        interface%name = header%interface
+        interface%version = header%version
+        interface%hash = header%hash
+        interface%vtable_size = header%size
+    end function
+
+    ! The functions of a component class: c_funloc of its set_services and its destroy. Nothing is done when services are
+    ! released. They come by value: gfortran keeps a constant that is passed by reference in memory that cannot be relocated.
+    function cca_component_table(set_services, destroy) result(table)
+        type(c_funptr), value :: set_services, destroy
+        type(cca_component_vtable) :: table
+        table%size = c_sizeof(table)
+        table%set_services = set_services
+        table%release_services = c_funloc(release_nothing)
+        table%destroy = destroy
+    end function
+
+    function release_nothing(object, error) result(status) bind(c, name='')
+        type(c_ptr), value :: object
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        status = CCA_OK
+        if (.not. c_associated(object)) status = cca_fail(error, 'no instance')
+    end function
+
+    ! A class of a library; create is c_funloc of the function that makes an instance.
+    function cca_class_of(name, version, doc, create) result(class)
+        character(kind=c_char, len=*), intent(in) :: name, version, doc
+        type(c_funptr), value :: create
+        type(cca_class) :: class
+        class%name = cca_kept_text(name)
+        class%version = cca_kept_text(version)
+        class%doc = cca_kept_text(doc)
+        class%create = create
+    end function
+
+    ! What cca_component_v2 returns: the library with these classes.
+    function cca_library_of(classes) result(library)
+        type(cca_class), intent(in) :: classes(:)
+        type(c_ptr) :: library
+        type(cca_class), pointer :: kept(:)
+        if (own_library%n_classes == 0) then
+            allocate(kept(size(classes)))
+            kept = classes
+            own_library%classes = c_loc(kept)
+            own_library%n_classes = size(kept)
+        end if
+        library = c_loc(own_library)
+    end function
+
+    ! Declares that a provided port keeps nothing between two calls, so that another class may take its place between them.
+    function cca_declare_stateless(services, port, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: port
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        status = cca_set_port_property(services, port, 'stateless', cca_logical_value(.true.), error)
+    end function
 
     ! A text that is lent: `string` must live as long as it is used.
     function cca_text_of(string) result(text)

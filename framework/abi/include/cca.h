@@ -6,12 +6,26 @@
  *
  * Every function that can fail returns 0, or a status other than 0 after leaving a message by
  * cca_fail(). Objects may be used from several threads at once.
+ *
+ * A whole library, which provides one port (`new component --language c` writes such a file):
+ *
+ *     typedef struct { cca_port services; } instance;
+ *     static int32_t go(const void *object, cca_error *error) { ...; return CCA_OK; }
+ *     static const cca_go_vtable GO = { CCA_HEADER(CCA_GO, cca_go_vtable), go };
+ *     static const cca_interface GO_INTERFACE = CCA_INTERFACE(CCA_GO, cca_go_vtable);
+ *     static int32_t set_services(instance *own, cca_port services, cca_error *error) {
+ *         own->services = services;
+ *         return cca_add_provides_port(services, "go", own, &GO.header, &GO_INTERFACE, error);
+ *     }
+ *     CCA_COMPONENT(instance, set_services)
+ *     CCA_LIBRARY(CCA_CLASS(instance, "demo.Hello", "1.0", "Says hello."))
  */
 #ifndef CCA_H
 #define CCA_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifdef __cplusplus
@@ -92,6 +106,12 @@ typedef struct {
     void (*new_proxy)(void);
     void (*new_dispatcher)(void);
 } cca_interface;
+
+/* The beginning of a table of functions, and its interface for the framework. Both take the names of the interface's header:
+ * CCA_HEADER(HYDRO_FLUX, hydro_flux_vtable) uses HYDRO_FLUX_NAME, HYDRO_FLUX_VERSION and HYDRO_FLUX_HASH. */
+#define CCA_HEADER(PREFIX, vtable) { sizeof(vtable), CCA_TEXT(PREFIX##_NAME), CCA_TEXT(PREFIX##_VERSION), PREFIX##_HASH }
+#define CCA_INTERFACE(PREFIX, vtable)                                                                                  \
+    { CCA_TEXT(PREFIX##_NAME), CCA_TEXT(PREFIX##_VERSION), PREFIX##_HASH, sizeof(vtable), NULL, 0, NULL, 0, NULL, NULL }
 
 /* A port with the share of its object that it owns; `release` may be null. */
 typedef struct {
@@ -246,6 +266,44 @@ static inline cca_text cca_text_of(const char *string) {
     return text;
 }
 
+/* Provides a port: an object, its table of functions and the interface. All of them live as long as the instance. */
+static inline int32_t cca_add_provides_port(cca_port services, const char *name, const void *object,
+                                            const cca_vtable_header *table, const cca_interface *interface,
+                                            cca_error *error) {
+    cca_owned_port port;
+    memset(&port, 0, sizeof port);
+    port.port.object = object;
+    port.port.vtable = table;
+    port.interface = interface;
+    return cca_services_table(services)->add_provides_port(services.object, cca_text_of(name), port, error);
+}
+
+/* Declares that a provided port keeps nothing between two calls, so that another class may take its place between them. */
+static inline int32_t cca_declare_stateless(cca_port services, const char *port, cca_error *error) {
+    cca_value yes;
+    memset(&yes, 0, sizeof yes);
+    yes.kind = CCA_BOOL;
+    yes.integer = 1;
+    return cca_services_table(services)->set_port_property(services.object, cca_text_of(port), cca_text_of("stateless"),
+                                                           yes, error);
+}
+
+/* Registers a uses port. */
+static inline int32_t cca_register_uses_port(cca_port services, const char *name, const cca_interface *interface,
+                                             cca_error *error) {
+    return cca_services_table(services)->register_uses_port(services.object, cca_text_of(name), interface, error);
+}
+
+/* Gets a uses port to call through, until cca_release_port(): the slot that functions of generated headers take. */
+static inline int32_t cca_get_port(cca_port services, const char *name, const cca_slot **slot, cca_error *error) {
+    return cca_services_table(services)->get_port(services.object, cca_text_of(name), slot, error);
+}
+
+/* Gives a uses port back. */
+static inline int32_t cca_release_port(cca_port services, const char *name, cca_error *error) {
+    return cca_services_table(services)->release_port(services.object, cca_text_of(name), error);
+}
+
 /* cca.Go 1.0, which starts an assembly. */
 #define CCA_GO_NAME "cca.Go"
 #define CCA_GO_VERSION "1.0"
@@ -325,6 +383,50 @@ typedef struct {
     const cca_class *classes;
     cca_text layout_abi;
 } cca_library;
+
+#ifndef __cplusplus
+
+/* What every component class in C repeats: `Type` is the struct of an instance, which begins as zeros; `set_services_of` is
+ * int32_t (Type *own, cca_port services, cca_error *error), `at_end` void (Type *own), before an instance is given back. */
+#define CCA_COMPONENT_ENDING(Type, set_services_of, at_end)                                                           \
+    static int32_t Type##_set_services(const void *object, cca_port services, cca_error *error) {                     \
+        return set_services_of((Type *)(uintptr_t)object, services, error);                                           \
+    }                                                                                                                 \
+    static int32_t Type##_release_services(const void *object, cca_error *error) {                                    \
+        (void)object;                                                                                                 \
+        (void)error;                                                                                                  \
+        return CCA_OK;                                                                                                \
+    }                                                                                                                 \
+    static void Type##_destroy(const void *object) {                                                                  \
+        at_end((Type *)(uintptr_t)object);                                                                            \
+        free((Type *)(uintptr_t)object);                                                                              \
+    }                                                                                                                 \
+    static int32_t Type##_create(cca_component *component, cca_error *error) {                                        \
+        static const cca_component_vtable TABLE = { sizeof(cca_component_vtable), Type##_set_services,                \
+                                                    Type##_release_services, Type##_destroy };                        \
+        component->object = calloc(1, sizeof(Type));                                                                  \
+        component->vtable = &TABLE;                                                                                   \
+        return component->object != NULL ? CCA_OK : cca_fail(error, "no memory for an instance");                     \
+    }
+
+/* The same for instances that own nothing but their struct. */
+#define CCA_COMPONENT(Type, set_services_of) CCA_COMPONENT_ENDING(Type, set_services_of, (void))
+
+/* One class of a library: the struct of a CCA_COMPONENT, the class's name, version and description. cca.hpp has the same two
+ * for C++. */
+#define CCA_CLASS(Type, name, version, doc) { CCA_TEXT(name), CCA_TEXT(version), CCA_TEXT(doc), Type##_create }
+
+/* The entry of a library, with its classes. */
+#define CCA_LIBRARY(...)                                                                                              \
+    const cca_library *cca_component_v2(void);                                                                        \
+    const cca_library *cca_component_v2(void) {                                                                       \
+        static const cca_class CLASSES[] = { __VA_ARGS__ };                                                           \
+        static const cca_library LIBRARY = { CCA_ABI_VERSION, sizeof(CLASSES) / sizeof(CLASSES[0]), CLASSES,          \
+                                             { NULL, 0 } };                                                           \
+        return &LIBRARY;                                                                                              \
+    }
+
+#endif
 
 #ifdef __cplusplus
 }

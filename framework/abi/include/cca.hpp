@@ -670,6 +670,13 @@ class Services {
         addProvidesPort(name, &port, GO.header, go_interface());
     }
 
+    // Declares that a provided port keeps nothing between two calls, so that another class may take its place between them.
+    void declareStateless(const std::string &port) const {
+        cca_error error{};
+        const cca_value yes = { CCA_BOOL, 1, 0.0, { nullptr, 0 } };
+        check(table()->set_port_property(services_.object, lend(port), cca_text_of("stateless"), yes, &error), error);
+    }
+
     void removeProvidesPort(const std::string &name) const {
         cca_error error{};
         check(table()->remove_provides_port(services_.object, lend(name), &error), error);

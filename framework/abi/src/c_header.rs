@@ -20,6 +20,14 @@
 //! };
 //! assert!(c_header(&FROM_C).contains("#define DEMO_SUM_HASH UINT64_C(0x000000000000002a)"));
 //! ```
+//!
+//! # Decisions
+//!
+//! Components in other languages than Rust see the table of `cca.Services` in C's types only: its
+//! functions from `component_name` on say in plain values what those before say in Rust's.
+//! `c_header` of `abi` makes the header of any interface out of its signatures and the layouts that
+//! the structural check compares. An argument that may be an enumeration comes as bits into a
+//! provider in Rust, which checks them (`abi/src/argument.rs`): C may pass any number.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,4 +1,13 @@
 //! The panic guard of the provider's side and the caller's side of one call.
+//!
+//! # Decisions
+//!
+//! An exception of C++ may leave a method of a component in C++: the tables are `extern
+//! "C-unwind"`, so it passes through a proxy, which records the call as failed, to a caller in C++
+//! that catches it. A caller in Rust cannot (`catch_unwind` of a foreign exception may abort, the
+//! Rust reference says); there the process ends with a message, and the records of all calls, this
+//! one included, are in the logs. `cca::guarded` of `cca.h` turns exceptions into errors on the
+//! component's side, as panics are.
 
 use core::mem::MaybeUninit;
 use std::any::Any;

@@ -1,4 +1,11 @@
 //! What a port is at run time, and how its interface is described.
+//!
+//! # Decisions
+//!
+//! A port is `{object, vtable}` behind a C table with a header (size, name, version, hash of the
+//! signature text). Connecting compares all of it, and, between two Rust libraries, the structural
+//! layout of every type that the methods pass (`abi_stable`), condensed to the field that differs.
+//! A panic is caught on the provider's side.
 
 use core::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -3,6 +3,16 @@
 //! Everything but the call itself happens under the framework's lock. A call goes through the [`Slot`] without it; what
 //! makes that sound is that a target is given up only when no `get_port` is outstanding, since whoever gets the port
 //! afterwards takes the lock after the slot was re-pointed (`tests/loom_connector.rs` tries all interleavings).
+//!
+//! # Decisions
+//!
+//! A connection is a slot: an atomic pointer to an immutable pair. Getting a port, releasing it,
+//! connecting and replacing take the framework's lock; a call takes only the slot. A replaced
+//! target is given up when no `get_port` is outstanding on its slot: whoever comes later has taken
+//! the lock after the slot was re-pointed. `framework/core/tests/loom_connector.rs` compiles slot
+//! and connector over loom's atomics and tries all interleavings. Beside the pair stands the name
+//! of the instance: the caller's side puts it in front of an error, unless a mark in the text,
+//! which nothing shows, says that this was done further down.
 
 use std::ptr::NonNull;
 use std::sync::Arc;

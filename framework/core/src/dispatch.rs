@@ -16,6 +16,24 @@
 //! A step with `labels` in place of `bounds` is of an enumeration, and has as many ends in `next`; a number in `next` is a later
 //! step. The calls reach the providers by uses ports of the dispatcher, named as they are, so that they are recorded under the
 //! name of who answers. Its own port is the framework's, and not recorded.
+//!
+//! # Decisions
+//!
+//! A dispatcher is generated with the proxy (`port-macro/src/port/dispatcher.rs`,
+//! `cca_port_proxy.h`): the functions of a port that compute the call's parameters, look up a
+//! provider in a tree of bounds (`abi/src/dispatch.rs`) and call it. The framework makes one from
+//! `[dispatch]` of an assembly (`core/src/dispatch.rs`), as an instance with a uses port for each
+//! provider, so that a call is recorded once, under the name and class of who answers; its own port
+//! is the framework's and not recorded. It holds its uses ports for as long as it is, so none of
+//! its providers can be taken away, and at the end they are given back after all others', unless a
+//! caller is still inside. Only ports that are declared stateless are dispatched to. The tree comes
+//! from `composition/src/decide.rs`: at a point, the class of least expected time where it is
+//! faster than the default rather than not, over all pairs of their credible formulas by weight,
+//! and by more than a hundredth; else the default. Of one number the points are a grid over the
+//! range of the default class's models; of several they are where calls were measured, and between
+//! those, with a thin grid beside them (`decide/points.rs`, `decide/tree.rs`). `nearby.rs` corrects
+//! what the models say there. A mean over many calls is compared, since how single calls spread
+//! decides nothing. Parameters that only the result tells are 0 in it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,16 @@
 //! Proxies put into connections and taken out again, while calls run.
+//!
+//! # Decisions
+//!
+//! Every connection gets its proxy as it is made, before its first call, whoever makes it: the
+//! framework knows which are selected (`Framework::start_monitoring`), and frameworks made by it
+//! know the same; there a monitor's names of instances begin with `framework1/`. A connection that
+//! stays monitored when it is led elsewhere is a proxy for each provider. Where neither side can
+//! make one, any description of the interface that the framework has seen can, its own of the
+//! standard ports included, or a class of a library of the path (`cli/src/session/describing.rs`).
+//! What has no proxy is connected all the same; the log names it, and every verb that reads the log
+//! warns. The call that starts the application is a connection too, from an instance `@main`, and
+//! is recorded with the others.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;

@@ -16,6 +16,20 @@
 //! take_place           under the lock: rhs.flux ──► the new one, and the name; the call in flight ends on the old one
 //! give_up_replaced     rhs has released its port: goodbye, destroyed
 //! ```
+//!
+//! # Decisions
+//!
+//! A swap is one store to each slot (`core/src/lead.rs`, `core/src/replace.rs`; for components the
+//! port `cca.ReplacementService`). `reconnect` leads a uses port to another provider.
+//! `replace_instance` makes the new instance beside the old one, under the same name and another
+//! number, with its ports, parameters and connections, and under the framework's lock moves every
+//! slot and the name; the old one says goodbye when nobody but its entry keeps its ports. As long
+//! as it may be called, its uses ports are moved with those of other instances. What the new class
+//! has no port or key for is kept with the entry, for a class that comes back. Who goes to and fro
+//! while a caller stays inside gets the targets that are kept already, so that a million swaps keep
+//! no more than there are providers. A method is registered once for each instance and class, so
+//! records name the class that ran; the logs have a `Swap` for each instance that came or changed
+//! its class.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;

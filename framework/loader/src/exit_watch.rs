@@ -1,4 +1,11 @@
 //! Noticing that the code of a library ends the process while it is to return.
+//!
+//! # Decisions
+//!
+//! A component may call `exit`, as Fortran's `stop` does. While an assembly runs, a library is
+//! opened or an instance is made or ended, this is noticed (`on_exit`, glibc), told, and ends the
+//! process with the code 1: MPICH's launcher took a first rank that ended with the code 0 for the
+//! end of the run.
 
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -51,8 +51,117 @@ const MAX_ABOUT: usize = 86;
 const AFTER: &str = "mastermind VERB --help describes each, with an example. The first two commands of most users:\n\n  \
                      mpirun -n 4 mastermind wrap --records records -- PROGRAM\n  mastermind profile records";
 
+/// Options that few readers need, under a heading of their own: the verb, the heading (`None` for the general one), and the
+/// options.
+const HEADINGS: [(&str, Option<&str>, &[&str]); 16] = [
+    (
+        "run",
+        Some("Recording"),
+        &[
+            "records-limit",
+            "records-local",
+            "counters",
+            "clock",
+            "mpi-events",
+            "cpu",
+            "pack",
+            "keep-logs",
+        ],
+    ),
+    (
+        "run",
+        Some("Choosing while it runs"),
+        &[
+            "adapt",
+            "models",
+            "explore",
+            "dispatch",
+            "adapt-patience",
+            "redirectable",
+        ],
+    ),
+    ("run", Some("Scripts"), &["strict", "enable-shell"]),
+    ("run", Some("After the run"), &["try", "history", "commit"]),
+    (
+        "wrap",
+        Some("Libraries that have a proxy"),
+        &["proxy", "use", "adapt", "explore", "strict"],
+    ),
+    (
+        "wrap",
+        Some("Recording"),
+        &[
+            "records-limit",
+            "cpu",
+            "call-sites",
+            "set",
+            "pack",
+            "keep-logs",
+        ],
+    ),
+    ("wrap", Some("After the run"), &["try", "history", "commit"]),
+    ("fit", None, &["format", "shown", "json"]),
+    ("plot", None, &["output", "force", "size"]),
+    (
+        "choose",
+        Some("Other runs"),
+        &["runs", "earlier", "set", "ranks"],
+    ),
+    (
+        "choose",
+        Some("The search"),
+        &[
+            "require",
+            "pareto",
+            "tolerance",
+            "prune",
+            "export",
+            "strict",
+            "shown",
+        ],
+    ),
+    (
+        "simulate",
+        Some("Costs"),
+        &["models", "shown", "missing-costs", "recorded-on", "rules"],
+    ),
+    ("simulate", Some("Chance"), &["spread", "seed", "repeat"]),
+    (
+        "simulate",
+        Some("Studies"),
+        &["study", "csv", "plot", "sensitivity", "limit"],
+    ),
+    (
+        "simulate",
+        Some("What is written"),
+        &["trace", "html", "timeline", "records", "loose"],
+    ),
+    (
+        "correct",
+        Some("The search"),
+        &[
+            "trials",
+            "seed",
+            "good-enough",
+            "population",
+            "generations",
+            "platform",
+        ],
+    ),
+];
+
 /// The command with its help in groups.
 pub fn grouped(command: Command) -> Command {
+    let command = HEADINGS
+        .iter()
+        .fold(command, |command, (verb, heading, options)| {
+            command.mut_subcommand(verb, |verb| {
+                verb.mut_args(|option| match option.get_long() {
+                    Some(long) if options.contains(&long) => option.help_heading(*heading),
+                    _ => option,
+                })
+            })
+        });
     let mut text = String::new();
     for (title, verbs) in GROUPS.iter().chain([&FOR_PACKAGES]) {
         let _ = writeln!(text, "{title}:");
@@ -76,6 +185,20 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    /// A heading of an option that is gone would say nothing.
+    #[test]
+    fn the_options_that_have_a_heading_are_there() {
+        let command = grouped(crate::Arguments::command());
+        for (verb, heading, options) in &HEADINGS {
+            let verb = command.find_subcommand(verb).expect("a verb");
+            for option in *options {
+                let argument = verb.get_arguments().find(|a| a.get_long() == Some(*option));
+                let found = argument.map(clap::Arg::get_help_heading);
+                assert_eq!(found, Some(*heading), "{} --{option}", verb.get_name());
+            }
+        }
+    }
 
     #[test]
     fn each_verb_is_in_one_group() {

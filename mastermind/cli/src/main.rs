@@ -7,6 +7,7 @@ mod by_settings;
 mod call_site;
 mod carried;
 mod commands;
+mod completing;
 mod criterion_folder;
 mod destination;
 mod dispatching;
@@ -52,6 +53,8 @@ struct Arguments {
         hide_possible_values = true
     )]
     completions: Option<clap_complete::Shell>,
+    #[command(flatten)]
+    manners: output::Manners,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -113,14 +116,19 @@ fn main() -> ExitCode {
     if session::asking::is_asked() {
         return session::asking::serve();
     }
+    completing::answer(|| help::grouped(Arguments::command()));
     cca_loader::try_libraries_with(session::trial::try_library);
     cca_loader::report_crashes();
     let _watch = ExitWatch::begin(session::last_words);
     let (given, note) = renamed::present(std::env::args_os());
+    let color = output::color_of(&given);
+    output::set_color(color);
+    output::set_quiet(output::is_quiet_of(&given));
     if let Some(note) = note {
         output::complain!("{note}");
     }
-    let parsed = help::grouped(Arguments::command()).try_get_matches_from(given);
+    let command = help::grouped(Arguments::command()).color(color.into());
+    let parsed = command.try_get_matches_from(given);
     let parsed = parsed.and_then(|matches| {
         let name = matches.subcommand_name().unwrap_or("mastermind").to_owned();
         Ok((Arguments::from_arg_matches(&matches)?, name))
@@ -129,6 +137,7 @@ fn main() -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => return output::usage(&error),
     };
+    output::set_quiet(arguments.manners.quiet);
     let verb = match (arguments.verb, arguments.completions) {
         (Some(verb), _) => verb,
         (None, Some(shell)) => Verb::Completions(commands::completions::Completions { shell }),
@@ -175,8 +184,8 @@ fn main() -> ExitCode {
         Verb::Signature(verb) => verb.execute(),
         Verb::Suggest(verb) => verb.execute(),
         Verb::Correct(verb) => verb.execute(),
-        Verb::Completions(verb) => verb.execute(Arguments::command()),
-        Verb::Man(verb) => verb.execute(Arguments::command()),
+        Verb::Completions(verb) => verb.execute(),
+        Verb::Man(verb) => verb.execute(help::grouped(Arguments::command())),
     };
     let code = result.unwrap_or_else(|error| {
         output::tell(&errors::worded(&error));

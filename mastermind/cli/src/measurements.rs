@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{IsTerminal, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
@@ -433,7 +433,7 @@ impl Shown {
     /// # Arguments
     /// * `is_first` - whether this is the process that prints
     fn new(is_first: bool) -> Self {
-        let bar = if is_first && std::io::stderr().is_terminal() {
+        let bar = if is_first && crate::output::shows_progress() {
             ProgressBar::new_spinner()
         } else {
             ProgressBar::hidden()

@@ -1,31 +1,175 @@
 //! Tables and JSON documents on standard output, complaints on standard error.
 //!
-//! What is printed is either written or told to be lost; names in it, which may hold anything, are shown and not obeyed.
+//! A failed write is reported at the end ([`finish`]). Control characters in names are shown and not sent to the terminal. A table that
+//! is wider than the terminal is printed in pages of columns, each beginning with the column that names the rows. [`Manners`] are the
+//! options of every verb: `--quiet` leaves warnings, notes and progress out, and `--color` decides on colours.
 
 use std::borrow::Cow;
-use std::io::{self, ErrorKind, Write};
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::{Args, ColorChoice, ValueEnum};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 
-/// A table without lines, columns apart by two blanks; numbers to the right.
+/// The options of every verb.
+#[derive(Args)]
+#[command(next_help_heading = "Everywhere")]
+pub struct Manners {
+    /// Print no warnings, notes and progress on standard error; errors are printed
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Whether help and messages have colours
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        help = "Whether help and messages have colours: auto, always or never; auto: on a terminal, without NO_COLOR"
+    )]
+    color: Color,
+}
+
+/// Whether something has colours.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, without NO_COLOR
+    Auto,
+    /// Everywhere
+    Always,
+    /// Nowhere
+    Never,
+}
+
+impl From<Color> for ColorChoice {
+    fn from(color: Color) -> Self {
+        match color {
+            Color::Auto => ColorChoice::Auto,
+            Color::Always => ColorChoice::Always,
+            Color::Never => ColorChoice::Never,
+        }
+    }
+}
+
+/// What `--color` says; an unknown value is an error of the parser later.
+pub fn color_of(arguments: &[OsString]) -> Color {
+    let own = arguments.iter().take_while(|argument| *argument != "--");
+    let words: Vec<_> = own.filter_map(|argument| argument.to_str()).collect();
+    let pairs = words.windows(2).filter(|pair| pair[0] == "--color");
+    let joined = words
+        .iter()
+        .filter_map(|word| word.strip_prefix("--color="));
+    let value = pairs.map(|pair| pair[1]).chain(joined).last();
+    let known = value.and_then(|value| Color::from_str(value, false).ok());
+    known.unwrap_or(Color::Auto)
+}
+
+/// Whether `--quiet` stands before the arguments of a user's program: what has to be said before arguments are parsed asks this.
+pub fn is_quiet_of(arguments: &[OsString]) -> bool {
+    let mut own = arguments.iter().take_while(|argument| *argument != "--");
+    own.any(|argument| argument == "-q" || argument == "--quiet")
+}
+
+/// Whether messages on standard error have colours.
+static HAS_COLOR: AtomicBool = AtomicBool::new(false);
+
+/// Decides on the colours of messages.
+pub fn set_color(color: Color) {
+    let is_wanted = match color {
+        Color::Always => true,
+        Color::Never => false,
+        // https://no-color.org
+        Color::Auto => {
+            let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            io::stderr().is_terminal() && !is_refused
+        }
+    };
+    HAS_COLOR.store(is_wanted, Ordering::Relaxed);
+}
+
+/// Whether only errors are printed on standard error.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From here on warnings and notes are left out.
+pub fn set_quiet(is_quiet: bool) {
+    IS_QUIET.store(is_quiet, Ordering::Relaxed);
+}
+
+/// Whether progress is shown: on a terminal that was not asked to be quiet.
+pub fn shows_progress() -> bool {
+    io::stderr().is_terminal() && !IS_QUIET.load(Ordering::Relaxed)
+}
+
+/// A table without lines, columns apart by two blanks; numbers to the right. On a terminal that is narrower, in pages of columns.
 pub fn table(
     header: &[&str],
     numbers: &[usize],
     rows: impl IntoIterator<Item = Vec<String>>,
 ) -> String {
+    let rows: Vec<_> = rows.into_iter().collect();
+    let text = table_of(header, numbers, &rows);
+    match terminal_width().filter(|_| io::stdout().is_terminal()) {
+        Some(width) if text.lines().any(|line| columns(line) > width) => {
+            paged(header, numbers, &rows, width)
+        }
+        _ => text,
+    }
+}
+
+/// Columns of the terminal.
+fn terminal_width() -> Option<usize> {
+    terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
+}
+
+/// Columns that a line takes.
+fn columns(line: &str) -> usize {
+    unicode_width::UnicodeWidthStr::width(line)
+}
+
+/// A table in pages of at most so many columns: the first column of text, which names the rows, begins each page.
+///
+/// A page holds at least one other column, so that a single wide one may be wider.
+fn paged(header: &[&str], numbers: &[usize], rows: &[Vec<String>], width: usize) -> String {
+    let name = (0..header.len()).find(|column| !numbers.contains(column));
+    let name = name.unwrap_or(0);
+    let part = |chosen: &[usize]| {
+        let heads: Vec<_> = chosen.iter().map(|&column| header[column]).collect();
+        let right: Vec<_> = (0..chosen.len())
+            .filter(|&at| numbers.contains(&chosen[at]))
+            .collect();
+        let cell = |row: &Vec<String>, column: usize| row.get(column).cloned().unwrap_or_default();
+        let cells = |row| chosen.iter().map(|&column| cell(row, column)).collect();
+        let rows: Vec<_> = rows.iter().map(cells).collect();
+        table_of(&heads, &right, &rows)
+    };
+    let is_wide = |text: &str| text.lines().any(|line| columns(line) > width);
+    let (mut pages, mut chosen) = (Vec::new(), vec![name]);
+    for column in (0..header.len()).filter(|&column| column != name) {
+        chosen.push(column);
+        if chosen.len() > 2 && is_wide(&part(&chosen)) {
+            chosen.pop();
+            pages.push(part(&chosen));
+            chosen = vec![name, column];
+        }
+    }
+    pages.push(part(&chosen));
+    pages.join("\n\n")
+}
+
+fn table_of(header: &[&str], numbers: &[usize], rows: &[Vec<String>]) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header.iter().copied());
     // A cell is one line, whatever is in it.
-    let cell = |cell: String| shown(&cell).replace('\n', "\\n").replace('\t', "\\t");
+    let cell = |cell: &String| shown(cell).replace('\n', "\\n").replace('\t', "\\t");
     let cells = rows
-        .into_iter()
-        .map(|row| row.into_iter().map(cell).collect::<Vec<_>>());
+        .iter()
+        .map(|row| row.iter().map(cell).collect::<Vec<_>>());
     table.add_rows(cells);
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 2));
@@ -170,10 +314,35 @@ pub(crate) use complain;
 /// Says something on standard error, a line or more; nothing, if it is empty.
 pub fn tell(text: &str) {
     let text = text.trim_end();
-    if !text.is_empty() {
+    let is_left_out = IS_QUIET.load(Ordering::Relaxed)
+        && (text.starts_with("warning:") || text.starts_with("note:"));
+    if !text.is_empty() && !is_left_out {
+        let text = shown(text);
+        let text = match HAS_COLOR.load(Ordering::Relaxed) {
+            true => colored(&text),
+            false => text,
+        };
         // In one piece, as several ranks write here. There is nobody else to tell.
-        let _ = io::stderr().write_all(format!("{}\n", shown(text)).as_bytes());
+        let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
     }
+}
+
+/// A message whose first word, which says how grave it is, has a colour.
+fn colored(text: &str) -> Cow<'_, str> {
+    let color = |word| match word {
+        "error" => Some("1;31"),
+        "warning" => Some("1;33"),
+        "note" => Some("1;36"),
+        _ => None,
+    };
+    let lines = text.lines().map(|line| {
+        let parts = line.split_once(':');
+        let found = parts.and_then(|(word, rest)| Some((word, color(word)?, rest)));
+        found.map_or(Cow::Borrowed(line), |(word, code, rest)| {
+            format!("\u{1b}[{code}m{word}:\u{1b}[0m{rest}").into()
+        })
+    });
+    lines.collect::<Vec<_>>().join("\n").into()
 }
 
 /// A text as it can be shown: what would move a terminal's cursor, change its colours or the direction of writing is
@@ -255,6 +424,47 @@ mod tests {
         let rows = [["é名", "1"], ["b", "-10"], ["", ""]].map(|row| row.map(String::from).to_vec());
         let text = table(&["NAME", "N"], &[1], rows);
         assert_eq!(text, "NAME    N\né名     1\nb     -10\n");
+    }
+
+    #[test]
+    fn a_wide_table_is_in_pages_that_name_their_rows() {
+        let rows = [["1", "first", "10", "20"], ["2", "second", "30", "40"]];
+        let rows = rows.map(|row| row.map(String::from).to_vec());
+        let header = ["N", "NAME", "LONG COLUMN", "OTHER COLUMN"];
+        let text = paged(&header, &[0, 2, 3], &rows, 24);
+        let pages: Vec<Vec<&str>> = text
+            .split("\n\n")
+            .map(|page| page.lines().collect())
+            .collect();
+        assert_eq!(pages.len(), 2, "{text}");
+        for page in &pages {
+            assert!(
+                page[0].starts_with("NAME") && page[2].starts_with("second"),
+                "{text}"
+            );
+            assert!(page.iter().all(|line| columns(line) <= 24), "{text}");
+        }
+        assert_eq!(pages[0][1], "first   1           10");
+        let one = paged(&header, &[0, 2, 3], &rows, 80);
+        assert!(!one.contains("\n\n"), "{one}");
+        // A page has a column besides the name, however narrow the terminal is.
+        assert_eq!(
+            paged(&header, &[0, 2, 3], &rows, 1).split("\n\n").count(),
+            3
+        );
+    }
+
+    #[test]
+    fn colors_are_decided_before_the_program_of_the_user() {
+        let of = |line: &str| {
+            let words: Vec<_> = line.split(' ').map(OsString::from).collect();
+            color_of(&words)
+        };
+        assert_eq!(of("wrap --color never -- ls --color always"), Color::Never);
+        assert_eq!(of("run --color=always a.toml"), Color::Always);
+        assert_eq!(of("run a.toml"), Color::Auto);
+        let text = colored("error: a: b\nnotes: c\n  d");
+        assert_eq!(text, "\u{1b}[1;31merror:\u{1b}[0m a: b\nnotes: c\n  d");
     }
 
     #[test]

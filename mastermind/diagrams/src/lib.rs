@@ -15,6 +15,16 @@
 //! assert_eq!(reading.model.activities.len(), 1);
 //! # Ok::<(), mastermind_diagrams::DiagramError>(())
 //! ```
+//!
+//! # Decisions
+//!
+//! A diagram is a graph first: the readers of PlantUML and XMI give nodes and edges, and
+//! `diagrams/src/diagram` finds loops, decisions and forks in them, for both by the same rules.
+//! What it cannot find is a finding with the line of the file, never a guess; what a file says and
+//! a model cannot hold is a named warning. A condition in prose is one: it is taken with a
+//! probability (`chance`, `programs/src/chance.rs`), by all processes alike, so that a diagram
+//! drawn for people runs without a deadlock that it does not show. XML with a document type is
+//! refused before any element of it is read.
 
 mod diagram;
 pub mod edit;

@@ -11,6 +11,14 @@
 //!     ┌──┴──┐      ┌──┴──┐      ranks 3 to 7 in another one: nodes 3 and 4..8
 //!   0..2   2..4  4..6   6..8    appended: 2 and 3 join, then 0..2 and 2..4, then the halves
 //! ```
+//!
+//! # Decisions
+//!
+//! Sums over ranks are joined in a tree of the ranks' numbers (`records/rank_tree`), whoever
+//! computes which node: so one process and several that a launcher started print the same bytes,
+//! although floating-point sums depend on their order. Several processes share the logs out by rank
+//! and send their nodes in a tree of messages (`component/tree`); the notes on a run are joined as
+//! well (`cli/run_facts`), and the first process says it once.
 
 use serde::{Deserialize, Serialize};
 

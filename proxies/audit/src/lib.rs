@@ -24,6 +24,21 @@
 //!
 //! It runs in a link-map namespace of its own, with its own C library, and touches the program only by
 //! the tables of the proxies.
+//!
+//! # Decisions
+//!
+//! What preloading does not see is led to the proxy or named. `dlsym` in a handle and plug-ins
+//! opened with `RTLD_DEEPBIND` pass by the order of search; the dynamic linker asks the audit
+//! library at each such binding (`la_symbind64`) and gets the proxy's symbol. Where a name has
+//! several definitions, two libraries or two versions in one, the proxy stands for the one that was
+//! first; its names are hidden, so that every caller finds its own, and bindings to that one are
+//! led to the proxy. Which definition a call goes to is settled as it is bound, not by where it
+//! returns to: a function that ends with a call jumps there. What was bound elsewhere is told then,
+//! or seen as each object closes, from its own relocations. The rest, calls bound when a library
+//! was linked, copies, static programs, is read from the files after the program has ended
+//! (`proxies/reach`), so that a killed program has it too: each process writes what it maps and
+//! starts into one file. `tests/wrap_matrix.rs` holds each way of calling to one of the two, and to
+//! the result of the plain run.
 
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 

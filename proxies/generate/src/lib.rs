@@ -15,6 +15,21 @@
 //! * [`struct_ports`] makes ports of structs of functions that act as interfaces;
 //! * [`suggest_markup`] writes a first mark-up;
 //! * [`declarations`] is what both know of the header.
+//!
+//! # Decisions
+//!
+//! A C library's proxy has a symbol for each function, one jump through an entry: to a resolver at
+//! first, then to the implementation itself, or to a wrapper that records. Which implementation is
+//! in use is one pointer to something immutable (functions and methods), read once a call: a swap
+//! needs no lock, no call is torn, and the record names the class that ran. Variadic functions and
+//! those that do not return are forwarded only. Another library is opened with `RTLD_DEEPBIND`, so
+//! that its own calls stay in it. Of several definitions of a name it stands for one; where the
+//! mark-up says how many there are, functions beside it (`cca_spare_2_NAME`) stand for the others,
+//! as they are bound, and those calls are never sent elsewhere. Expressions of a mark-up are
+//! compiled into guarded C; a call whose expression divides by zero or reads a null pointer is
+//! counted as lost. `mastermind redirect` speaks to a thread of the wrapped process through an
+//! abstract socket, which takes its own user's word only; either side checks who the other is
+//! before it reads.
 
 mod error;
 mod expression;

@@ -1,4 +1,13 @@
 //! A record for each call of MPI, for those who ask for it.
+//!
+//! # Decisions
+//!
+//! Parts of a call are records of their own (`MPI_PARTS`), of no length, behind that of the call,
+//! where one record cannot hold them: one `MPI_Startall` starts messages to several ranks,
+//! `MPI_Sendrecv` has two partners, and a call may complete requests that did not begin one after
+//! the other. Requests are numbered by each process as they begin, so two numbers say which ones a
+//! call completed. So the communication matrix has all messages, and a replay knows what each wait
+//! waited for.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicU8, Ordering};

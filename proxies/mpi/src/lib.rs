@@ -24,6 +24,21 @@
 //! * `host.rs`: what the program that loads this library calls ([`cca_abi::recording::MpiProxyFunctions`]).
 //!
 //! On processors other than x86-64 nothing is wrapped, and the host is told so.
+//!
+//! # Decisions
+//!
+//! MPI time comes from a library that exports all MPI functions and forwards each to the next
+//! definition of its name in the order of search. The executable has no libmpi, so the library is
+//! opened first (`RTLD_GLOBAL`), the MPI back end after it, and the dynamic linker resolves the
+//! back end's and the components' MPI calls to it; nothing is preloaded. The target is looked up at
+//! the first call (`target.rs`): the next definition, which may be that of a library between the
+//! program and MPI, in the global scope or in any loaded library, else `PMPI_x`. How handles and
+//! statuses look follows from which ABI the library has (`abi.rs`): Open MPI's, MPICH's or that of
+//! MPI 5.0; of any other nothing but calls and time is recorded. Calls made from within a call of
+//! MPI are not counted. Totals by function lie in each thread's log, in the unused part of a
+//! padding entry that stays mapped and is changed in place, so that a killed run has them; at the
+//! end of a run they are a definition as well, with its check. `exclusive` in a profile is without
+//! MPI, whose functions are rows.
 
 // A thread that a library's constructor waits for may be the first to call MPI.
 #[cfg(target_os = "linux")]

@@ -1,4 +1,13 @@
 //! What a call of MPI moves: bytes, peer and number of ranks, read from its arguments.
+//!
+//! # Decisions
+//!
+//! A recorded call of MPI has the same parameters whatever the function, by a table of argument
+//! places (`proxies/mpi/messages.txt`): bytes, peer, ranks, communicator, the peer's rank in
+//! `MPI_COMM_WORLD`, and, asked for, its call site, which two functions in assembler pass on
+//! (`entry.rs`). What a request moves is kept by its handle from the call that makes it to the one
+//! that completes it (`proxies/mpi/src/request.rs`); what was received, the status tells, of which
+//! MPI gets one where the program wants none (`status.rs`).
 
 use std::{array, ptr};
 

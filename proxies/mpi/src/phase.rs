@@ -2,6 +2,16 @@
 //!
 //! Not among the functions of `functions.txt`: it is variadic. In the calling convention of x86-64 a function that takes the words of
 //! all registers gets those that a variadic one would.
+//!
+//! # Decisions
+//!
+//! `MPI_Pcontrol` drops nothing: each call begins a phase, which `profile --mpi` shows by its level
+//! (1 before the first), with what was spent in MPI; 0 switches nothing off, 2 and more reset
+//! nothing. Totals at each call are in the log, so phases need no record of a call. Nothing is read
+//! that MPI does not read: `MPI_IN_PLACE` makes the count and datatype of a side meaningless. Such
+//! calls are methods of class `MPI`: in `fit` and in exports like any other, but transparent to
+//! exclusive time, workload and profile, so that a component's own time is the same whether they
+//! are recorded or not.
 
 use std::ffi::c_int;
 use std::mem;

@@ -8,6 +8,14 @@
 //! Ranks that share a processor take turns on it, and the time between two calls contains the turns of the others. The thread's own time is
 //! what the rank would have taken alone. The system is asked for it (a system call, some 150 to 450 ns) only where the thread may have lost
 //! the processor: never within an interval shorter than [`MIN_ABSENCE_NS`], which counts whole.
+//!
+//! # Decisions
+//!
+//! A thread's processor time is read at the two ends of a call (`--cpu`;
+//! `proxies/mpi/src/processor_time.rs`), and the difference since the previous call is a parameter
+//! of its record. Only then is computation that of the rank where ranks take turns on a processor:
+//! `replay` takes it in place of the time between two calls. The system is not asked within
+//! intervals that are too short for two switches between threads.
 
 use std::cell::Cell;
 use std::hint::black_box;

@@ -3,6 +3,15 @@
 //!
 //! The table is one for the process ([`Shared`]), of fixed size: a program with more places that call MPI than it has room for has the
 //! others' calls counted together.
+//!
+//! # Decisions
+//!
+//! Sums need no record: in a program that is wrapped without `--mpi-events` the proxy sums calls up
+//! by function, call site, and classes of size and of communicator, in one table of fixed size
+//! (`proxies/mpi/src/sums.rs`), which is a definition at the end of the run; a killed run has its
+//! totals by function only. With events, calls in a row that find no message and no completed
+//! request have one record together (`polls.rs`), with their number, so that a program that polls
+//! is recorded at the rate of what it does.
 
 use crate::message::Moved;
 use crate::shared::Shared;

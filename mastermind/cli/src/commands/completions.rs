@@ -1,11 +1,14 @@
-//! `mastermind completions`: what a shell completes.
+//! `mastermind completions`: the script by which a shell asks this program for completions (`completing.rs`).
 
 use std::process::ExitCode;
 
-use clap::{Args, Command};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::output;
+use crate::{completing, output};
+
+/// zsh runs a file `_mastermind` of its function path as the function of that name, when it first completes: this completes that time too.
+const ZSH_AUTOLOADED: &str = "\nif [ \"${funcstack[1]}\" = _mastermind ]; then _clap_dynamic_completer_mastermind \"$@\"; fi\n";
 
 /// Print completions for a shell
 #[derive(Args)]
@@ -24,10 +27,12 @@ impl Completions {
     ///
     /// # Errors
     /// None.
-    pub fn execute(self, mut command: Command) -> anyhow::Result<ExitCode> {
-        let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut command, "mastermind", &mut text);
-        output::line(String::from_utf8_lossy(&text).trim_end());
+    pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let mut text = completing::script(&self.shell.to_string())?;
+        if self.shell == Shell::Zsh {
+            text += ZSH_AUTOLOADED;
+        }
+        output::line(text.trim_end());
         Ok(ExitCode::SUCCESS)
     }
 }

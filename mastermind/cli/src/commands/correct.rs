@@ -5,7 +5,6 @@ mod figures;
 mod told;
 
 use std::fs::{self, File};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -224,7 +223,7 @@ fn read(path: &Path, specification: &Specification) -> anyhow::Result<Table> {
 /// A bar on standard error where that is a terminal.
 fn progress() -> ProgressBar {
     let bar = ProgressBar::new(1000);
-    bar.set_draw_target(match std::io::stderr().is_terminal() {
+    bar.set_draw_target(match output::shows_progress() {
         true => ProgressDrawTarget::stderr(),
         false => ProgressDrawTarget::hidden(),
     });

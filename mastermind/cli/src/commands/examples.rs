@@ -113,8 +113,38 @@ impl Examples {
                 output::line(format!("{}: {n} {files}; {}", to.display(), example.about));
             }
         }
+        for other in needed(&to, examples) {
+            let place = beside.join(&other);
+            if !place.exists() {
+                output::complain!(
+                    "note: \"{name}\" reads files of example \"{other}\"; copy it as well: mastermind examples {other} {}",
+                    place.display()
+                );
+            }
+        }
         Ok(())
     }
+}
+
+/// Other examples whose files the assemblies, systems and models of a copied one name, as `../NAME/FILE`.
+fn needed(copied: &Path, examples: &[Example]) -> Vec<String> {
+    let files = fs::read_dir(copied).into_iter().flatten().flatten();
+    let read = |file: fs::DirEntry| {
+        let is_toml = file
+            .path()
+            .extension()
+            .is_some_and(|ending| ending == "toml");
+        is_toml
+            .then(|| fs::read_to_string(file.path()).ok())
+            .flatten()
+    };
+    let texts: Vec<_> = files.filter_map(read).collect();
+    let is_named = |one: &&Example| {
+        let start = format!("\"../{}/", one.name);
+        texts.iter().any(|text| text.contains(&start))
+    };
+    let found = examples.iter().filter(is_named);
+    found.map(|one| one.name.clone()).collect()
 }
 
 /// The examples beside this program, by name.

@@ -240,6 +240,8 @@ fn files(subject: Subject, language: Language, stem: &str) -> Vec<(String, &'sta
         (Subject::Component, Language::Cpp) => &[
             ("STEM.cpp", template!("component.cpp.txt")),
             ("include/cca.h", CCA_H),
+            ("include/cca_framework.h", CCA_FRAMEWORK_H),
+            ("include/cca.hpp", CCA_HPP),
             ("test.c", template!("component_test.c.txt")),
             ("Makefile", template!("component_cpp.mk")),
             ("assembly.toml", template!("assembly.toml")),

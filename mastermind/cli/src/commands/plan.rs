@@ -1,6 +1,5 @@
 //! `mastermind plan`: the runs that show every pair of joined alternatives, and what they cost; runs them if asked.
 
-use std::io::IsTerminal;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -103,7 +102,7 @@ impl Plan {
         let act = || format!("cannot make folder \"{}\"", records.display());
         std::fs::create_dir_all(records).with_context(act)?;
         let bar = ProgressBar::new(planned.total_runs as u64);
-        if !std::io::stderr().is_terminal() {
+        if !output::shows_progress() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
         let started = Instant::now();

@@ -59,8 +59,26 @@ pub struct Plot {
     /// Where it goes, .svg or .png [default: KIND.svg]
     #[arg(short, long, value_name = "F")]
     output: Option<PathBuf>,
+    /// Width and height in pixels; texts keep their size, so that a smaller figure has larger ones in print. A graph is as large as what is
+    /// in it
+    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "1200x800", value_parser = size)]
+    size: (u32, u32),
     #[command(flatten)]
     force: Force,
+}
+
+/// Pixels of a side: below, labels do not fit; above, a PNG of four bytes a pixel takes more than 400 MB.
+const SIDES: std::ops::RangeInclusive<u32> = 300..=10_000;
+
+/// The size of a figure, `WIDTHxHEIGHT`.
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let expected = || {
+        let (least, most) = (SIDES.start(), SIDES.end());
+        format!("expected WIDTHxHEIGHT, each {least} to {most} pixels, such as 900x600")
+    };
+    let (width, height) = text.split_once('x').ok_or_else(expected)?;
+    let side = |text: &str| text.parse().ok().filter(|side| SIDES.contains(side));
+    side(width).zip(side(height)).ok_or_else(expected)
 }
 
 /// A figure; each has a file in `figures/`.
@@ -91,11 +109,11 @@ impl Plot {
         self.force.check([Some(&*path)], false)?;
         Format::of(&path)?;
         if self.kind == Kind::Mean {
-            save(&self.mean()?, &path, self.force)?;
+            save(&self.mean()?, &path, self.size, self.force)?;
         } else {
             let run = super::profile::open(&self.records)?;
             match self.kind {
-                Kind::Comm => save(&self.comm(&run)?, &path, self.force)?,
+                Kind::Comm => save(&self.comm(&run)?, &path, self.size, self.force)?,
                 Kind::Graph => {
                     let picture = calls_of_run(&run).with_context(|| {
                         let records = self.records.display();
@@ -108,7 +126,7 @@ impl Plot {
                 }
                 Kind::Matrix => {
                     let table = Table::of(&run, &self.records)?;
-                    save(&table.figure(), &path, self.force)?;
+                    save(&table.figure(), &path, self.size, self.force)?;
                 }
                 _ => {
                     let models = self.models.as_deref();
@@ -122,7 +140,7 @@ impl Plot {
                     };
                     let calls = Calls::of(&run, name)?;
                     let figure = scatter(&calls, self.parameter.as_deref(), models.as_ref())?;
-                    save(&figure, &path, self.force)?
+                    save(&figure, &path, self.size, self.force)?
                 }
             }
             let shown = match self.kind {

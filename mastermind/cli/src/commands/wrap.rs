@@ -13,6 +13,23 @@
 //!   most of it: MPI_Barrier 67.5 % in 2 calls, MPI_Recv 26.2 % in 100 calls, MPI_Send 1.2 % in 100 calls
 //!   all of it: mastermind profile --mpi ring.records
 //! ```
+//!
+//! # Decisions
+//!
+//! `wrap` stays the parent of the program, to pass on its signals and its end, and to say if there
+//! was no MPI to be seen. The program inherits what `wrap` inherited (`wrap/inherited.rs`); a
+//! signal is passed on unless its whole process group got it, which a witness in the group reports
+//! (`wrap/signals.rs`); `wrap` is stopped while the program is, and ends by the program's signal
+//! (`wrap/child.rs`). The dynamic linker gets the room for thread-local memory that the program's
+//! libraries take alone; a program that it cannot start with the preloaded libraries runs without
+//! (`wrap/loading.rs`). The library it preloads starts to record at the first call of MPI and not
+//! before: a shell, an interpreter or a launcher in between leaves no logs. The proxy exports more
+//! functions than an older MPI has, and programs ask (mpi4py by weak references): an audit library
+//! hides all its names in memory, before anything is bound, and shows each once a library is mapped
+//! that defines it. A killed program has its row up to its latest call of MPI, whose end is in the
+//! header of the log. Failed calls are counted by what MPI returns, or writes as Fortran's error
+//! code. At the end of the process logs that other threads still have are marked as finished and
+//! stay mapped.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};

@@ -36,6 +36,13 @@ pub enum Mark {
     Line(RGBColor),
 }
 
+/// Characters of an entry that fit into a row of an area.
+pub fn room<DB: DrawingBackend>(area: &DrawingArea<DB, Shift>, left: i32) -> usize {
+    let (width, _) = area.dim_in_pixel();
+    let pixels = f64::from(width as i32 - left - MARK - GAP);
+    (pixels / (LETTER * f64::from(SIZE))).max(0.0) as usize
+}
+
 /// Draws the entries and gives the area below them. Those of a group, say the points and the line of a series, stand in one row
 /// where they fit.
 ///

@@ -12,9 +12,6 @@ use super::{DrawError, Figure};
 /// Pixels left of the frame.
 const LEFT: i32 = 112;
 
-/// Characters of a formula that there is room for.
-const LONGEST: usize = 80;
-
 /// Characters of a formula that are shown, whatever stands beside it.
 const SHORTEST: usize = 30;
 
@@ -110,7 +107,10 @@ impl Figure for Mean {
 
 impl Mean {
     /// What the marks of a panel mean: for each series the points, and the formula of the line.
-    fn entries(&self, is_mean: bool) -> Vec<Vec<Entry>> {
+    ///
+    /// # Arguments
+    /// * `room` - characters of an entry that fit into a row
+    fn entries(&self, is_mean: bool, room: usize) -> Vec<Vec<Entry>> {
         let mut groups = Vec::new();
         for (place, series) in self.series.iter().enumerate() {
             let name = match series.name.as_str() {
@@ -129,9 +129,9 @@ impl Mean {
                 entries.push(Entry {
                     mark: Mark::Line(colour(place)),
                     text: match series.at.as_str() {
-                        "" => shortened(formula, LONGEST),
+                        "" => shortened(formula, room),
                         at => {
-                            let room = LONGEST.saturating_sub(at.chars().count() + 4);
+                            let room = room.saturating_sub(at.chars().count() + 4);
                             format!("{} at {at}", shortened(formula, room.max(SHORTEST)))
                         }
                     },
@@ -169,7 +169,11 @@ impl Mean {
             ys.retain(|y| *y > 0.0);
         }
         let y = Axis::new(ys.iter().copied(), is_log);
-        let area = &legend::draw(area, LEFT, &self.entries(panel.is_mean))?;
+        let area = &legend::draw(
+            area,
+            LEFT,
+            &self.entries(panel.is_mean, legend::room(area, LEFT)),
+        )?;
         let mut chart = ChartBuilder::on(area)
             .margin_left(16)
             .margin_right(44)
@@ -281,15 +285,15 @@ mod tests {
     #[test]
     fn long_formulas_lose_digits_then_their_end() {
         let short = "T = 2.12345e-6 + 1e-9 * q s";
-        assert_eq!(shortened(short, LONGEST), short);
+        assert_eq!(shortened(short, 80), short);
         let long =
             "T = 2.71904e-7 + 2.48152e-11 * flops2^(3/2) * log2(flops2)^1 + 3.57227e-10 * moved s";
         let expected =
             "T = 2.72e-7 + 2.48e-11 * flops2^(3/2) * log2(flops2)^1 + 3.57e-10 * moved s";
-        assert_eq!(shortened(long, LONGEST), expected);
-        let cut = shortened(&long.replace(" s", &format!(" + {long}")), LONGEST);
+        assert_eq!(shortened(long, 80), expected);
+        let cut = shortened(&long.replace(" s", &format!(" + {long}")), 80);
         assert!(
-            cut.ends_with("= ...") && cut.chars().count() <= LONGEST + 4,
+            cut.ends_with("= ...") && cut.chars().count() <= 80 + 4,
             "{cut}"
         );
     }

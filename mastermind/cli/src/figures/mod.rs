@@ -58,9 +58,14 @@ pub trait Figure {
 ///
 /// # Errors
 /// Another ending; the file is there and may not be written over, or cannot be written.
-pub fn save(figure: &impl Figure, path: &Path, force: Force) -> anyhow::Result<()> {
+pub fn save(
+    figure: &impl Figure,
+    path: &Path,
+    size: (u32, u32),
+    force: Force,
+) -> anyhow::Result<()> {
     let format = Format::of(path)?;
-    force.write("figure", path, format.render(&svg(figure)?)?)
+    force.write("figure", path, format.render(&svg_of(figure, size)?)?)
 }
 
 /// A figure as SVG.
@@ -68,10 +73,14 @@ pub fn save(figure: &impl Figure, path: &Path, force: Force) -> anyhow::Result<(
 /// # Errors
 /// It cannot be drawn.
 pub fn svg(figure: &impl Figure) -> anyhow::Result<String> {
+    svg_of(figure, SIZE)
+}
+
+fn svg_of(figure: &impl Figure, size: (u32, u32)) -> anyhow::Result<String> {
     // The only way this fails is a font file that is none.
     let _ = register_font(style::FONT, FontStyle::Normal, dejavu::sans::regular());
     let mut svg = String::new();
-    let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+    let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
     let drawn = on_white(figure, &area).map_err(|e| anyhow::Error::msg(e.to_string()));
     drop(area);
     drawn.map(|()| well_formed(&svg).into_owned())

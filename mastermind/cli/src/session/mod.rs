@@ -90,9 +90,18 @@ pub fn default_path() -> anyhow::Result<Vec<PathBuf>> {
 /// there.
 pub fn library_path(assembly: &Assembly) -> Vec<PathBuf> {
     let mut path = component_path();
-    path.extend(assembly.assembly.path.iter().cloned());
+    path.extend(own_path(assembly, &path));
     path.retain(|entry| entry.exists());
     path
+}
+
+/// What an assembly says of libraries; those that came with this program where neither it nor the user (`first`) says anything.
+fn own_path(assembly: &Assembly, first: &[PathBuf]) -> Vec<PathBuf> {
+    let own = &assembly.assembly.path;
+    match own.is_empty() && first.is_empty() {
+        true => libraries_folder().into_iter().collect(),
+        false => own.clone(),
+    }
 }
 
 /// A change given as `LEFT=RIGHT`.
@@ -229,7 +238,8 @@ pub fn build(
     let mut first = component_path();
     first.retain(|folder| folder.exists() || pass_over(folder, session));
     // Whoever names other folders may not have those of the assembly.
-    let own = assembly.assembly.path.iter();
+    let own = own_path(assembly, &first);
+    let own = own.iter();
     let own = own.filter(|path| first.is_empty() || path.exists());
     let unopened: Vec<_> = first
         .iter()

@@ -1,6 +1,5 @@
 //! The `cca.Progress` service: a bar on standard error where that is a terminal.
 
-use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cca_ports::{PortError, ProgressPort, RStr, Services};
@@ -24,7 +23,7 @@ impl Progress {
     /// The framework's.
     pub fn add(first_rank: bool, services: &Services) -> Result<Arc<Self>, PortError> {
         let bar = ProgressBar::new(STEPS);
-        let shown = first_rank && std::io::stderr().is_terminal();
+        let shown = first_rank && crate::output::shows_progress();
         bar.set_draw_target(if shown {
             ProgressDrawTarget::stderr()
         } else {

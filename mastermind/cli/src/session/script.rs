@@ -11,6 +11,17 @@
 //! config s PP_1 ALL   a doubt
 //! config s2 PP_1 ALL  an error: there is no s2, and s cannot make one
 //! ```
+//!
+//! # Decisions
+//!
+//! An rc script is a list of attempts, as in Ccaffeine: what fails is told and the next line
+//! follows, on all ranks alike; a line that fails on some ranks only ends the run, since they are
+//! no longer in the same state. `check`, `graph`, `choose` and `plan` carry out the lines without
+//! starting anything (`cli/src/session/script.rs`): a line that fails only for want of a `go` is a
+//! doubt. After a `go` the ranks agree on how many of them it failed by messages of their own
+//! (`session/agreement.rs`), since a component may have left a collective operation half-way. What
+//! `run --adapt` may swap is known before the first line
+//! (`cli/src/commands/run/script/adapting.rs`).
 
 use std::collections::BTreeSet;
 use std::error::Error;

@@ -10,6 +10,14 @@
 //! A directory that another run holds or has left records in is passed over, and the next free of `DIR.2`, `DIR.3`, … is taken, so
 //! that a program is run whatever is there. All ranks of a launch have one name and come to the same directory, whichever is
 //! first; a rank that begins a second time, as in a script that each rank runs, goes on to the next.
+//!
+//! # Decisions
+//!
+//! A record directory belongs to one run, from before its program starts: a file in it names the
+//! run, which all ranks of a launch derive from their launcher (`comm/src/launch.rs`), and locks on
+//! it show whether the run lives (`component/src/wrapped/claim.rs`). Another run takes the next
+//! free of `DIR.2`, `DIR.3`, …, and so do ranks that were spawned. Files of the directory are made
+//! anew, never written through a link (`records/src/own_file.rs`).
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};

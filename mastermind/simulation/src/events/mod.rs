@@ -8,6 +8,14 @@
 //!   a cache line; `slab`: what waits in the lists of schedules;
 //! * `shared_links`: the turns of messages at links that lead out of a switch or a group;
 //! * `prefetch`: memory that a large run touches in no order.
+//!
+//! # Decisions
+//!
+//! No operation of the engines takes more than a logarithm in what waits (`events`: `heap`,
+//! `lists`). Messages on their way are a heap by arrival; one that arrives before the process can
+//! take it moves, once, to a heap of those that wait for the same resource, by tie-break key.
+//! Unexpected messages and posted receives are lists in order, with an index by sender and tag
+//! where one is long.
 
 pub(crate) mod calendar;
 pub(crate) mod heap;

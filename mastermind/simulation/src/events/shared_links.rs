@@ -13,6 +13,13 @@
 //! # Source
 //! S. Girona, J. Labarta, R. M. Badia, "Validation of Dimemas Communication Model for MPI Collective Operations", EuroPVM/MPI
 //! 2000: links that a message keeps while it is transferred, there of a node, and a queue of those that find none free.
+//!
+//! # Decisions
+//!
+//! A shared link is a process of its own (`simulation/src/events/shared_links.rs`): what leaves in
+//! a window passes its links when all of that window is known, and arrives o + L after its last
+//! link at the earliest, in a later window. So both engines have one code for shared links, and all
+//! programs run on machines that have some; no process runs ahead of its window there.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};

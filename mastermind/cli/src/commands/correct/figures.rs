@@ -33,7 +33,12 @@ pub fn write(
         }
         let path = folder.join(name);
         let title = format!("{}: {title}", specification.name);
-        save(&times(title, specification, &part, report), &path, force)?;
+        save(
+            &times(title, specification, &part, report),
+            &path,
+            crate::figures::SIZE,
+            force,
+        )?;
     }
     let rows = report.summary.iter().filter_map(|summary| {
         let chosen = summary.chosen?;
@@ -51,7 +56,7 @@ pub fn write(
         return Ok(());
     }
     let path = folder.join("frequency.svg");
-    save(&frequency, &path, force)
+    save(&frequency, &path, crate::figures::SIZE, force)
 }
 
 /// Observed and calculated times, by the observed one.
