@@ -59,8 +59,8 @@ pub struct Plot {
     /// Where it goes, .svg or .png [default: KIND.svg]
     #[arg(short, long, value_name = "F")]
     output: Option<PathBuf>,
-    /// Width and height in pixels; texts keep their size, so that a smaller figure has larger ones in print. A graph is as large as what is
-    /// in it
+    /// Width and height of the SVG in pixels, and shape of a PNG; texts keep their size, so that a smaller figure has larger ones in
+    /// print. A graph is as large as what is in it
     #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "1200x800", value_parser = size)]
     size: (u32, u32),
     #[command(flatten)]
