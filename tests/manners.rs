@@ -282,3 +282,35 @@ fn a_quiet_verb_prints_errors_only() {
     let plain = scratch.mastermind(&["profile", "gone"]);
     assert!(plain.stderr.starts_with("error:"), "{plain:#?}");
 }
+
+/// One word for one thing: counts are `--n` and what is there goes by `--force` in every verb; earlier words go on working.
+#[test]
+fn counts_and_force_have_one_word_in_every_verb() {
+    let scratch = Scratch::new();
+    let assembly = scratch.example("sod/sod.toml", &[], &[]);
+    let assembly = assembly.to_str().expect("a path");
+    let run = [
+        "run",
+        assembly,
+        "--records",
+        "records",
+        "--set",
+        "driver.max_steps=2",
+    ];
+    scratch.mastermind(&run).well();
+    scratch.mastermind(&run).error();
+    scratch
+        .mastermind(&[&run[..], &["--force"]].concat())
+        .well();
+    scratch
+        .mastermind(&[&run[..], &["--overwrite"]].concat())
+        .well();
+    let rows = |option: &str| {
+        let text = scratch
+            .mastermind(&["profile", "records", "--json", option, "2"])
+            .well();
+        let profile: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        profile["rows"].as_array().expect("rows").len()
+    };
+    assert_eq!((rows("--n"), rows("--top")), (2, 2));
+}

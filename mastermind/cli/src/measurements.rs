@@ -35,7 +35,7 @@ pub struct Reading {
     /// Column, or metric of Extra-P's, with the time [default: the one called like the metric: wall_ns, time_us, time, ...]
     #[arg(long, value_name = "COLUMN")]
     time: Option<String>,
-    /// Unit of times whose name tells none: s, ms, us or ns
+    /// Unit of times whose name has none: s, ms, us or ns
     #[arg(long, value_name = "UNIT", default_value = "s", value_parser = unit)]
     unit: TimeUnit,
     /// Columns that are the parameters, apart by commas [default: all that are no times, ranks, repetitions and the like]

@@ -40,61 +40,61 @@ const WORTH_TELLING: f64 = 0.02;
 /// Choose the best assembly for a recorded workload.
 #[derive(Args)]
 #[command(
-    after_help = "Example: mastermind choose examples/shock/shock.toml --models models.json --records records"
+    after_help = "Example: mastermind choose shock/shock.toml --models models.json --records records"
 )]
 pub struct Choose {
     /// The assembly file, with its [alternatives]
     assembly: PathBuf,
-    /// Models, as fit writes them; where they lack some, those in LIB.models.json beside a library LIB.so are taken
+    /// Models, as fit writes them; for methods without one, those in LIB.models.json next to a library LIB.so
     #[arg(long, value_name = "FILE")]
     models: PathBuf,
     /// The records of the workload
     #[arg(long, value_name = "DIR")]
     records: PathBuf,
-    /// Choose for the workload that the runs of --runs let expect with a parameter at this value; KEY may be PORT.KEY
+    /// Choose for a workload that was not run: the runs of --runs, scaled to this value of a parameter; KEY may be PORT.KEY
     #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = setting_or_name, requires = "runs")]
     set: Vec<(String, String)>,
-    /// The same with this number of ranks
+    /// Choose for a workload that was not run, on this number of ranks
     #[arg(long, value_name = "N", requires = "runs")]
     ranks: Option<NonZeroU32>,
-    /// Only assemblies that meet this: a condition on what the classes declare under [attributes], "flux.order >= 2"
+    /// Choose among assemblies that meet a condition on the [attributes] of their classes, such as "flux.order >= 2"
     #[arg(long, value_name = "EXPR", value_parser = requirement)]
     require: Vec<Requirement>,
-    /// Print so many of the best assemblies
-    #[arg(long, value_name = "K", default_value = "1")]
+    /// Print the best K assemblies
+    #[arg(long, visible_alias = "n", value_name = "K", default_value = "1")]
     best: NonZeroUsize,
     /// Print every assembly that no other one beats in both time and the sum of this attribute
     #[arg(long, value_name = "ATTRIBUTE")]
     pareto: Option<String>,
-    /// Leave out of the search the instances that together can make the best assembly slower by at most this part of the time of
-    /// the present one, whatever is chosen elsewhere
+    /// Search faster: keep the present classes of instances that together can slow the best assembly down by at most this part of
+    /// the present time
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent)]
     tolerance: f64,
-    /// Leave out too what matters little in the recorded calls, by the two rules of TAU's optimiser: all that a method calls, where
-    /// that takes less than ALPHA of its time; else what takes less than BETA of what the called ones take on the average. ALPHA and
-    /// BETA are shares such as 0.1. How much slower the best assembly may be for it is told
+    /// Search faster by the two rules of TAU's optimiser: leave out everything that a method calls, if that takes less than ALPHA of
+    /// its time, and callees that take less than BETA of the mean callee. ALPHA and BETA are shares such as 0.1. The output says how
+    /// much slower the result may be
     #[arg(long, value_name = "ALPHA,BETA", value_parser = two_shares)]
     prune: Option<[f64; 2]>,
     /// Write the problem for solvers of weighted constraint networks here
     #[arg(long, value_name = "F.cfn")]
     export: Option<PathBuf>,
-    /// A folder with a folder of records for each of several runs, as plan --run makes them: tells how much runs differ, for
-    /// the interval of the predicted time
+    /// A folder with the records of several runs, as plan --run makes it: how much they differ gives the interval of the predicted
+    /// time
     #[arg(long, value_name = "DIR")]
     runs: Option<PathBuf>,
-    /// A folder of runs of any assemblies recorded on this machine before: how much repeated ones differ there is weighed in,
-    /// as 20 runs at most
+    /// A folder of earlier runs of any assemblies on this machine: how much repeated runs differ there counts too, as 20 runs at
+    /// most
     #[arg(long, value_name = "DIR")]
     earlier: Option<PathBuf>,
-    /// Refuse where an alternative has no model, instead of choosing among the others
+    /// Fail if an alternative has no model, instead of choosing among the others
     #[arg(long)]
     strict: bool,
     /// Write the best assembly here
     #[arg(short, long, value_name = "ASSEMBLY2")]
     output: Option<PathBuf>,
-    /// Write to ASSEMBLY2 one in which each call goes to the class expected to be fastest for its parameters, and those outside
-    /// the measured range to the best one for all calls; the tables lie beside it. Sizes measured in the runs of --runs correct the
-    /// models nearby
+    /// Write an assembly in which each call goes to the class that is expected to be fastest for its parameters; the tables are files
+    /// next to it. Calls outside the measured range go to the best single class. With --runs, measured sizes correct the models
+    /// near them
     #[arg(long, requires = "output")]
     dispatch: bool,
     #[command(flatten)]

@@ -30,7 +30,7 @@ pub struct Describe {
     /// Print one JSON document
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// How: as text, or the interfaces of the ports as a header for C, to be put beside cca.h
+    /// The output: text, or the interfaces of the ports as a C header that includes cca.h
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 }

@@ -40,7 +40,7 @@ pub struct Fit {
     method: Option<String>,
     #[command(flatten)]
     measured: Measured,
-    /// What stands for the calls at one coordinate [default: clean; of functions of MPI median, since a call lasts as long as another
+    /// The statistic of the calls at one coordinate [default: clean; for functions of MPI median, since a call lasts as long as another
     /// rank is late]
     #[arg(long, value_enum)]
     statistic: Option<StatisticName>,

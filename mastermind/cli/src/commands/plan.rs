@@ -34,7 +34,7 @@ pub struct Plan {
     /// Run each assembly so often
     #[arg(long, value_name = "N", default_value = "5")]
     repeat: NonZeroU32,
-    /// Records of an earlier run of the assembly with the same settings: its time tells the cost beforehand
+    /// Records of an earlier run with the same settings: its time gives an estimate of the cost
     #[arg(long, value_name = "DIR")]
     like: Option<PathBuf>,
     /// Number of ranks of each run

@@ -42,7 +42,7 @@ pub struct Profile {
     /// The record directory
     records: PathBuf,
     /// Show only the N methods with the most exclusive time
-    #[arg(long, value_name = "N")]
+    #[arg(long, visible_alias = "n", value_name = "N")]
     top: Option<usize>,
     /// A row for each rank, instead of the mean over them
     #[arg(long)]

@@ -79,25 +79,24 @@ pub struct Run {
     /// [default: all with --records, else none]
     #[arg(long, value_name = "SPEC")]
     monitor: Option<MonitorSelection>,
-    /// Record every monitored call in this directory, one log a rank and thread; where it cannot be written the run goes on
-    /// unrecorded, which a warning says, and ends as it would have
+    /// Record every monitored call in this directory, with one log for each thread. If it cannot be written, a warning says so and
+    /// the run goes on unrecorded
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
-    /// Keep the records in this folder while the run lasts, such as one on a disk of each node's own, and move them to the
-    /// record directory at its end; those of a run that is killed stay there
+    /// Write the records to this folder first, for example on the local disk of each node, and move them to the record directory at
+    /// the end; those of a killed run stay there
     #[arg(long, value_name = "DIR", requires = "records")]
     records_local: Option<PathBuf>,
-    /// Drop the records that the directory holds already, unless a program still writes them
-    #[arg(long, requires = "records")]
+    /// Drop the records that are there already, unless a program still writes them
+    #[arg(long, visible_alias = "force", requires = "records")]
     overwrite: bool,
-    /// Bytes that the records of a rank may take, such as 500M or 4G; of calls after that only sums are kept, by call path and
-    /// class of size
+    /// Maximum size of the records of a rank, such as 500M or 4G; later calls are summed up by call path and class of size
     #[arg(long, value_name = "SIZE", value_parser = size, requires = "records")]
     records_limit: Option<u64>,
-    /// Count events in each call, of one method or of all: names as in `mastermind doctor`, with commas between them
+    /// Count events in each call of all methods or of one: names from `mastermind doctor`, separated by commas
     #[arg(long, value_name = "[INSTANCE.METHOD:]LIST", value_parser = counters, requires = "records")]
     counters: Vec<CounterChoice>,
-    /// The clock of the records; coarse ones show what a clock that goes in large steps makes of the times
+    /// The clock of the records; the coarse ones show the effect of a clock with large steps
     #[arg(
         long,
         value_name = "NAME",
@@ -106,45 +105,45 @@ pub struct Run {
         requires = "records"
     )]
     clock: ClockName,
-    /// Record each call of MPI too, with its bytes, its peer and its number of ranks
+    /// Record each call of MPI as well, with its bytes, its peer and its number of ranks
     #[arg(long, requires = "records")]
     mpi_events: bool,
     #[command(flatten)]
     processor_time: ProcessorTimeOption,
-    /// Which MPI, where both are
+    /// Which MPI to use, if both are there
     #[arg(long, value_name = "NAME")]
     mpi: Option<MpiName>,
     /// Set a parameter; KEY may be PORT.KEY. A NAME without a point names a setting of the run, for fit --by NAME
     #[arg(long, value_name = "INSTANCE.KEY=VALUE|NAME=VALUE", value_parser = setting_or_name)]
     set: Vec<(String, String)>,
-    /// Take another class for an instance
+    /// Replace the class of an instance
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
     replace: Vec<(String, String)>,
-    /// Answer the components that ask cca.PerfModel by these models, and those of --adapt where only these are given
+    /// Models for components that use the port cca.PerfModel [default: those of --adapt]
     #[arg(long, value_name = "FILE", requires = "records")]
     models: Option<PathBuf>,
-    /// Swap components while the run goes on, among the [alternatives], as these models and the run's own records say, or its records
-    /// alone without models; every decision is printed and written beside the records
+    /// Swap components among the [alternatives] while the run goes on, by these models and the run's own records; without models, by
+    /// the records alone. Every decision is printed and written to the record directory
     #[arg(long, value_name = "MODELS", requires = "records")]
     adapt: Option<Option<PathBuf>>,
-    /// Send calls of each instance with [alternatives] to one class or another, by their parameters, and learn where in the run; an
-    /// assembly with [dispatch] is adapted so anyway
+    /// Send each call of an instance with [alternatives] to one of its classes by its parameters, and learn during the run which one.
+    /// An assembly with [dispatch] is always adapted in this way
     #[arg(long, requires = "adapt")]
     dispatch: bool,
-    /// Part of the run's seconds that trying other components may cost
+    /// Share of the run time that trials of other components may cost
     #[arg(long, value_name = "PERCENT", value_parser = adapt::percent, default_value = "2%", requires = "adapt")]
     explore: f64,
-    /// Seconds that a rank waits for another one to report a step, before the run is ended with an error
+    /// Seconds that a rank waits for another one to report a step, before the run ends with an error
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = clap::value_parser!(u32).range(1..), requires = "adapt")]
     adapt_patience: u32,
-    /// Take swaps by hand, on one rank: mastermind redirect PID INSTANCE=CLASS puts another class in an instance's place while the run
-    /// goes on; state that a component does not save is lost
+    /// Allow swaps by hand, on one rank: mastermind redirect PID INSTANCE=CLASS replaces the class of an instance while the run goes
+    /// on; state that the component does not save is lost
     #[arg(long, conflicts_with = "adapt")]
     redirectable: bool,
-    /// Of a script, the first line that fails or is not understood ends it; without, it is told and passed over
+    /// End a script at the first line that fails or is not understood; without this, the line is reported and skipped
     #[arg(long)]
     strict: bool,
-    /// Let a script run commands of the system
+    /// Allow a script to run commands of the system
     #[arg(long)]
     enable_shell: bool,
     #[command(flatten)]

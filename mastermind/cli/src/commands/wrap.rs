@@ -106,45 +106,43 @@ const MAX_BYTES_READ: u64 = 1 << 28;
                         mastermind profile records"
 )]
 pub struct Wrap {
-    /// Where the records go, one log a rank and thread [default: PROGRAM.records, without the launcher of MPI before it]
+    /// The record directory, with one log for each thread [default: PROGRAM.records, named after the program behind a launcher]
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
-    /// Drop the records that the directory holds already
-    #[arg(long)]
+    /// Drop the records that are there already
+    #[arg(long, visible_alias = "force")]
     overwrite: bool,
-    /// Record each call of MPI, with its bytes, its peer, and the communicator that this is meant in; else only sums are kept, by
-    /// function, call site and size
+    /// Record each call of MPI, with its bytes, its peer and its communicator; without this, sums by function, call site and size are
+    /// kept
     #[arg(long)]
     mpi_events: bool,
-    /// Measure OpenMP: parallel regions, loops, barriers, tasks and locks by their source lines, work and waiting of each thread, for
-    /// `profile --openmp`
+    /// Measure OpenMP for `profile --openmp`: work and waiting of each thread, in parallel regions, loops, barriers, tasks and locks by
+    /// source line
     #[arg(long)]
     openmp: bool,
     #[command(flatten)]
     processor_time: ProcessorTimeOption,
-    /// A proxy that `mastermind proxy` made: each call of its functions is recorded, with its parameters; calls that go round
-    /// it are named at the end, with the reason
+    /// A proxy that `mastermind proxy` made: each call of its functions is recorded with its parameters. Calls that bypass it are named
+    /// at the end, with the reason
     #[arg(long, value_name = "LIB")]
     proxy: Vec<PathBuf>,
-    /// Record with each call of a proxied function or of MPI where it comes from: function, file and line, for
-    /// `profile --call-sites` and `profile --mpi`. Each call of MPI is recorded, as with --mpi-events; with a number where it comes from
-    /// so many calls deep
+    /// Record the function, file and line of each caller of MPI and of proxied functions, for `profile --call-sites` and `profile
+    /// --mpi`; with a number, that many callers deep. Each call of MPI is recorded, as with --mpi-events
     #[arg(long, value_name = "DEPTH", num_args = 0..=1, require_equals = true, default_missing_value = "1",
           value_parser = clap::value_parser!(u32).range(1..=64))]
     call_sites: Option<u32>,
-    /// Send the calls of a proxy's interface to another library; with --adapt, allow that
+    /// Send the calls of a proxy's interface to another library; with --adapt, a candidate
     #[arg(long = "use", value_name = "INTERFACE=LIB", value_parser = library_of_interface)]
     uses: Vec<UseConfig>,
     #[command(flatten)]
     adapt: AdaptArguments,
-    /// Do not start the program if a library of --use lacks functions; else a call of one ends it
+    /// Do not start the program if a library of --use lacks functions; without this, a call of one ends it
     #[arg(long)]
     strict: bool,
-    /// Bytes that the records of a rank may take, such as 500M or 4G; of calls after that only sums are kept, by call path and
-    /// class of size
+    /// Maximum size of the records of a rank, such as 500M or 4G; later calls are summed up by call path and class of size
     #[arg(long, value_name = "SIZE", value_parser = size)]
     records_limit: Option<u64>,
-    /// Name a setting of the run, such as n=400: fit --by NAME makes it a parameter of its calls
+    /// Record a setting of the run, such as n=400; fit --by NAME makes it a parameter of the calls
     #[arg(long, value_name = "NAME=VALUE", value_parser = name_of_run)]
     set: Vec<(String, String)>,
     #[command(flatten)]
