@@ -472,3 +472,53 @@ fn mass_and_energy_stay_where_components_are_swapped() {
         );
     }
 }
+
+/// A slow flux, and one that is faster: the second run begins with what the first one has learned.
+#[test]
+fn what_was_learned_is_kept_for_the_next_run() {
+    let scratch = Scratch::new();
+    let slow = "[parameters.flux]\nslow_after = 0";
+    let classes = ["test.SlowingFlux", "test.SteadyFlux"];
+    let assembly = shock(&scratch, classes[0], &classes, slow);
+    let run = |more: &[&str]| {
+        let records = ["--records", "records", "--overwrite", "--adapt"];
+        let long = ["--set", "driver.max_steps=200"];
+        let state = ["--adapt-state", "learned"];
+        let arguments = [&records[..], &long, &state, more].concat();
+        scratch.verb("run", &assembly, &arguments)
+    };
+    let cold = run(&[]).well();
+    assert!(cold.contains("keep test.SteadyFlux"), "{cold}");
+    let first = scratch.read("learned");
+    let warm = run(&[]).well();
+    let (_, decided) = decisions(&scratch, "records", 0);
+    assert_eq!(acts(&decided)[..2], ["try", "keep"], "{warm}");
+    assert!(decided[0]["step"].as_u64() <= Some(3), "{warm}");
+    assert!(
+        !decided[0]["reason"]
+            .to_string()
+            .contains("nothing is known"),
+        "{warm}"
+    );
+    assert_ne!(scratch.read("learned"), first, "it is written anew");
+    let not_used = |text: &str| {
+        std::fs::write(scratch.path("learned"), text).expect("a file");
+        let told = run(&[]).stderr;
+        assert!(told.contains("state \"learned\" is not used: "), "{told}");
+        scratch.read("learned")
+    };
+    let torn = not_used(&first[..first.len() / 2]);
+    assert!(torn.starts_with("mastermind adapt-state 1 "), "{torn}");
+    assert_eq!(not_used("{\"models\": []}"), "{\"models\": []}");
+    for mpi in mpis() {
+        std::fs::write(scratch.path("learned"), &first).expect("a file");
+        let ranks = ["--ranks", "2", "--mpi", mpi.kind.name()];
+        let other = run(&ranks).stderr;
+        let is_of_others = other.contains("is not used: it is of 1 ranks, expected 2");
+        assert!(is_of_others, "{other}");
+        let as_kept = run(&ranks).stderr;
+        assert!(!as_kept.contains("is not used"), "{as_kept}");
+        let (of_first, _) = decisions(&scratch, "records", 0);
+        assert_eq!(decisions(&scratch, "records", 1).0, of_first, "{as_kept}");
+    }
+}

@@ -16,6 +16,8 @@
 //! ```
 
 mod admission;
+mod config;
+pub(crate) mod delays;
 pub(crate) mod dispatching;
 pub(crate) mod exchange;
 mod fuse;
@@ -27,21 +29,23 @@ pub(crate) mod stored;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cca_core::{Framework, KeptWays};
 use cca_ports::{
     CommPort, PortError, RSliceMut, Reduction, ReplacementServicePort, Services, UsesPort,
 };
-use mastermind_composition::adapt::{Act, AdaptSettings, Adapter, Decision, Limits, Report};
-use mastermind_composition::{Alternatives, Assembly};
+use mastermind_composition::Assembly;
+use mastermind_composition::adapt::{Act, Adapter, CallKind, Decision, Limits, Report};
 use mastermind_models::ModelSet;
 use mastermind_records::definition::TIMER_CLASS;
 use mastermind_records::{Log, RunFollower, create_anew};
 
 pub(crate) use self::admission::AdmittedCalls;
+pub use self::config::{AdaptConfig, AdaptOutcome, decisions_file, is_decisions_file};
+use self::delays::RunDelay;
 pub use self::dispatching::decision_steps;
 use self::dispatching::{Dispatchers, Tried, changed, sites};
 use self::exchange::{Agreed, Agreement, OfCommunicator, Ranks, Told, batches};
@@ -61,25 +65,6 @@ const MOST_BYTES: u64 = 256 << 10;
 
 /// Share of the latest decision in what one is taken to cost.
 const LATEST_DECISION: f64 = 0.25;
-
-/// What is adapted, and where it is told.
-#[derive(Debug, Clone)]
-pub struct AdaptConfig {
-    /// Where the rank's logs are while they are written, and its decisions.
-    pub directory: PathBuf,
-    /// This rank.
-    pub rank: u32,
-    /// Class of each instance as the run begins.
-    pub assembly: Assembly,
-    /// Classes that may take their places.
-    pub alternatives: Alternatives,
-    /// Dispatchers whose tables may change, each with the one that it begins with.
-    pub dispatchers: Dispatchers,
-    /// How careful it is.
-    pub settings: AdaptSettings,
-    /// Longest time that one step of the application may keep other ranks waiting.
-    pub patience: Duration,
-}
 
 /// Adapts a run.
 pub struct Adaptation {
@@ -104,6 +89,8 @@ struct State {
     rank: u32,
     follower: RunFollower,
     gathering: Gathering,
+    /// Of the thread that reports steps; none before the first.
+    run_delay: Option<RunDelay>,
     agreement: Agreement,
     adapter: Adapter,
     log: File,
@@ -142,27 +129,6 @@ struct State {
     /// Whether calls were taken back from them since.
     was_stopped: bool,
     outcome: AdaptOutcome,
-}
-
-/// What came of it.
-#[derive(Debug, Clone, Default)]
-pub struct AdaptOutcome {
-    /// Steps that the application has reported.
-    pub steps: u64,
-    /// All decisions, in order.
-    pub decisions: Vec<Decision>,
-    /// Classes that could not be put in on this rank, with the reasons, and whatever else went wrong.
-    pub warnings: Vec<String>,
-    /// Processor seconds that following and deciding took on this rank.
-    pub own_s: f64,
-    /// The log of the decisions.
-    pub log: PathBuf,
-    /// Instances that may be swapped, and their classes now.
-    pub classes: Assembly,
-    /// Dispatchers, and by which table each would send calls from now on, without trials.
-    pub tables: Dispatchers,
-    /// Instances, each with a class that was never tried, since the run could not bear one of its calls.
-    pub unborne: Vec<(String, String)>,
 }
 
 impl Drop for Adaptation {
@@ -211,13 +177,15 @@ impl Adaptation {
         let may_change = format!("{alternatives:?} {dispatchers:?} {:?}", config.settings);
         digest.update(may_change.as_bytes());
         digest.update(models.to_json().map_err(PortError::failed)?.as_bytes());
-        let adapter = Adapter::new(
+        digest.update(format!("{:?}", config.learned).as_bytes());
+        let mut adapter = Adapter::new(
             &config.assembly,
             alternatives,
             &sites(dispatchers, &config.assembly),
             config.settings,
             predicted(&models),
         );
+        adapter.recall(&config.learned);
         let mut follower = RunFollower::new(&config.directory, Some(config.rank));
         // It is of no step, and reading it would count as what adapting takes.
         let left_out = follower.leave_out_so_far();
@@ -228,6 +196,7 @@ impl Adaptation {
             rank: config.rank,
             follower,
             gathering: Gathering::default(),
+            run_delay: None,
             agreement: Agreement::default(),
             adapter,
             log,
@@ -281,6 +250,10 @@ impl Adaptation {
     pub fn step(&self, fraction: f64) -> Result<(), PortError> {
         let mut state = locked(&self.state);
         state.step += 1;
+        let delay_s = state.run_delay.as_mut().map_or(0.0, RunDelay::step_ended);
+        if delay_s > 0.0 {
+            state.gathering.waited(delay_s);
+        }
         let is_trial = state.adapter.on_trial().next().is_some();
         let alarm = state.pace.step_ended(process_s(), is_trial);
         if is_trial {
@@ -293,6 +266,10 @@ impl Adaptation {
         };
         state.gathering.step_ended(self.mastermind.now());
         state.pace.step_begins(process_s());
+        let run_delay = &mut state.run_delay;
+        run_delay
+            .get_or_insert_with(RunDelay::of_this_thread)
+            .step_begins();
         if let (Some(fuse), Some(may_lose_s)) = (&self.fuse, state.adapter.may_lose_s())
             && !state.ways_back.is_empty()
         {
@@ -544,21 +521,10 @@ impl Adaptation {
             classes: state.classes(),
             tables: state.tables(&self.dispatchers),
             unborne: state.unborne(),
+            learned: state.adapter.learned(),
             ..state.outcome.clone()
         }
     }
-}
-
-/// The log of decisions of a rank.
-pub fn decisions_file(directory: &Path, rank: u32) -> PathBuf {
-    directory.join(format!("decisions.{rank}.jsonl"))
-}
-
-/// Whether a file has the name of a log of decisions.
-pub fn is_decisions_file(name: &str) -> bool {
-    let rank = name.strip_prefix("decisions.");
-    let rank = rank.and_then(|rest| rest.strip_suffix(".jsonl"));
-    rank.is_some_and(|rank| rank.parse::<u32>().is_ok())
 }
 
 impl State {
@@ -601,7 +567,9 @@ impl State {
     fn tell(&mut self, fraction: f64, has_ended: bool) -> Told {
         let followed = self.follow();
         self.outcome.warnings.extend(followed.err());
-        let (new_kinds, lines) = self.gathering.tell(self.step);
+        let adapter = &mut self.adapter;
+        let expected = |kind: &CallKind| adapter.expected(kind);
+        let (new_kinds, lines) = self.gathering.tell(self.step, expected);
         let calls: u64 = lines.iter().map(|line| line.calls).sum();
         let left_out = match calls {
             0 => 0,
@@ -616,7 +584,7 @@ impl State {
             unrecorded,
             digest: self.digest.clone().finalize(),
             spent: self.spent(fraction),
-            elapsed_s: self.started.elapsed().as_secs_f64(),
+            elapsed_s: self.elapsed_s(),
             new_kinds,
             lines,
         }
@@ -655,6 +623,12 @@ impl State {
     /// Processor seconds of this rank since it is adapted, of all its threads.
     fn run_s(&self) -> f64 {
         process_s() - self.began_s
+    }
+
+    /// Seconds so far. Trials are not to cost more where the machine is busy, so what this rank waited for a processor does not count.
+    fn elapsed_s(&self) -> f64 {
+        let waited_s = self.run_delay.as_ref().map_or(0.0, RunDelay::total_s);
+        self.started.elapsed().as_secs_f64() - waited_s
     }
 
     fn spent(&self, fraction: f64) -> Spent {

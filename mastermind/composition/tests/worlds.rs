@@ -239,10 +239,11 @@ fn run(world: &World, seed: u64) -> Outcome {
             *shared.lock().expect("a map") = std::mem::take(&mut stored);
         }
         let began = Instant::now();
-        let batches = calls.iter_mut().map(|((_, kind), seconds)| {
+        let batches = calls.iter_mut().map(|((step, kind), seconds)| {
             seconds.sort_by(f64::total_cmp);
             Batch {
                 kind: *kind,
+                step: *step,
                 calls: seconds.len() as u64,
                 failed: 0,
                 ln_mean: seconds[(seconds.len() - 1) / 2].ln(),

@@ -19,6 +19,7 @@ mod adapt;
 pub mod control;
 pub mod dry;
 mod script;
+mod state;
 
 pub use adapt::percent;
 
@@ -136,6 +137,10 @@ pub struct Run {
     /// Seconds that a rank waits for another one to report a step, before the run ends with an error
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = clap::value_parser!(u32).range(1..), requires = "adapt")]
     adapt_patience: u32,
+    /// Begin with what earlier runs have learned, which this file keeps, and keep there what this run learns. On another processor, with
+    /// another number of ranks or changed libraries it is not used, which a warning says
+    #[arg(long, value_name = "FILE", requires = "adapt")]
+    adapt_state: Option<PathBuf>,
     /// Allow swaps by hand, on one rank: mastermind redirect PID INSTANCE=CLASS replaces the class of an instance while the run goes
     /// on; state that the component does not save is lost
     #[arg(long, conflicts_with = "adapt")]
@@ -234,7 +239,8 @@ impl Run {
         });
         session.progress.end_steps();
         if let (Some(adaptation), Some(records)) = (&adaptation, &self.records) {
-            adapt::tell(&session, &assembly, &adaptation.outcome(), records);
+            let state = self.adapt_state.as_deref();
+            adapt::tell(&session, &assembly, &adaptation.outcome(), records, state);
         }
         drop(adaptation);
         if let (Some(_), Some(records)) =
@@ -425,6 +431,7 @@ impl Run {
             self.explore,
             patience,
         )?;
+        let adapting = adapting.keep_in(self.adapt_state.as_deref());
         Ok((assembly, Some(adapting)))
     }
 

@@ -157,6 +157,7 @@ impl From<Line> for Batch {
     fn from(line: Line) -> Self {
         Batch {
             kind: line.kind,
+            step: line.step,
             calls: line.calls,
             failed: line.failed,
             ln_mean: line.ln_mean,

@@ -10,6 +10,7 @@ use mastermind_records::Record;
 use mastermind_records::definition::MethodDefinition;
 use rustc_hash::FxHashMap;
 
+use super::delays::{Single, take_out};
 use super::exchange::Line;
 use crate::samples::port_method;
 use crate::workload::coordinate;
@@ -34,6 +35,8 @@ pub struct Gathering {
     n_told: usize,
     /// When the steps before the present one ended, clock ticks.
     step_ends: [u64; N_APART],
+    /// For how long the thread waited for a processor in each step, seconds.
+    delays_s: [Vec<f64>; N_APART + 1],
     /// By kind, and for each by step.
     calls: Vec<[Calls; N_APART + 1]>,
     /// Kind and step of those that there are.
@@ -67,10 +70,18 @@ struct Calls {
 }
 
 impl Gathering {
+    /// The thread has waited for a processor in the present step.
+    pub fn waited(&mut self, delay_s: f64) {
+        self.delays_s[N_APART].push(delay_s);
+    }
+
     /// A step has ended, and the next one begins.
     pub fn step_ended(&mut self, ticks: u64) {
         self.step_ends.rotate_left(1);
         self.step_ends[N_APART - 1] = ticks;
+        let oldest = std::mem::take(&mut self.delays_s[1]);
+        self.delays_s[0].extend(oldest);
+        self.delays_s[1..].rotate_left(1);
     }
 
     /// Adds a call.
@@ -97,8 +108,14 @@ impl Gathering {
     ///
     /// # Arguments
     /// * `now` - number of the step that has ended
-    pub fn tell(&mut self, now: u64) -> (Vec<CallKind>, Vec<Line>) {
+    /// * `expected` - logarithm of the seconds that such a call takes, and its standard deviation; `None` if nothing is known of it
+    pub fn tell(
+        &mut self,
+        now: u64,
+        expected: impl FnMut(&CallKind) -> Option<(f64, f64)>,
+    ) -> (Vec<CallKind>, Vec<Line>) {
         self.touched.sort_unstable();
+        self.take_delays_out(expected);
         let told = self.touched.drain(..).map(|(step, kind)| {
             let calls = &mut self.calls[kind][step];
             let line = Line {
@@ -115,6 +132,32 @@ impl Gathering {
         let new = self.kinds[self.n_told..].to_vec();
         self.n_told = self.kinds.len();
         (new, lines)
+    }
+
+    /// Takes from calls for how long they have waited for a processor. Of several calls of a kind in a step the middle one counts, which
+    /// hardly any delay moves.
+    fn take_delays_out(&mut self, mut expected: impl FnMut(&CallKind) -> Option<(f64, f64)>) {
+        for step in 0..=N_APART {
+            let delays_s = std::mem::take(&mut self.delays_s[step]);
+            if delays_s.is_empty() {
+                continue;
+            }
+            let alone = self.touched.iter().filter(|touched| touched.0 == step);
+            let alone = alone.filter_map(|(_, kind)| match self.calls[*kind][step].own_ns[..] {
+                [own_ns] => Some(Single {
+                    kind: *kind,
+                    seconds: own_ns as f64 * 1e-9,
+                    expected: expected(&self.kinds[*kind])?,
+                }),
+                _ => None,
+            });
+            let mut alone: Vec<Single> = alone.collect();
+            take_out(delays_s, &mut alone);
+            for call in alone {
+                let own_ns = (call.seconds * 1e9).round() as u64;
+                self.calls[call.kind][step].own_ns[0] = own_ns.max(1);
+            }
+        }
     }
 
     /// The number of a record's kind.
@@ -258,7 +301,7 @@ mod tests {
             }
         }
         follow(&mut gathering, &mut run)?;
-        let (new, lines) = gathering.tell(7);
+        let (new, lines) = gathering.tell(7, |_| None);
         // The second size came again, and is of about the size of the first.
         let is_own: Vec<_> = new.iter().map(|kind| kind.is_own).collect();
         assert_eq!(is_own, [false, false, true], "{new:?}");
@@ -278,7 +321,7 @@ mod tests {
         gathering.step_ended(7999);
         assert!(call(8000, 1000, 1));
         follow(&mut gathering, &mut run)?;
-        let (new, lines) = gathering.tell(8);
+        let (new, lines) = gathering.tell(8, |_| None);
         let told: Vec<_> = lines.iter().map(|l| (l.step, l.kind, l.calls)).collect();
         assert_eq!((new.len(), told), (0, vec![(8, 0, 1)]));
         Ok(())

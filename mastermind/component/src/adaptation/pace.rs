@@ -142,15 +142,20 @@ pub fn asked_every(asking_s: f64, a_step_s: f64, most: f64) -> f64 {
 
 /// Does something, and adds its processor seconds to an account.
 pub fn timed<T>(account_s: &mut f64, work: impl FnOnce() -> T) -> T {
-    let begin_s = clock_s(ClockId::ThreadCPUTime);
+    let begin_s = thread_s();
     let done = work();
-    *account_s += clock_s(ClockId::ThreadCPUTime) - begin_s;
+    *account_s += thread_s() - begin_s;
     done
 }
 
 /// Processor seconds of this process, of all its threads.
 pub fn process_s() -> f64 {
     clock_s(ClockId::ProcessCPUTime)
+}
+
+/// Processor seconds of this thread.
+pub fn thread_s() -> f64 {
+    clock_s(ClockId::ThreadCPUTime)
 }
 
 fn clock_s(clock: ClockId) -> f64 {

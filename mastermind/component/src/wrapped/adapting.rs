@@ -42,6 +42,7 @@ use rustix::fs::{FlockOperation, flock};
 use self::meeting::{Alone, Asking};
 use self::places::LogPaths;
 use super::{LibraryAdaptConfig, WrapConfig, WrapError, Wrapped};
+use crate::adaptation::delays::RunDelay;
 use crate::adaptation::exchange::{Agreement, Line, Ranks, Told, exchange};
 use crate::adaptation::gathering::Gathering;
 use crate::adaptation::no_record;
@@ -82,6 +83,7 @@ pub struct LibraryAdaptation {
     /// By log.
     logs: Vec<LogPaths>,
     gathering: Gathering,
+    run_delay: RunDelay,
     adapter: Adapter,
     process: u32,
     /// Open once there is one; with one rank in the thread that looks, among open files of its own.
@@ -187,6 +189,7 @@ impl LibraryAdaptation {
             follower: RunFollower::new(&config.directory, Some(wrapped.rank)),
             logs: Vec::new(),
             gathering: Gathering::default(),
+            run_delay: RunDelay::of_main_thread(),
             adapter,
             process: wrapped.process,
             decisions,
@@ -327,7 +330,13 @@ impl LibraryAdaptation {
         let by_hand = || format!("mastermind redirect has sent calls of rank {rank} elsewhere");
         let unrecorded = self.follow().err();
         let unrecorded = is_led_by_hand.then(by_hand).or(unrecorded);
-        let (new_kinds, lines) = self.gathering.tell(self.looks);
+        let delay_s = self.run_delay.new_s();
+        if delay_s > 0.0 {
+            self.gathering.waited(delay_s);
+        }
+        let adapter = &mut self.adapter;
+        let expected = |kind: &CallKind| adapter.expected(kind);
+        let (new_kinds, lines) = self.gathering.tell(self.looks, expected);
         self.gathering.step_ended(now);
         let left_out = match lines.iter().any(|line| line.calls > 0) {
             true => std::mem::take(&mut self.n_left_out),
@@ -349,7 +358,7 @@ impl LibraryAdaptation {
             unrecorded,
             digest: self.digest.clone().finalize(),
             spent: Spent::default(),
-            elapsed_s: self.began.elapsed().as_secs_f64(),
+            elapsed_s: self.began.elapsed().as_secs_f64() - self.run_delay.total_s(),
             new_kinds,
             left_out,
             lines,

@@ -13,8 +13,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+use serde::{Deserialize, Serialize};
 
 use super::level::sorted_median;
+use super::posterior::{Posterior, Ratio};
 use super::spread::{OWN_OF_OTHERS, OWN_STORED, REACHES, SHARED_STORED, Scales, Spread};
 
 /// The class that others are compared with: one that is far slower tells nothing of the next.
@@ -126,6 +128,15 @@ impl Cell {
     }
 }
 
+/// What is kept of calls of one class and one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// How many, the latest alone.
+    pub calls: f64,
+    /// Middle logarithm of their seconds.
+    pub ln_s: f64,
+}
+
 /// Times of several classes, numbered from 0, at kinds of calls, numbered from 0.
 #[derive(Debug, Clone)]
 pub struct Beliefs {
@@ -147,6 +158,8 @@ pub struct Beliefs {
     /// Cells that were seen when the scales were found; `None` where they stay as they are.
     n_scaled: Option<usize>,
     posterior: Option<Arc<Posterior>>,
+    /// The same for who only looks.
+    looked_at: Option<Arc<Posterior>>,
     /// How often a posterior was computed, which is nearly all that a decision takes.
     #[cfg(test)]
     pub n_fits: usize,
@@ -166,6 +179,7 @@ impl Beliefs {
             scales: Scales::new(n_arms),
             n_scaled: None,
             posterior: None,
+            looked_at: None,
             #[cfg(test)]
             n_fits: 0,
         }
@@ -210,7 +224,7 @@ impl Beliefs {
         for cells in &mut self.cells {
             cells.push(Cell::default());
         }
-        self.posterior = None;
+        self.forget_posterior();
         self.kinds.len() - 1
     }
 
@@ -256,7 +270,7 @@ impl Beliefs {
         }
         let doubled = before == 0.0 || cell.calls.log2().floor() > before.log2().floor();
         if doubled {
-            self.posterior = None;
+            self.forget_posterior();
         }
     }
 
@@ -287,7 +301,7 @@ impl Beliefs {
             .iter_mut()
             .flatten()
             .for_each(|stored| *stored = None);
-        self.posterior = None;
+        self.forget_posterior();
         Some(off)
     }
 
@@ -371,7 +385,7 @@ impl Beliefs {
         if let Some(off) = self.off_stored.get_mut(arm) {
             *off = Cell::default();
         }
-        self.posterior = None;
+        self.forget_posterior();
     }
 
     /// Forgets the calls of a class.
@@ -379,7 +393,27 @@ impl Beliefs {
         for cell in &mut self.cells[arm] {
             *cell = Cell::default();
         }
-        self.posterior = None;
+        self.forget_posterior();
+    }
+
+    /// What is worth keeping of a class at a kind; `None` before its first call.
+    pub fn kept(&self, arm: usize, kind: usize) -> Option<Kept> {
+        let cell = &self.cells[arm][kind];
+        (cell.calls > 0.0).then_some(Kept {
+            calls: cell.calls,
+            ln_s: cell.ln_mean,
+        })
+    }
+
+    /// Takes in what was kept.
+    ///
+    /// # Arguments
+    /// * `most_calls` - that it counts for
+    pub fn recall(&mut self, arm: usize, kind: usize, kept: Kept, most_calls: f64) {
+        let cell = &mut self.cells[arm][kind];
+        *cell = Cell::default();
+        cell.add(kept.calls.clamp(1.0, most_calls), kept.ln_s);
+        self.forget_posterior();
     }
 
     /// What is believed of each class at each kind.
@@ -389,6 +423,17 @@ impl Beliefs {
             None => Arc::new(self.fit()),
         };
         Arc::clone(self.posterior.insert(posterior))
+    }
+
+    /// The same for what no decision follows from: [`Self::posterior`] stays the same on all ranks, whenever one of them looks.
+    pub fn look(&mut self) -> Arc<Posterior> {
+        let known = self.posterior.clone().or_else(|| self.looked_at.take());
+        let known = known.unwrap_or_else(|| Arc::new(self.solve(&self.seen())));
+        Arc::clone(self.looked_at.insert(known))
+    }
+
+    fn forget_posterior(&mut self) {
+        (self.posterior, self.looked_at) = (None, None);
     }
 
     /// Places that calls were seen of.
@@ -453,10 +498,15 @@ impl Beliefs {
             self.n_fits += 1;
         }
         let seen = self.seen();
-        let n = seen.len();
         let off = self.off(&seen);
         self.scale(&seen, &off);
-        let cholesky = self.factor(&seen, &self.scales);
+        self.solve(&seen)
+    }
+
+    fn solve(&self, seen: &[(usize, usize)]) -> Posterior {
+        let n = seen.len();
+        let off = self.off(seen);
+        let cholesky = self.factor(seen, &self.scales);
         let off = DMatrix::from_column_slice(n, 1, off.as_slice());
         let off = cholesky
             .as_ref()
@@ -566,92 +616,6 @@ fn half_solve(cholesky: &Cholesky<f64, Dyn>, mut sides: DMatrix<f64>) -> DMatrix
     // The diagonal of a factor is positive, so this does not fail.
     cholesky.l_dirty().solve_lower_triangular_mut(&mut sides);
     sides
-}
-
-/// What is believed after the calls seen so far.
-#[derive(Debug, Clone, Default)]
-pub struct Posterior {
-    /// Shape `[n_arms][n_kinds]`.
-    ln_mean: Vec<Vec<f64>>,
-    /// Shape `[n_arms][n_kinds]`.
-    variance: Vec<Vec<f64>>,
-    /// Covariance over kinds, one a class, where each kind of call may go to another class.
-    unknown: Vec<DMatrix<f64>>,
-    /// What calls have told of each kind, by class, of which the products are taken from the covariance before; empty before the first call
-    /// and where each kind of call may go to another class. Shape `[n_arms]` of `[n_seen, n_kinds]`.
-    told: Vec<DMatrix<f64>>,
-}
-
-/// A ratio of seconds as it is believed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ratio {
-    /// Logarithm of its middle.
-    pub ln_mean: f64,
-    /// Standard deviation of that.
-    pub deviation: f64,
-}
-
-impl Ratio {
-    /// Probability that it is below a number, > 0.
-    pub fn is_below(&self, bound: f64) -> f64 {
-        below((bound.ln() - self.ln_mean) / self.deviation)
-    }
-}
-
-impl Posterior {
-    /// Logarithm of the time of a class at a kind.
-    pub fn ln_mean(&self, arm: usize, kind: usize) -> f64 {
-        self.ln_mean[arm][kind]
-    }
-
-    /// Its variance: what is not known of it.
-    pub fn variance(&self, arm: usize, kind: usize) -> f64 {
-        self.variance[arm][kind].max(0.0)
-    }
-
-    /// Covariance of what is not known of a class at two kinds; for [`Beliefs::with_scales`].
-    pub fn covariance(&self, arm: usize, kind: usize, other: usize) -> f64 {
-        self.unknown[arm][(kind, other)]
-    }
-
-    /// Part of the variance of a class at a kind that a call of another kind would take away, 0 to 1.
-    ///
-    /// # Arguments
-    /// * `call` - kind of that call
-    /// * `noise` - variance of a call
-    pub fn told(&self, arm: usize, call: usize, kind: usize, noise: f64) -> f64 {
-        let unknown = (self.variance(arm, call) + noise) * self.variance(arm, kind);
-        match unknown > 0.0 {
-            true => self.covariance(arm, call, kind).powi(2) / unknown,
-            false => 0.0,
-        }
-    }
-
-    /// The class that is fastest at a kind, as far as is believed, among those allowed.
-    pub fn fastest(&self, kind: usize, is_allowed: impl Fn(usize) -> bool) -> Option<usize> {
-        let allowed = (0..self.ln_mean.len()).filter(|arm| is_allowed(*arm));
-        allowed.min_by(|a, b| self.ln_mean[*a][kind].total_cmp(&self.ln_mean[*b][kind]))
-    }
-}
-
-/// What choosing a class instead of another one is expected to save, as a share of the other's time, where the logarithm of the
-/// ratio of their times is normal and the choice is made once it is known: the mean of `max(0, 1 − ratio)`.
-///
-/// # Arguments
-/// * `ln_ratio` - its mean
-/// * `deviation` - its standard deviation, ≥ 0
-pub fn expected_saving(ln_ratio: f64, deviation: f64) -> f64 {
-    if deviation < 1e-9 {
-        return (1.0 - ln_ratio.exp()).max(0.0);
-    }
-    let z = -ln_ratio / deviation;
-    let ratio = (ln_ratio + deviation * deviation / 2.0).exp();
-    (below(z) - ratio * below(z - deviation)).max(0.0)
-}
-
-/// Probability that a standard normal number is below.
-fn below(z: f64) -> f64 {
-    0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
 }
 
 #[cfg(test)]
@@ -766,18 +730,6 @@ mod tests {
             beliefs.observe(0, place, 5000.0, off);
             let mean = beliefs.seen_ln(0, place).expect("calls");
             assert!(mean.abs() <= 0.02, "{turn}: {mean}");
-        }
-    }
-
-    #[test]
-    fn what_is_saved_is_never_negative_and_grows_with_doubt() {
-        assert!((expected_saving(-(2.0_f64.ln()), 0.0) - 0.5).abs() < 1e-12);
-        assert_eq!(expected_saving(1.0, 0.0), 0.0);
-        let mut last = 0.0;
-        for deviation in [0.1, 0.3, 1.0] {
-            let saving = expected_saving(0.2, deviation);
-            assert!(saving > last, "{deviation}: {saving}");
-            last = saving;
         }
     }
 }

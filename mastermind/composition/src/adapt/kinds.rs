@@ -16,6 +16,9 @@ const LEAST_USUAL: f64 = 20.0;
 /// Most calls that this counts for, so that it follows a slow change.
 pub const MOST_USUAL: f64 = 200.0;
 
+/// Standard deviation of calls about what is usual. Arbitrary: a call that took twice as long is three of them off.
+const USUAL_DEVIATION: f64 = 0.25;
+
 /// Calls of one method of one instance at one coordinate, answered by one class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallKind {
@@ -106,15 +109,29 @@ impl Kinds {
             .collect()
     }
 
-    /// The state of the machine as instances feel it, in logarithms; 0 where too few tell.
+    /// What a call of a kind usually takes: middle logarithm of its seconds, and how far these spread.
+    pub fn expected(&self, call: &CallKind) -> Option<(f64, f64)> {
+        let known = self.known.iter().find(|known| known.kind == *call);
+        let known = known.filter(|known| known.calls > 0.0)?;
+        Some((known.usual_ln, USUAL_DEVIATION))
+    }
+
+    /// The state of the machine as instances feel it, in logarithms. Of few instances any may have changed itself: they show no more than what
+    /// all of them agree in.
     ///
     /// # Arguments
     /// * `is_asked` - whether an instance counts
     pub fn machine(&self, residuals: &[Option<f64>], is_asked: impl Fn(&str) -> bool) -> f64 {
         let mut asked: Vec<_> = self.residuals_among(residuals, is_asked).collect();
-        match asked.len() < LEAST_OTHERS {
+        if asked.len() >= LEAST_OTHERS {
+            return weighted_median(&mut asked);
+        }
+        let ends = asked.iter().map(|(_, residual)| *residual);
+        let least = ends.clone().fold(f64::INFINITY, f64::min);
+        let most = ends.fold(f64::NEG_INFINITY, f64::max);
+        match asked.is_empty() {
             true => 0.0,
-            false => weighted_median(&mut asked),
+            false => least.max(0.0) + most.min(0.0),
         }
     }
 

@@ -1,10 +1,14 @@
 //! Whether a class takes another time than it used to, at equal parameters.
 //!
 //! Residuals are gathered in windows of calls. A window whose median is further off than noise explains is a suspicion; the
-//! next one, of other calls, confirms it or does not. So a spike, or a slow stretch shorter than a window, changes nothing.
+//! next one, of other calls, confirms it or does not. So a spike, or a slow stretch shorter than a window, changes nothing. Calls of one step
+//! share the state that the machine and its caches were in, so a window is of several steps, however many calls each of them has.
 
 /// Calls of a window.
 const WINDOW: f64 = 20.0;
+
+/// Steps of a window: the state of a single one moves the median of three by nothing.
+const STEPS: u64 = 3;
 
 /// Smallest change of a level that is looked for, in logarithms: 15 %.
 const LEAST: f64 = 0.14;
@@ -34,6 +38,8 @@ pub enum Level {
 pub struct LevelWatch {
     /// Calls and residual of each batch of the present window.
     window: Vec<(f64, f64)>,
+    /// Steps that these were made in, and the last of them.
+    steps: (u64, u64),
     /// Median of the last window, if it was far off.
     suspicion: Option<f64>,
 }
@@ -42,17 +48,21 @@ impl LevelWatch {
     /// Takes in calls.
     ///
     /// # Arguments
-    /// * `calls` - how many
+    /// * `calls` - in which step, and how many
     /// * `residual` - mean logarithm of their time over what was expected
     /// * `deviation` - standard deviation of a call
-    pub fn take(&mut self, calls: f64, residual: f64, deviation: f64) -> Level {
+    pub fn take(&mut self, (step, calls): (u64, f64), residual: f64, deviation: f64) -> Level {
         self.window.push((calls, residual));
+        let (n_steps, last) = self.steps;
+        let is_new = n_steps == 0 || step != last;
+        self.steps = (n_steps + u64::from(is_new), step);
         let n: f64 = self.window.iter().map(|(calls, _)| calls).sum();
-        if n < WINDOW {
+        if n < WINDOW || self.steps.0 < STEPS {
             return self.standing();
         }
         let median = weighted_median(&mut self.window);
         self.window.clear();
+        self.steps = (0, 0);
         let noise = (deviation * deviation / n + WOBBLE * WOBBLE).sqrt();
         if median.abs() <= LEAST.max(FAR * noise) {
             self.suspicion = None;
@@ -118,10 +128,11 @@ mod tests {
     #[test]
     fn a_change_is_believed_after_two_windows() {
         let mut watch = LevelWatch::default();
-        for _ in 0..100 {
-            assert_eq!(watch.take(1.0, 0.01, 0.05), Level::Same);
+        for call in 0..100 {
+            assert_eq!(watch.take((call / 5, 1.0), 0.01, 0.05), Level::Same);
         }
-        let told: Vec<_> = (0..40).map(|_| watch.take(1.0, 0.7, 0.05)).collect();
+        let told = (0..40).map(|call| watch.take((call / 5, 1.0), 0.7, 0.05));
+        let told: Vec<_> = told.collect();
         assert_eq!(told[18], Level::Same);
         assert_eq!(told[19], Level::Suspected);
         let Level::Changed(by) = told[39] else {
@@ -139,8 +150,21 @@ mod tests {
                 _ if call % 7 == 0 => 3.0,
                 _ => 0.0,
             };
-            let level = watch.take(1.0, residual, 0.1);
+            let level = watch.take((call / 5, 1.0), residual, 0.1);
             assert!(!matches!(level, Level::Changed(_)), "{call}: {level:?}");
+        }
+    }
+
+    /// Forty calls in each step, all of which the state of a step moves alike.
+    #[test]
+    fn a_slow_step_of_many_calls_is_no_change() {
+        let mut watch = LevelWatch::default();
+        for step in 0..200 {
+            let residual = if step % 10 == 7 { 0.6 } else { 0.0 };
+            for _ in 0..10 {
+                let level = watch.take((step, 4.0), residual, 0.05);
+                assert!(matches!(level, Level::Same), "{step}: {level:?}");
+            }
         }
     }
 }

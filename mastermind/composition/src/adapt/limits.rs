@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use super::belief::Posterior;
+use super::posterior::Posterior;
 use super::site::{Site, kind_bounds};
 use crate::decide::{Decisions, of_calls};
 
@@ -53,7 +53,7 @@ pub fn most_lost_s(
     [arm, other]: [usize; 2],
     n_believed: f64,
 ) -> Vec<f64> {
-    let is_known = site.beliefs.is_stored(arm) || site.beliefs.calls(arm) > n_believed;
+    let is_known = site.is_known(arm) || site.beliefs.calls(arm) > n_believed;
     let kinds = 0..site.calls.len();
     kinds
         .map(|kind| {

@@ -27,8 +27,10 @@ mod belief;
 mod decision;
 mod growth;
 mod kinds;
+mod learned;
 mod level;
 mod limits;
+mod posterior;
 mod sending;
 mod site;
 mod spread;
@@ -39,11 +41,13 @@ use std::collections::BTreeMap;
 
 use mastermind_models::Coordinate;
 
-pub use belief::{Beliefs, Kind, Posterior, expected_saving};
+pub use belief::{Beliefs, Kept, Kind};
 pub use decision::{Act, Decision};
 pub use kinds::CallKind;
+pub use learned::Learned;
 pub use level::{Level, LevelWatch, weighted_median};
 pub use limits::{Admitted, Limits};
+pub use posterior::{Posterior, expected_saving};
 pub use sending::{Allowed, Calls, Expected, Sending, Sent};
 
 use crate::decide::Decisions;
@@ -89,6 +93,8 @@ impl Default for AdaptSettings {
 pub struct Batch {
     /// Number of the kind, as [`Adapter::add_kind`] told it.
     pub kind: usize,
+    /// The step of the application that they were made in; the last one of several.
+    pub step: u64,
     /// Those that did not fail.
     pub calls: u64,
     /// Those that failed.
@@ -252,6 +258,16 @@ impl Adapter {
     /// Its number: 0 for the first, and one more for each that follows.
     pub fn add_kind(&mut self, kind: &CallKind) -> usize {
         self.kinds.add(kind, &self.sites)
+    }
+
+    /// What a call is expected to take by what was decided on so far: middle logarithm of its seconds, and standard deviation of one call; `None`
+    /// if nothing is known of it.
+    pub fn expected(&mut self, call: &CallKind) -> Option<(f64, f64)> {
+        let mut sites = self.sites.iter_mut();
+        match sites.find(|site| site.is_answered_by(&call.instance)) {
+            Some(site) => site.expected(call),
+            None => self.kinds.expected(call),
+        }
     }
 
     /// Decides. What is to be swapped is to be swapped before the next call.
@@ -473,15 +489,15 @@ impl Adapter {
             let calls = batch.calls as f64;
             let n = [calls, calls / report.told];
             let ln_mean = batch.ln_mean - machine[index];
-            taken.push(site.answered(arm, of_site, n, ln_mean));
+            taken.push((batch.step, site.answered(arm, of_site, n, ln_mean)));
         }
         // What was believed before these calls, once for all of them: a fit for each would take longer than they do.
         let is_compared = site.trial.is_some() || site.dispatched.is_some();
         let before = (is_compared && !taken.is_empty()).then(|| site.beliefs.posterior());
-        for calls in taken {
+        for (step, calls) in taken {
             let before = before.as_deref();
             self.spent_s += before.map_or(0.0, |before| site.trial_cost_s(before, calls));
-            site.take(before, calls, &mut seen);
+            site.take(before, calls, step, &mut seen);
         }
         seen
     }

@@ -1,6 +1,7 @@
 //! Where calls of each kind go, at a place where each call may go to another class.
 
-use super::belief::{Beliefs, Posterior, expected_saving};
+use super::belief::Beliefs;
+use super::posterior::{Posterior, expected_saving};
 
 /// Part of a call's time that another class is believed to save before calls are sent there for good.
 const LEAST_GAIN: f64 = 0.01;

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use mastermind_models::{Coordinate, Value};
 
-use super::belief::{Beliefs, Kind, Posterior};
+use super::belief::{Beliefs, Kind};
 use super::growth::Growth;
 use super::level::{Level, LevelWatch};
+use super::posterior::Posterior;
 use super::sending::{Allowed, Calls, Expected, Sending, Sent};
 use super::{Act, CallKind, Predict};
 
@@ -22,12 +23,15 @@ const MOST_KINDS: usize = 16;
 const MOST_KINDS_SENT: usize = 64;
 
 /// Calls that what is known of a class counts for after its level has changed.
-const CALLS_AFTER_CHANGE: f64 = 5.0;
+pub const CALLS_AFTER_CHANGE: f64 = 5.0;
 
 /// Calls of a class that are paid for and not believed where they alone have stopped a trial: libraries start up in them.
 ///
 /// Arbitrary: one is enough where a library plans or starts threads in its first call; three leave room for one at each of a few sizes.
 pub const FIRST_CALLS: f64 = 3.0;
+
+/// Standard deviation of the power of a size by which a time grows beside the one that was found: that of two algorithms (`OWN_OF_OTHERS`).
+const POWER_DEVIATION: f64 = 0.5;
 
 /// The class that a site has as the run begins, or, at a dispatcher, that of the calls which no table tells of.
 pub const GIVEN: usize = 0;
@@ -94,6 +98,8 @@ pub struct Arm {
     pub trials: u32,
     /// Whether what trials may cost was less than one call of it might, when it was last considered.
     pub is_unborne: bool,
+    /// Whether something is known of it from an earlier run.
+    pub is_recalled: bool,
     watch: LevelWatch,
 }
 
@@ -144,6 +150,10 @@ pub struct Site {
     pub lengths: Vec<f64>,
     /// The first call of each kind: `PORT.METHOD` and coordinate.
     pub firsts: Vec<(String, Coordinate)>,
+    /// By kind: whether all of its calls have the parameters of the first.
+    pub is_own: Vec<bool>,
+    /// Calls so far and by how much they are off what an earlier run has left, where that is still to be compared.
+    pub recalled: Option<Vec<(f64, f64)>>,
     /// Calls that a class must have answered before it is believed of which no stored model tells anything.
     least_calls: f64,
     /// By how much that has grown with the trials so far.
@@ -167,6 +177,16 @@ pub struct OfSite {
     x: Vec<f64>,
     /// By how much these are off those of the site's kind.
     off: Vec<f64>,
+}
+
+/// By what calls are told apart.
+struct Names {
+    /// Of the kind.
+    key: String,
+    /// Method and labels.
+    group: String,
+    /// Logarithms of the sizes.
+    x: Vec<f64>,
 }
 
 /// Calls of one kind that a class of the site has answered.
@@ -203,6 +223,7 @@ impl Arm {
             refused: None,
             trials: 0,
             is_unborne: false,
+            is_recalled: false,
             watch: LevelWatch::default(),
         }
     }
@@ -247,6 +268,8 @@ impl Site {
             calls: Vec::new(),
             lengths: Vec::new(),
             firsts: Vec::new(),
+            is_own: Vec::new(),
+            recalled: None,
             growth: Vec::new(),
             least_calls: needed as f64,
             patience: 1.0,
@@ -256,9 +279,14 @@ impl Site {
         }
     }
 
-    /// Calls that a class must have answered before it is believed: with a stored model as many as show that it is not far off.
+    /// Whether something is known of a class beside its calls: a stored model, or what an earlier run has left.
+    pub fn is_known(&self, arm: usize) -> bool {
+        self.beliefs.is_stored(arm) || self.arms[arm].is_recalled
+    }
+
+    /// Calls that a class must have answered before it is believed: where something is known of it as many as show that it is not far off.
     pub fn needed(&self, arm: usize) -> f64 {
-        let calls = match self.beliefs.is_stored(arm) {
+        let calls = match self.is_known(arm) {
             true => self.least_calls.min(FIRST_CALLS + 1.0),
             false => self.least_calls,
         };
@@ -407,7 +435,14 @@ impl Site {
     ///
     /// # Arguments
     /// * `before` - what was believed before, where a trial goes on
-    pub fn take(&mut self, before: Option<&Posterior>, taken: Answered, seen: &mut Seen) {
+    /// * `step` - that the calls were made in
+    pub fn take(
+        &mut self,
+        before: Option<&Posterior>,
+        taken: Answered,
+        step: u64,
+        seen: &mut Seen,
+    ) {
         let Answered {
             arm,
             kind,
@@ -420,6 +455,9 @@ impl Site {
         self.lengths[kind] += stand_for * length;
         if let Some(dispatched) = &mut self.dispatched {
             dispatched.sending.answered(kind, arm);
+        }
+        if self.recalled.is_some() && self.calibrate(taken) {
+            return;
         }
         let trial = self.trial.as_mut().filter(|_| arm == self.current);
         if let Some((trial, before)) = trial.zip(before) {
@@ -434,7 +472,7 @@ impl Site {
             self.delays.0 += stand_for * length * (ln_mean.exp() - usual.exp());
             self.delays.1 += stand_for;
             let watch = &mut self.arms[arm].watch;
-            match watch.take(calls, ln_mean - usual, deviation) {
+            match watch.take((step, calls), ln_mean - usual, deviation) {
                 Level::Same => {}
                 Level::Suspected => return,
                 Level::Changed(by) => {
@@ -479,21 +517,7 @@ impl Site {
     /// # Arguments
     /// * `arm` - the class that answered it
     pub fn kind(&mut self, call: &CallKind, arm: usize, predict: &Predict<'_>) -> OfSite {
-        // What a dispatcher sends is told apart by ranges of sizes.
-        let is_own = call.is_own && self.dispatched.is_none();
-        let key = match is_own {
-            true => own_key(&call.port_method, &call.coordinate),
-            false => kind_key(&call.port_method, &call.coordinate),
-        };
-        let mut group = call.port_method.clone();
-        let mut x = Vec::new();
-        for (name, value) in &call.coordinate.values {
-            match value {
-                Value::Label(label) => group.push_str(&format!(" {name}={label}")),
-                // To the base e, as the beliefs have it.
-                Value::Number(size) => x.push(ln(*size) * std::f64::consts::LN_2),
-            }
-        }
+        let Names { key, group, x } = self.names(call);
         let n_groups = self.groups.len();
         let group = *self.groups.entry(group).or_insert(n_groups);
         self.growth.resize_with(self.groups.len(), Growth::default);
@@ -528,10 +552,48 @@ impl Site {
         self.lengths.push(0.0);
         self.kinds.insert(key, kind);
         self.firsts.push(first);
+        self.is_own.push(call.is_own);
         if let Some(dispatched) = &mut self.dispatched {
             dispatched.sending.add_kind(arm);
         }
         self.of_site(kind, group, x)
+    }
+
+    fn names(&self, call: &CallKind) -> Names {
+        // What a dispatcher sends is told apart by ranges of sizes.
+        let is_own = call.is_own && self.dispatched.is_none();
+        let key = match is_own {
+            true => own_key(&call.port_method, &call.coordinate),
+            false => kind_key(&call.port_method, &call.coordinate),
+        };
+        let mut group = call.port_method.clone();
+        let mut x = Vec::new();
+        for (name, value) in &call.coordinate.values {
+            match value {
+                Value::Label(label) => group.push_str(&format!(" {name}={label}")),
+                // To the base e, as the beliefs have it.
+                Value::Number(size) => x.push(ln(*size) * std::f64::consts::LN_2),
+            }
+        }
+        Names { key, group, x }
+    }
+
+    /// What a call is expected to take: middle logarithm of its seconds, and standard deviation of one call; `None` if no call of its method
+    /// and labels was seen.
+    pub fn expected(&mut self, call: &CallKind) -> Option<(f64, f64)> {
+        let arm = self.arm(&call.instance, &call.class)?;
+        let Names { key, group, x } = self.names(call);
+        let group = *self.groups.get(&group)?;
+        let known = self.kinds.get(&key).copied();
+        let kind = known.or_else(|| self.beliefs.nearest(group, &x))?;
+        let of_site = self.of_site(kind, group, x);
+        let posterior = self.beliefs.look();
+        let distance = of_site.off.iter().map(|off| off * off).sum::<f64>();
+        let variance = posterior.variance(arm, kind)
+            + self.beliefs.deviation().powi(2)
+            + (POWER_DEVIATION.powi(2) * distance);
+        let grown = self.growth[group].over(&of_site.off);
+        Some((posterior.ln_mean(arm, kind) + grown, variance.sqrt()))
     }
 
     fn of_site(&self, kind: usize, group: usize, x: Vec<f64>) -> OfSite {

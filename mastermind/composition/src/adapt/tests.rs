@@ -2,6 +2,7 @@
 
 use super::*;
 
+mod recalled;
 mod several;
 
 /// Numbers with a normal spread, the same for the same seed.
@@ -88,6 +89,7 @@ impl World {
         });
         Batch {
             kind,
+            step: self.step + 1,
             calls: CALLS,
             failed: 0,
             ln_mean,
@@ -437,6 +439,7 @@ impl<F: Fn(usize, f64) -> f64> Calls<F> {
             let (n, is_failing) = (ln.len() as u64, fails(arm));
             batches.push(Batch {
                 kind,
+                step: self.step + 1,
                 calls: if is_failing { 0 } else { n },
                 failed: if is_failing { n } else { 0 },
                 ln_mean: ln.iter().sum::<f64>() / n as f64,

@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::belief::{Posterior, expected_saving};
 use super::kinds::MOST_USUAL;
 use super::limits;
+use super::posterior::{Posterior, expected_saving};
 use super::site::{FIRST_CALLS, GIVEN, Seen, Site, Trial, failed_calls};
 use super::{Act, Adapter, Decision, Report, TO_A_TRIAL};
 

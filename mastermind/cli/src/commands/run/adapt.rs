@@ -11,9 +11,10 @@ use anyhow::{Context, bail};
 use cca_core::{Assembly, DecisionEnd, DecisionTable, TableSource};
 use mastermind_component::{AdaptConfig, AdaptOutcome, Adaptation, AtDeadlock, Mastermind};
 use mastermind_composition::Alternatives;
-use mastermind_composition::adapt::AdaptSettings;
+use mastermind_composition::adapt::{AdaptSettings, Learned};
 use mastermind_models::{Model, ModelSet};
 
+use super::state::StateFile;
 use crate::commands::predict::read_models;
 use crate::dispatching::{put_behind, used_ports};
 use crate::output;
@@ -226,6 +227,8 @@ pub struct Adapting {
     /// Part of the run's seconds that trials may cost.
     explore: f64,
     patience: Duration,
+    /// Where what was learned is kept.
+    state: Option<PathBuf>,
 }
 
 impl Adapting {
@@ -266,7 +269,16 @@ impl Adapting {
             left_out,
             explore,
             patience,
+            state: None,
         })
+    }
+
+    /// Begins with what is kept in a file, if there is one.
+    pub fn keep_in(self, state: Option<&Path>) -> Self {
+        Adapting {
+            state: state.map(Path::to_path_buf),
+            ..self
+        }
     }
 
     /// Instances that may be swapped.
@@ -299,6 +311,9 @@ impl Adapting {
                 output::complain!("warning: {why}");
             }
         }
+        let kept = self.state.as_deref();
+        let kept = kept.map(|path| state_file(session, path, assembly));
+        let learned = kept.map(|kept| learned_before(session, &kept));
         let framework = &session.framework;
         let services =
             framework.services(INSTANCE, "mastermind.Adaptation", env!("CARGO_PKG_VERSION"))?;
@@ -313,6 +328,7 @@ impl Adapting {
                 ..AdaptSettings::default()
             },
             patience: self.patience,
+            learned: learned.unwrap_or_default(),
         };
         let (rank, size) = (session.rank, session.size);
         let give_up = move |why: &str| give_up(rank, size, why);
@@ -329,6 +345,28 @@ impl Adapting {
     }
 }
 
+/// The file that keeps what was learned of the classes of an assembly.
+fn state_file(session: &Session, path: &Path, assembly: &Assembly) -> StateFile {
+    let listed = assembly.alternatives.values().flatten();
+    let classes = assembly.instances.values().chain(listed);
+    StateFile::new(path, &session.framework, session.size, classes)
+}
+
+/// What earlier runs have learned. What cannot be used is told, and the run begins without it.
+fn learned_before(session: &Session, kept: &StateFile) -> Learned {
+    let found = kept.read();
+    let (learned, told) = found.unwrap_or_else(|error| {
+        let path = kept.path().display();
+        let told =
+            format!("state \"{path}\" is not used: {error:#}; the run begins with nothing learned");
+        (Learned::default(), vec![told])
+    });
+    for why in told.iter().filter(|_| session.rank == 0) {
+        output::complain!("warning: {why}");
+    }
+    learned
+}
+
 /// Ends the run: the rank that is waited for waits as well, and the launcher ends it.
 fn give_up(rank: i32, size: i32, why: &str) {
     output::complain!("error: cannot adapt rank {rank} of {size}: {why}; run it without --adapt");
@@ -340,7 +378,14 @@ fn give_up(rank: i32, size: i32, why: &str) {
 ///
 /// # Arguments
 /// * `directory` - for the file
-pub fn tell(session: &Session, assembly: &Assembly, outcome: &AdaptOutcome, directory: &Path) {
+/// * `state` - where it is kept what was learned
+pub fn tell(
+    session: &Session,
+    assembly: &Assembly,
+    outcome: &AdaptOutcome,
+    directory: &Path,
+    state: Option<&Path>,
+) {
     for warning in &outcome.warnings {
         output::complain!("warning: {warning}");
     }
@@ -383,6 +428,11 @@ pub fn tell(session: &Session, assembly: &Assembly, outcome: &AdaptOutcome, dire
         outcome.own_s,
         outcome.log.display()
     ));
+    if let Some(path) = state
+        && let Err(error) = state_file(session, path, assembly).write(outcome.learned.clone())
+    {
+        output::complain!("warning: {error:#}");
+    }
     match write_adapted(session, assembly, outcome, directory) {
         Ok(file) => output::line(format!("the assembly as it is now: {}", file.display())),
         Err(error) => output::complain!("warning: {error:#}"),

@@ -24,6 +24,7 @@ fn two_sites() -> (
     let (mut kinds, mut step) = (BTreeMap::new(), 0);
     // Classes of both, and what their calls took, seconds.
     let decide = move |adapter: &mut Adapter, called: [(&str, f64); 2], was_stopped: bool| {
+        step += 1;
         let batches = ["a", "b"]
             .into_iter()
             .zip(called)
@@ -40,13 +41,13 @@ fn two_sites() -> (
                     .or_insert_with(|| adapter.add_kind(&kind));
                 Batch {
                     kind,
+                    step,
                     calls: CALLS,
                     failed: 0,
                     ln_mean: seconds.ln(),
                 }
             });
         let batches: Vec<_> = batches.collect();
-        step += 1;
         adapter.decide(&Report {
             step,
             fraction: step as f64 / 1000.0,

@@ -14,7 +14,7 @@
 //! go other go         not adapted any more, which a warning says
 //! ```
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -32,6 +32,8 @@ use crate::session::script::Trial;
 
 /// What adapts a script.
 pub struct ScriptAdapting {
+    /// Where what was learned is kept.
+    state: Option<PathBuf>,
     /// The assembly at the last start.
     given: Assembly,
     /// Starts in the whole script.
@@ -77,8 +79,10 @@ impl ScriptAdapting {
             );
         }
         let adapting = Adapting::prepare(&given, models, Vec::new(), run.explore, patience)?;
+        let adapting = adapting.keep_in(run.adapt_state.as_deref());
         Ok(Self {
             given,
+            state: run.adapt_state.clone(),
             n_starts: trial.place.map_or(1, |place| place.starts.max(1)),
             ended: Arc::default(),
             stage: Stage::Waiting(Box::new(adapting)),
@@ -223,7 +227,8 @@ impl ScriptAdapting {
             Stage::Never => return,
         };
         let outcome = adaptation.outcome();
-        adapt::tell(session, &self.given, &outcome, directory);
+        let state = self.state.as_deref();
+        adapt::tell(session, &self.given, &outcome, directory, state);
         let swapped = outcome.classes.iter().filter(|(site, class)| {
             self.given.instances.get(*site) != Some(*class) && outcome.steps > 0
         });

@@ -1,0 +1,212 @@
+//! Calls that waited for a processor: how long a thread waited in a step of the application, and which of the step's calls that lengthened.
+//!
+//! On a busy machine a call of a tenth of a millisecond may take four, which says nothing of its class. The system reports for how long the
+//! thread was ready to run and did not. That is taken from the call of the step which it explains best: compared with what is expected
+//! of the calls, the likelihood of the step's times with the delay taken out is larger by far than with it. Waiting for anything else,
+//! such as a disk or another rank, is the call's own time.
+//!
+//! ```text
+//! step   wall 5.1 ms, of which 4.0 ms without a processor
+//! calls  pack 0.2 ms (expected 0.2)   convolve 4.3 ms (expected 0.3)   group 0.4 ms (expected 0.4)
+//! so     convolve took 0.3 ms
+//! ```
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::time::Instant;
+
+use super::pace::thread_s;
+
+/// Seconds between the wall clock and the processor's, in a step, below which the system is not asked: it takes about two microseconds.
+const LEAST_S: f64 = 20e-6;
+
+/// Part of a step by which the two clocks differ below which the system is not asked. Arbitrary: less changes no decision.
+const LEAST_PART: f64 = 0.02;
+
+/// Logarithm of the ratio of likelihoods from which on a delay is taken from a call. Arbitrary: results on made delays are the same from 1 to
+/// 4.
+const LIKELIER: f64 = 2.0;
+
+/// For how long a thread waits for a processor.
+pub struct RunDelay {
+    file: Option<File>,
+    /// Seconds when it was last asked.
+    waited_s: f64,
+    total_s: f64,
+    began: Instant,
+    began_s: f64,
+}
+
+impl RunDelay {
+    /// Of the thread that asks.
+    pub fn of_this_thread() -> Self {
+        Self::of("/proc/thread-self/schedstat")
+    }
+
+    /// Of the thread that the program began with.
+    pub fn of_main_thread() -> Self {
+        Self::of("/proc/self/schedstat")
+    }
+
+    /// Where the system does not say so, no thread waits.
+    fn of(path: &str) -> Self {
+        let mut run_delay = RunDelay {
+            file: File::open(path).ok(),
+            waited_s: 0.0,
+            total_s: 0.0,
+            began: Instant::now(),
+            began_s: thread_s(),
+        };
+        run_delay.waited_s = run_delay.read().unwrap_or(0.0);
+        run_delay
+    }
+
+    /// A step begins, on the calling thread.
+    pub fn step_begins(&mut self) {
+        self.began = Instant::now();
+        self.began_s = thread_s();
+    }
+
+    /// The step has ended.
+    ///
+    /// # Returns
+    /// For how long the thread waited in it, seconds; 0 if that is not known.
+    pub fn step_ended(&mut self) -> f64 {
+        let wall_s = self.began.elapsed().as_secs_f64();
+        let off_s = wall_s - (thread_s() - self.began_s);
+        match off_s < LEAST_S.max(LEAST_PART * wall_s) {
+            true => 0.0,
+            false => self.new_s().min(off_s),
+        }
+    }
+
+    /// For how long the thread has waited since this was last asked, seconds; 0 if that is not known.
+    pub fn new_s(&mut self) -> f64 {
+        let Some(waited_s) = self.read() else {
+            return 0.0;
+        };
+        let new_s = (waited_s - self.waited_s).max(0.0);
+        self.waited_s = waited_s;
+        self.total_s += new_s;
+        new_s
+    }
+
+    /// For how long it has waited whenever it was asked, seconds.
+    pub fn total_s(&self) -> f64 {
+        self.total_s
+    }
+
+    /// # Source
+    /// Linux, Documentation/scheduler/sched-stats.rst, `/proc/<pid>/schedstat`: nanoseconds on a processor, nanoseconds on a run queue.
+    fn read(&self) -> Option<f64> {
+        let mut text = [0; 64];
+        let n = self.file.as_ref()?.read_at(&mut text, 0).ok()?;
+        let text = std::str::from_utf8(&text[..n]).ok()?;
+        let waited_ns: f64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        Some(1e-9 * waited_ns)
+    }
+}
+
+/// A call that is the only one of its kind in a step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Single {
+    /// Number of its kind.
+    pub kind: usize,
+    pub seconds: f64,
+    /// Logarithm of the seconds that it was expected to take, and its standard deviation.
+    pub expected: (f64, f64),
+}
+
+impl Single {
+    /// What the call was lengthened by if it had a delay, of which it may have had a part only, seconds; and the logarithm of how much likelier
+    /// its time is then.
+    fn explained(&self, delay_s: f64) -> (f64, f64) {
+        let (ln_expected, deviation) = self.expected;
+        let part_s = match self.seconds > delay_s {
+            true => delay_s,
+            false => self.seconds - ln_expected.exp(),
+        };
+        if part_s <= 0.0 {
+            return (0.0, 0.0);
+        }
+        let square = |seconds: f64| ((seconds.ln() - ln_expected) / deviation).powi(2);
+        let likelier = 0.5 * (square(self.seconds) - square(self.seconds - part_s));
+        (part_s, likelier)
+    }
+}
+
+/// Takes the delays of a step from the calls that they explain best.
+pub fn take_out(mut delays_s: Vec<f64>, calls: &mut [Single]) {
+    delays_s.sort_by(f64::total_cmp);
+    let mut is_taken = vec![false; calls.len()];
+    while let Some(delay_s) = delays_s.pop() {
+        let explained = calls.iter().map(|call| call.explained(delay_s)).enumerate();
+        let left = explained.filter(|(place, _)| !is_taken[*place]);
+        let best = left.max_by(|a, b| a.1.1.total_cmp(&b.1.1));
+        let Some((place, (part_s, likelier))) = best else {
+            return;
+        };
+        if likelier < LIKELIER {
+            continue;
+        }
+        calls[place].seconds -= part_s;
+        is_taken[place] = true;
+        let rest_s = delay_s - part_s;
+        if rest_s > LEAST_S {
+            delays_s.push(rest_s);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(kind: usize, seconds: f64, expected_s: f64, deviation: f64) -> Single {
+        Single {
+            kind,
+            seconds,
+            expected: (expected_s.ln(), deviation),
+        }
+    }
+
+    fn without(delays_s: &[f64], calls: &[Single]) -> Vec<f64> {
+        let mut calls = calls.to_vec();
+        take_out(delays_s.to_vec(), &mut calls);
+        let micros = calls.iter().map(|call| (1e6 * call.seconds).round());
+        micros.collect()
+    }
+
+    #[test]
+    fn a_delay_is_taken_from_the_call_that_it_explains() {
+        let calls = [
+            call(0, 6e-3, 100e-6, 0.1),
+            call(1, 4.2e-3, 200e-6, 0.1),
+            call(2, 5e-3, 5e-3, 0.1),
+        ];
+        // The first one is slow for another reason: without four milliseconds it would still be.
+        assert_eq!(without(&[4e-3], &calls), [6000.0, 200.0, 5000.0]);
+        assert_eq!(without(&[], &calls), [6000.0, 4200.0, 5000.0]);
+    }
+
+    #[test]
+    fn what_is_as_long_as_expected_has_waited_for_something_else() {
+        let calls = [call(0, 5e-3, 5e-3, 0.1), call(1, 1e-3, 1e-3, 0.1)];
+        assert_eq!(without(&[4e-3], &calls), [5000.0, 1000.0]);
+    }
+
+    #[test]
+    fn a_class_of_which_little_is_known_is_the_last_to_be_corrected() {
+        let unknown = call(0, 4.1e-3, 100e-6, 1.5);
+        let known = call(1, 4.1e-3, 100e-6, 0.1);
+        assert_eq!(without(&[4e-3], &[unknown.clone(), known]), [4100.0, 100.0]);
+        let as_usual = call(1, 100e-6, 100e-6, 0.1);
+        assert_eq!(without(&[4e-3], &[unknown, as_usual]), [100.0, 100.0]);
+    }
+
+    #[test]
+    fn calls_share_a_delay_that_is_longer_than_each() {
+        let calls = [call(0, 3.1e-3, 100e-6, 0.1), call(1, 2.1e-3, 100e-6, 0.1)];
+        assert_eq!(without(&[5e-3], &calls), [100.0, 100.0]);
+    }
+}
