@@ -35,6 +35,26 @@ fn assert_line(model: &Model, slope: f64, sizes: &[f64], within: f64) {
     }
 }
 
+/// As drawn beside other processes: 4e-8 s q. At the largest size one call is clean, a plateau there is about as likely as the line.
+#[test]
+fn a_plateau_that_one_call_makes_is_not_the_formula() {
+    let mut calls = Vec::new();
+    for (q, times_us) in [
+        (3000.0, [121.0, 117.0, 123.1]),
+        (9000.0, [368.2, 369.4, 372.3]),
+        (12000.0, [19667.3, 486.4, 18663.8]),
+        (15000.0, [614.6, 602.7, 606.9]),
+        (20000.0, [29559.3, 814.4, 19286.4]),
+        (40000.0, [7325.9, 1577.0, 10039.7]),
+    ] {
+        calls.extend(times_us.map(|us| (q, 1e-6 * us)));
+    }
+    let model = fitted(&calls);
+    let shown = predict(&model, &Coordinate::new().with("q", 160_000.0)).unwrap();
+    let ratio = shown.shown_s / (4e-8 * 160_000.0);
+    assert!((0.8..1.2).contains(&ratio), "{ratio}, {}", model.expression);
+}
+
 /// Three calls at each of eight sizes, a quarter of all held up: calls that agree at the sizes after the cache is full are clean, since
 /// delays do not agree. A power law through the smaller sizes had taken all of them for held up, and predicted a quarter of their time.
 #[test]

@@ -290,10 +290,15 @@ fn tell(model: &Model, coordinate: &Coordinate, prediction: &Prediction) {
         let (percent, mean) = (100.0 * held_up.share, digits(prediction.mean_s));
         let which = match held_up.slower {
             Some(slower) => format!("{percent:.0} % of such calls take {slower:.2} times as long"),
-            None => format!(
-                "{percent:.0} % of such calls are held up as in the measured run, by {} on average",
-                metric.with_unit(&digits(held_up.mean_s))
-            ),
+            None => {
+                let n_delays = held_up.n_delays(prediction.value_s);
+                let often = match n_delays > 1.0 {
+                    true => format!("such calls are held up {n_delays:.1} times each"),
+                    false => format!("{percent:.0} % of such calls are held up"),
+                };
+                let mean_s = metric.with_unit(&digits(held_up.mean_s));
+                format!("{often} as in the measured run, by {mean_s} on average")
+            }
         };
         output::line(format!(
             "{which}: the mean of all is {}",

@@ -32,7 +32,7 @@ pub(crate) const LN_ABSURD: f64 = 4.0;
 /// How far beyond the largest value of a parameter a time must make sense, as a factor.
 pub(crate) const AHEAD: f64 = 4.0;
 
-/// Price of an exponential or a polynomial beside those of their choices: both follow a single term within the noise of few sizes, and
+/// Price of an exponential, a polynomial or the larger of two costs beside those of their choices: they follow a single term within the noise of few sizes, and
 /// part from it beyond them, so that they set the ends of intervals. With less, intervals are wider and exact forms fewer; with more, intervals
 /// of exponentials and polynomials hold too little.
 const LN_FAST: f64 = 1.0;
@@ -166,6 +166,7 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
     let absurd = of_absurdities(n_negative, paths.split(&ahead)) + soaring - of_shift(is_shift);
     let fast = match candidate.family {
         Family::Exponential | Family::Polynomial => LN_FAST,
+        Family::Regimes if n_searched == 0 && formula.terms.len() == 2 => LN_FAST,
         _ => 0.0,
     };
     let unseen = formula.terms.iter().filter(|term| {

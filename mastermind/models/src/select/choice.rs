@@ -29,7 +29,7 @@ const N_AVERAGED: usize = 100;
 /// Parts of a unit of deviance that are told apart.
 const PER_UNIT: f64 = 1e3;
 
-/// A plain formula that is this many units of deviance less likely than another is not shown.
+/// A plain formula that is this many units of deviance less likely than another, a factor of 20, is not shown.
 const UNLIKELY: f64 = 6.0;
 
 /// Where a form is among those that are weighed.
@@ -101,6 +101,7 @@ impl Field<'_> {
             self.drop_chance(&mut ranked);
             self.follow(&mut ranked, counts);
         }
+        self.show_plain(&mut ranked);
         let met = ranked
             .first()
             .is_some_and(|&(_, place)| self.is_met(place, counts));
@@ -198,6 +199,22 @@ impl Field<'_> {
         let is_off = has_repetitions && !distance.is_explained(1, counts);
         if is_constant(first) && is_off && weights.sum::<f64>() > 1.0 {
             ranked[..=other].rotate_right(1);
+        }
+    }
+
+    /// Puts the likeliest form without a searched break or step before one that has some and is not much likelier: where a formula and a
+    /// plateau at the last size are about as likely, the plateau is a possibility, and no answer.
+    fn show_plain(&self, ranked: &mut [(f64, Place)]) {
+        let is_searched = |place: Place| match place {
+            Place::Other(i) => self.others[i].n_free > self.others[i].coefficients.len(),
+            Place::Found(_) => false,
+        };
+        let Some(&(least, _)) = ranked.first() else {
+            return;
+        };
+        let plain = ranked.iter().position(|(_, place)| !is_searched(*place));
+        if let Some(plain) = plain.filter(|&plain| ranked[plain].0 - least <= UNLIKELY) {
+            ranked[..=plain].rotate_right(1);
         }
     }
 

@@ -283,8 +283,9 @@ fn positive_times(form: &Candidate, points: &Points) -> Option<Vec<f64>> {
     times.iter().all(is_time).then_some(times)
 }
 
-/// Steps of the estimate of how often calls are held up: the tenth moves it by less than a per cent.
-const INTENSITY_STEPS: usize = 50;
+/// Shares of the delays that may come with the time of calls rather than with each: so many, evenly from none to all. Arbitrary: a sum
+/// that stands for an integral.
+const INTENSITY_SHARES: usize = 21;
 
 /// What is said of the calls that were held up.
 fn held_up(calls: &Calls<'_>, mixture: &Mixture, curve_s: &[f64]) -> HeldUp {
@@ -328,7 +329,10 @@ fn held_up(calls: &Calls<'_>, mixture: &Mixture, curve_s: &[f64]) -> HeldUp {
 
 /// How often calls are held up, `a + b f`: delays come with a call or, as preemption does, with its time.
 ///
-/// By EM over two sources of a Poisson intensity: each step divides the calls that were held up between the two.
+/// Of all delays a share `φ` comes with the time; before anything is seen, none, all and any share between are as likely. With `nᵢ` calls of `fᵢ` and `hᵢ` of
+/// them held up at each point, a delay is one of a point's with the probability `nᵢ ((1 − φ) / Σ n + φ fᵢ / Σ n f)`. What is returned has
+/// the mean of `φ` by that likelihood: few delays do not tell, and taken for one or the other they would be many times too few or too
+/// many beyond the sizes.
 ///
 /// # Arguments
 /// * `points` - calls, those of them held up and the time of a clean one, seconds, of each point
@@ -336,12 +340,49 @@ fn intensity(points: &[(f64, f64, f64)]) -> [f64; 2] {
     let n: f64 = points.iter().map(|(n, ..)| n).sum();
     let time_s: f64 = points.iter().map(|(n, _, f)| n * f).sum();
     let held: f64 = points.iter().map(|(_, held, _)| held).sum();
-    let (mut a, mut b) = (0.5 * held / n, 0.5 * held / time_s);
-    for _ in 0..INTENSITY_STEPS {
-        let ratio = |(_, held, f): &(f64, f64, f64)| held / (a + b * f);
-        let of_a: f64 = points.iter().map(ratio).sum();
-        let of_b: f64 = points.iter().map(|point| ratio(point) * point.2).sum();
-        (a, b) = (a * of_a / n, b * of_b / time_s);
+    let shares = (0..INTENSITY_SHARES).map(|k| k as f64 / (INTENSITY_SHARES - 1) as f64);
+    let ln_likelihood = |share: f64| -> f64 {
+        let of_point = |f: f64| (1.0 - share) / n + share * f / time_s;
+        points
+            .iter()
+            .map(|(_, held, f)| held * of_point(*f).ln())
+            .sum()
+    };
+    let likelihoods: Vec<(f64, f64)> = shares.map(|share| (share, ln_likelihood(share))).collect();
+    let largest = likelihoods
+        .iter()
+        .fold(f64::NEG_INFINITY, |a, (_, b)| a.max(*b));
+    let (mut sum, mut with_time) = (0.0, 0.0);
+    for (share, ln_likelihood) in likelihoods {
+        let n_as_likely = match share > 0.0 && share < 1.0 {
+            true => 1.0,
+            false => (INTENSITY_SHARES - 2) as f64,
+        };
+        let weight = n_as_likely * (ln_likelihood - largest).exp();
+        (sum, with_time) = (sum + weight, with_time + weight * share);
     }
-    [a, b]
+    let with_time = with_time / sum;
+    [(1.0 - with_time) * held / n, with_time * held / time_s]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of three delays nobody can tell; of many all come with the time, or with each call.
+    #[test]
+    fn few_delays_do_not_say_what_they_come_with() {
+        let with_time = |n: f64, held: [f64; 3]| {
+            let times_s = [1.0, 2.0, 4.0];
+            let points: Vec<_> = held.iter().zip(times_s).map(|(h, f)| (n, *h, f)).collect();
+            let [per_call, per_second] = intensity(&points);
+            let of_all = 3.0 * n * per_call + 7.0 * n * per_second;
+            assert!((of_all / held.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            7.0 * n * per_second / of_all
+        };
+        let few = with_time(3.0, [0.0, 1.0, 2.0]);
+        assert!((0.4..0.75).contains(&few), "{few}");
+        assert!(with_time(3000.0, [100.0, 200.0, 400.0]) > 0.9);
+        assert!(with_time(3000.0, [200.0, 200.0, 200.0]) < 0.1);
+    }
 }

@@ -91,7 +91,7 @@ impl HeldUp {
     }
 
     /// How many delays a call has that takes a time, seconds, when clean.
-    fn n_delays(&self, time_s: f64) -> f64 {
+    pub fn n_delays(&self, time_s: f64) -> f64 {
         self.per_call + self.per_second * time_s.max(0.0)
     }
 
