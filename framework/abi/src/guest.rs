@@ -14,6 +14,7 @@
 //! Signals that an instruction raises are let through: blocked, they would end the process.
 
 mod memory;
+mod process;
 mod thread;
 
 use std::cell::Cell;
@@ -25,6 +26,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 pub use memory::Memory;
+pub use process::run_in_process;
 pub use thread::{Thread, spawn};
 
 /// Bytes of a stack. Arbitrary: opening a log needs some 20 KiB, and what is never touched is no memory.
@@ -130,6 +132,19 @@ fn block_signals() -> libc::sigset_t {
         }
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
         before
+    }
+}
+
+/// Does something while all signals of the calling thread are blocked; a thread that it starts has them blocked as well.
+pub fn with_all_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
+    // SAFETY: both sets are this function's own; a set of zeros is valid.
+    unsafe {
+        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let done = work();
+        restore_signals(&before);
+        done
     }
 }
 

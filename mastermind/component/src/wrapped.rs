@@ -419,13 +419,21 @@ impl Wrapped {
         self.process == std::process::id()
     }
 
-    /// Runs something in the recorder's thread, which has a table of open files of its own, and waits for it; `None` where this
-    /// process has none.
+    /// Runs something where files are opened in a table of their own, and waits for it; `None` in a forked child that has recorded
+    /// nothing.
     pub fn run_apart<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> std::io::Result<T> + Send + 'static,
     ) -> Option<std::io::Result<T>> {
         self.recorder.run_apart(job)
+    }
+
+    /// Ends the recorder's thread, and records on without one; to be called while no other thread of the program runs.
+    ///
+    /// # Returns
+    /// Whether that is possible ([`RunRecorder::go_on_without_thread`]).
+    pub fn go_on_without_thread(&self) -> bool {
+        self.recorder.go_on_without_thread()
     }
 
     /// Threads of the process, and how many of them are the recorder's; `None` where the system does not say.

@@ -271,13 +271,22 @@ impl RunRecorder {
         shared.map_or_else(BTreeMap::new, |shared| shared.running_sums())
     }
 
-    /// Runs something in the recorder's thread, which has a table of open files of its own, and waits for it; `None` where this
-    /// process has none.
+    /// Runs something where files are opened in a table of their own: in the recorder's thread, or in a process for a moment. Waits for it;
+    /// `None` in a forked child that has recorded nothing.
     pub fn run_apart<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> Option<io::Result<T>> {
         self.shared.as_ref()?.run_apart(job)
+    }
+
+    /// Ends the recorder's thread, and records on without one; to be called while no other thread of the program runs.
+    ///
+    /// # Returns
+    /// Whether that is possible: not where the logs are in memory, nor where no process can be started for a moment.
+    pub fn go_on_without_thread(&self) -> bool {
+        let shared = self.shared.as_ref();
+        shared.is_some_and(|shared| shared.go_on_without_thread())
     }
 
     /// Threads of the process, and how many of them are the recorder's; `None` where the system does not say.

@@ -16,6 +16,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -60,6 +61,13 @@ pub(crate) struct Shared {
     logs: Mutex<Logs>,
     /// Calls that no log could count.
     dropped: AtomicU64,
+    /// In a forked child: the count of lost calls of a log of its parent's, in a file that both have mapped, for those that no log of the
+    /// child's can count.
+    parents_lost: AtomicPtr<AtomicU64>,
+    /// The process in which a thread has the recording go on.
+    beginner: AtomicU32,
+    /// A forked child in which it cannot.
+    refused_in: AtomicU32,
     /// Whether a log could not be made: threads that come later get none either, and do not try again at each call.
     is_full: AtomicBool,
     /// Whether there may be a log that a thread has given back.
@@ -163,6 +171,9 @@ impl Shared {
             registry: Mutex::default(),
             logs: Mutex::default(),
             dropped: AtomicU64::new(0),
+            parents_lost: AtomicPtr::default(),
+            beginner: AtomicU32::new(std::process::id()),
+            refused_in: AtomicU32::new(0),
             is_full: AtomicBool::new(false),
             may_have_free: AtomicBool::new(false),
             beside_others,
@@ -218,7 +229,10 @@ impl Shared {
 
     /// Counts calls that no log has.
     pub(crate) fn count_lost(&self, calls: u64) {
-        self.dropped.fetch_add(calls, Ordering::Relaxed);
+        let parents = self.parents_lost.load(Ordering::Acquire);
+        // SAFETY: a forked child unmaps nothing of its parent's.
+        let lost = unsafe { parents.as_ref() }.unwrap_or(&self.dropped);
+        lost.fetch_add(calls, Ordering::Relaxed);
     }
 
     pub(crate) fn register(&self, method: MethodDefinition) -> u32 {
@@ -303,7 +317,7 @@ impl Shared {
             let leases = leases.borrow();
             leases
                 .iter()
-                .find(|lease| std::ptr::eq(lease.shared.as_ptr(), self))
+                .find(|lease| ptr::eq(lease.shared.as_ptr(), self))
                 .map(|lease| lease.log)
         });
         found.flatten()
@@ -363,7 +377,7 @@ impl Shared {
     }
 
     fn make_log(&self) -> Result<LogPointer, RecordsError> {
-        let log = LogPointer(Box::into_raw(Box::new(self.begin_log(None)?)));
+        let log = LogPointer(Box::into_raw(Box::new(self.begin_log(&mut None)?)));
         if self.settle_in(log) {
             return Ok(log);
         }
@@ -379,8 +393,8 @@ impl Shared {
     /// A log with what every log begins with.
     ///
     /// # Arguments
-    /// * `context` - what it is appended through; a new one if there is none
-    fn begin_log(&self, mut context: Option<MmapMut>) -> Result<ThreadLog, RecordsError> {
+    /// * `context` - what it is appended through, taken once the file is there; a new one if there is none
+    fn begin_log(&self, context: &mut Option<MmapMut>) -> Result<ThreadLog, RecordsError> {
         let config = &self.config;
         let preparer = Arc::clone(&locked(&self.preparer));
         let (writer, thread) = loop {
@@ -394,7 +408,7 @@ impl Shared {
                 thread,
             };
             let created = LogWriter::create_in(
-                &mut context,
+                context,
                 &config.directory,
                 identity,
                 self.start,
@@ -474,7 +488,7 @@ impl Shared {
 
     /// Who appends through the contexts; it lives as long as this.
     pub(crate) fn set_recorder(&self, recorder: &Recorder) {
-        let recorder = std::ptr::from_ref(recorder).cast_mut();
+        let recorder = ptr::from_ref(recorder).cast_mut();
         self.recorder.store(recorder, Ordering::Release);
     }
 
@@ -483,34 +497,105 @@ impl Shared {
     /// # Returns
     /// `None` if the thread had none, or if there can be none, as when another thread of the parent was about to make one.
     pub(crate) fn leased_in_child(&self) -> Option<LogPointer> {
-        let process = std::process::id();
-        if self.process.load(Ordering::Acquire) != process {
-            // A lock that another thread held when the process was forked is held for ever.
-            let mut logs = self.logs.try_lock().ok()?;
-            let mut preparer = self.preparer.try_lock().ok()?;
-            drop(self.registry.try_lock().ok()?);
-            let own = ChunkPreparer::start(self.config.limit_bytes).ok()?;
-            // The parent's thread is not in this process, and can be waited for by no one.
-            std::mem::forget(std::mem::replace(&mut *preparer, Arc::new(own)));
-            *logs = Logs {
-                n_created: logs.n_created,
-                ..Logs::default()
-            };
-            self.dropped.store(0, Ordering::Relaxed);
-            self.process.store(process, Ordering::Release);
+        if !self.begin_in_child() {
+            return None;
         }
         let log = self.leased()?;
         if !locked(&self.logs).all.contains(&log) {
+            // It is not tried again at each call.
+            if self.is_full.load(Ordering::Relaxed) {
+                return None;
+            }
             let methods = locked(&self.registry).methods.clone();
             // SAFETY: the calling thread has the lease, in this process as in the parent's.
-            let forked =
-                unsafe { &mut *log.0 }.fork(|context| self.begin_log(Some(context)), &methods);
-            forked.ok()?;
+            let forked = unsafe { &mut *log.0 }.fork(|context| self.begin_log(context), &methods);
+            if forked.is_err() {
+                self.is_full.store(true, Ordering::Relaxed);
+                return None;
+            }
             if !self.settle_in(log) {
                 return None;
             }
         }
         Some(log)
+    }
+
+    /// Has the recording go on in a forked child, in the first of its threads that records; the others wait for it.
+    ///
+    /// # Returns
+    /// Whether there may be logs here.
+    fn begin_in_child(&self) -> bool {
+        let process = std::process::id();
+        let begun = Instant::now();
+        while self.process.load(Ordering::Acquire) != process {
+            let beginner = self.beginner.load(Ordering::Acquire);
+            if self.refused_in.load(Ordering::Acquire) == process
+                || begun.elapsed() > PATIENCE_WITH_FILES
+            {
+                return false;
+            }
+            if beginner == process {
+                std::thread::yield_now();
+                continue;
+            }
+            let (acquire, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
+            let is_first = self
+                .beginner
+                .compare_exchange(beginner, process, acquire, relaxed);
+            if is_first.is_ok() && self.become_childs(process).is_none() {
+                self.count_lost_in(self.leased());
+                self.refused_in.store(process, Ordering::Release);
+            }
+        }
+        true
+    }
+
+    /// Has calls that no log of this forked child can count counted in one of its parent's, if that is in a file.
+    fn count_lost_in(&self, parents: Option<LogPointer>) {
+        // SAFETY: a forked child frees nothing of its parent's.
+        let log = parents.map(|log| unsafe { &*log.0 });
+        let in_file = log.filter(|log| !log.is_in_memory());
+        let lost = in_file.map_or(ptr::null_mut(), |log| ptr::from_ref(log.lost()).cast_mut());
+        self.parents_lost.store(lost, Ordering::Release);
+    }
+
+    /// # Returns
+    /// `None` where a lock is held by a thread of the parent, which is not in this process.
+    fn become_childs(&self, process: u32) -> Option<()> {
+        let mut logs = self.logs.try_lock().ok()?;
+        let mut preparer = self.preparer.try_lock().ok()?;
+        drop(self.registry.try_lock().ok()?);
+        let parents = logs.all.first().copied();
+        // SAFETY: a forked child frees nothing of its parent's.
+        let is_in_memory = parents.is_some_and(|log| unsafe { &*log.0 }.is_in_memory());
+        let (own, has_means) = self.preparer_of_child(is_in_memory);
+        // The parent's thread is not in this process, and can be waited for by no one.
+        std::mem::forget(std::mem::replace(&mut *preparer, Arc::new(own)));
+        *logs = Logs {
+            n_created: logs.n_created,
+            ..Logs::default()
+        };
+        self.dropped.store(0, Ordering::Relaxed);
+        self.is_full.store(!has_means, Ordering::Relaxed);
+        self.count_lost_in(parents);
+        self.process.store(process, Ordering::Release);
+        Some(())
+    }
+
+    /// A child has no thread of ours, unless its logs are in memory, which somebody has to write to their files from time to time.
+    ///
+    /// # Returns
+    /// With it, whether there can be logs.
+    fn preparer_of_child(&self, is_in_memory: bool) -> (ChunkPreparer, bool) {
+        let limit = self.config.limit_bytes;
+        // Under valgrind the process has a copy of the memory, and what it does is seen by nobody.
+        if !is_in_memory && own_thread::run_in_process(|| ()).is_ok() {
+            return (ChunkPreparer::without_thread(limit), true);
+        }
+        let started = ChunkPreparer::start(limit).ok();
+        let has_means = started.is_some();
+        let own = started.unwrap_or_else(|| ChunkPreparer::without_thread(limit));
+        (own, has_means)
     }
 
     fn give_back(&self, log: LogPointer, thread: Pid) {
@@ -597,7 +682,8 @@ impl Shared {
         preparer.write_out();
     }
 
-    /// Runs something in the recorder's thread, which has a table of open files of its own; `None` where this process has none.
+    /// Runs something where files are opened in a table of their own: in the recorder's thread, or in a process for a moment; `None` in a
+    /// forked child that has recorded nothing.
     pub(crate) fn run_apart<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -609,15 +695,29 @@ impl Shared {
         Some(preparer.run(job))
     }
 
+    /// Ends the recorder's thread; from then on its work is done by processes of their own for a moment each. To be called while no other
+    /// thread of the program runs.
+    ///
+    /// # Returns
+    /// Whether that is possible ([`ChunkPreparer::go_on_without_thread`]).
+    pub(crate) fn go_on_without_thread(&self) -> bool {
+        let preparer = Arc::clone(&locked(&self.preparer));
+        self.is_own_process() && preparer.go_on_without_thread()
+    }
+
     /// Threads of the process, and how many of them are the recorder's; `None` where the system does not say.
     pub(crate) fn threads(&self) -> Option<(u32, u32)> {
         if !self.is_own_process() {
             // A forked child that does not record.
             return own_thread::of_process().map(|n| (n, 0));
         }
+        let n_ours = locked(&self.preparer).n_threads();
+        if n_ours == 0 {
+            return own_thread::of_process().map(|n| (n, 0));
+        }
         // That thread has a `/proc` which no `chroot` of the program hides.
         let n = self.run_apart(|| Ok(own_thread::of_process()))?.ok()?;
-        n.map(|n| (n, 1))
+        n.map(|n| (n, n_ours))
     }
 
     /// The logs of this rank, for sums.

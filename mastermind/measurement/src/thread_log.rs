@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use cca_abi::recording::{LeftCall, MAX_COUNTERS, MpiTotal, RecordingContext};
 use mastermind_records::definition::{
@@ -151,6 +151,11 @@ impl ThreadLog {
         (self.writer.path().into(), self.writer.running_sums())
     }
 
+    /// The count of calls that have no record; mapped as long as the log is not finished.
+    pub(crate) fn lost(&self) -> &AtomicU64 {
+        self.writer.lost()
+    }
+
     /// Counts calls that no log has.
     pub(crate) fn count_dropped(&self, calls: u64) {
         self.writer.count_dropped(calls);
@@ -283,11 +288,21 @@ impl ThreadLog {
     /// * `methods` - by their ids
     pub(crate) fn fork(
         &mut self,
-        create: impl FnOnce(MmapMut) -> Result<Self, RecordsError>,
+        create: impl FnOnce(&mut Option<MmapMut>) -> Result<Self, RecordsError>,
         methods: &[RegisteredMethod],
     ) -> Result<(), RecordsError> {
-        let context = self.writer.take_context()?;
-        let parents = std::mem::replace(self, create(context)?);
+        let mut context = Some(self.writer.take_context()?);
+        let page: *mut RecordingContext = match &mut context {
+            Some(context) => context.as_mut_ptr().cast(),
+            None => std::ptr::null_mut(),
+        };
+        let own = create(&mut context).inspect_err(|_| {
+            // The thread goes on to look at it: it stays mapped, and is as a child finds it.
+            // SAFETY: the page is a context, zeros are a valid one, and nobody else uses it.
+            unsafe { page.write_bytes(0, 1) };
+            std::mem::forget(context.take());
+        })?;
+        let parents = std::mem::replace(self, own);
         let paths = parents.call_paths.iter();
         let mut paths: Vec<_> = paths.map(|(key, id)| (*id, *key)).collect();
         // The thread that prepares its chunks is not in this process.
@@ -300,6 +315,11 @@ impl ThreadLog {
             }
         }
         Ok(())
+    }
+
+    /// Whether the log is in memory of the process, and written to its file from time to time.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.writer.is_in_memory()
     }
 
     /// Makes the log ready for another thread than the one that had it.

@@ -9,7 +9,7 @@
 //! exit                   ends it
 //! the first thread       ends before others: the process ends with the last thread that is not ours (`threads.rs`)
 //! system calls           are restricted by the program: the recording ends before (`restricted.rs`)
-//! namespaces             are changed by the program: the recording ends before, and our threads (`namespaces.rs`)
+//! one thread             is what the program must have, as for other namespaces: our threads end before (`one_thread.rs`)
 //! ```
 //!
 //! A thin door: [`mastermind_component::Wrapped`] does the work. Nothing is printed here; what goes wrong is left in a file
@@ -38,7 +38,7 @@ static MEMORY: guest::Memory = guest::Memory;
 mod adapting;
 mod control;
 mod interrupted;
-mod namespaces;
+mod one_thread;
 mod restricted;
 mod started;
 mod thread_local;
@@ -108,7 +108,7 @@ extern "C" fn on_load() {
         guest::Memory::prepare_for_forks();
         started::prepare();
         restricted::prepare();
-        namespaces::prepare();
+        one_thread::prepare();
         interrupted::prepare();
         let Some(text) = variable(WRAP_VARIABLE) else {
             return;
@@ -404,6 +404,15 @@ fn end_early(why: &str) {
         let _ = asked.config.leave_remark(rank, why);
         end();
     }
+}
+
+/// Has the recording go on without a thread of the recorder, while no other thread of the program runs.
+///
+/// # Returns
+/// Whether it does; so does one that has not begun.
+fn go_on_without_thread() -> bool {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    running.as_ref().is_none_or(Wrapped::go_on_without_thread)
 }
 
 /// The `errno` of the calling thread, which gets it back.

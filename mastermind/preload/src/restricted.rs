@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_long};
 use std::process::id;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{namespaces, started};
+use crate::{one_thread, started};
 
 /// The process that has restricted its system calls.
 static RESTRICTED: AtomicU32 = AtomicU32::new(0);
@@ -64,7 +64,7 @@ mod variadic {
     use std::ffi::{c_int, c_long, c_void};
     use std::sync::atomic::{AtomicPtr, Ordering};
 
-    use super::{namespaces, restrict, restricts};
+    use super::{one_thread, restrict, restricts};
     use crate::started::Real;
 
     static SYSCALL: Real = Real::new(c"syscall");
@@ -86,7 +86,7 @@ mod variadic {
             restrict();
         }
         if number == libc::SYS_unshare {
-            namespaces::before_unshare(first as c_int);
+            one_thread::before_unshare(first as c_int);
         }
         let real = [&SYSCALL, &PRCTL][which].address();
         if real.is_null() {

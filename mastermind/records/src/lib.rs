@@ -82,5 +82,5 @@ pub use records::{Record, RecordValues, Records, RecordsPlace, Value};
 pub use run::{MpiRoutine, ProcessorTime, Run, open_run, rank_ranges};
 pub use summary::SUMMARY_FILE;
 pub use totals::UnrecordedCalls;
-pub use trim::trim;
+pub use trim::{lost_calls, trim};
 pub use writer::{ChunkSizes, Kept, LogTotals, LogWriter, RecordWords};

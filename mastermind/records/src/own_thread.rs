@@ -7,9 +7,7 @@
 
 use std::cell::Cell;
 use std::io;
-use std::mem::zeroed;
 use std::os::unix::fs::MetadataExt;
-use std::ptr;
 use std::sync::mpsc::sync_channel;
 
 use cca_abi::guest::{self, Thread};
@@ -96,6 +94,19 @@ pub fn run_apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
         .flatten()
 }
 
+/// As [`run_apart`], in a process of its own with the memory of this one ([`guest::run_in_process`]), where no thread of ours is to be
+/// seen. What it is to say of this process it would say of its own.
+///
+/// # Errors
+/// Those of [`guest::run_in_process`].
+pub fn run_in_process<T>(work: impl FnOnce() -> T) -> io::Result<T> {
+    // The process has the variables of this thread.
+    let was_own = IS_OWN.replace(true);
+    let done = guest::run_in_process(work);
+    IS_OWN.set(was_own);
+    done
+}
+
 fn copy_of(error: &io::Error) -> io::Error {
     let kind = error.kind();
     error
@@ -107,25 +118,12 @@ fn start<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<Thread<T>> {
-    with_signals_blocked(|| {
+    guest::with_all_signals_blocked(|| {
         guest::spawn(name, move || {
             IS_OWN.set(true);
             work()
         })
     })
-}
-
-/// Runs `spawn` so that the thread it makes gets none of the program's signals.
-fn with_signals_blocked<T>(spawn: impl FnOnce() -> T) -> T {
-    // SAFETY: zeros are a valid set; both sets are the calling thread's own.
-    unsafe {
-        let (mut all, mut before) = (zeroed(), zeroed());
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let spawned = spawn();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
-        spawned
-    }
 }
 
 /// Gives the calling thread a table of open files and a working directory of its own.
@@ -156,7 +154,9 @@ fn be_apart() -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::fs::{File, read_link};
+    use std::mem::zeroed;
     use std::os::fd::IntoRawFd;
+    use std::ptr;
 
     use super::*;
 

@@ -3,13 +3,17 @@
 //! It is a thread of ours in a process that is the program's (`own_thread`), so only it opens files: a recording takes no
 //! descriptor of those that the program may have. Where pieces are memory of the process, it writes them to the files, those
 //! that are full at once, and the others each second (`flush`).
+//!
+//! A forked child is a process of one thread, and may have to stay one: programs that restrict themselves look for others
+//! (Chromium's zygote ends a child that has two). There each piece is made ready where it is asked for, by a process of ours with the
+//! program's memory (`own_thread::run_in_process`), and there is no thread.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -176,6 +180,16 @@ impl Slot {
         self.changed.notify_all();
     }
 
+    /// Makes the piece ready that was asked for, without a thread.
+    fn prepare_in_process(&self, bytes: u64) {
+        let zeros = vec![0; WRITE_BYTES.min(bytes as usize)];
+        if let Err(error) = own_thread::run_in_process(|| self.prepare(&zeros)) {
+            let mut next = locked(&self.next);
+            next.is_preparing = false;
+            next.end_with(Some(error));
+        }
+    }
+
     fn prepare_piece(&self, piece: Piece, zeros: &[u8]) -> (io::Result<Chunk>, Option<io::Error>) {
         // Nothing is to make the file longer then.
         if self.has_ended() {
@@ -215,11 +229,13 @@ impl Slot {
     }
 }
 
-/// Prepares the next chunks of all logs of a run, and puts the full ones away, in a thread of its own.
+/// Prepares the next chunks of all logs of a run, and puts the full ones away, in a thread of its own, or where it is asked to.
 #[derive(Debug)]
 pub struct ChunkPreparer {
     shared: Arc<Shared>,
-    thread: Option<Thread<io::Result<()>>>,
+    thread: Mutex<Option<Thread<io::Result<()>>>>,
+    /// Not where everything is done as it is asked for.
+    has_thread: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -272,8 +288,50 @@ impl ChunkPreparer {
         Self::start_with(limit_bytes, Some(Medium::Memory))
     }
 
-    fn start_with(limit_bytes: Option<u64>, medium: Option<Medium>) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
+    /// Without a thread: each piece is made ready as it is asked for, in a process of its own. For logs whose files can be mapped.
+    pub fn without_thread(limit_bytes: Option<u64>) -> Self {
+        Self {
+            shared: Self::new_shared(limit_bytes, Some(Medium::Mapped)),
+            thread: Mutex::default(),
+            has_thread: AtomicBool::new(false),
+        }
+    }
+
+    /// Ends the thread, once it has done what it was asked for; from then on everything is done where it is asked for. To be called while
+    /// nobody else asks.
+    ///
+    /// # Returns
+    /// Whether that is possible: not where logs are in memory, nor where no process can be started for the work.
+    pub fn go_on_without_thread(&self) -> bool {
+        let is_possible =
+            locked(&self.shared.in_memory).is_empty() && own_thread::run_in_process(|| ()).is_ok();
+        if is_possible {
+            self.end_thread();
+        }
+        is_possible
+    }
+
+    fn end_thread(&self) {
+        locked(&self.shared.work).stop = true;
+        self.shared.wake.notify_one();
+        if let Some(thread) = locked(&self.thread).take() {
+            // A panic there has lost no record: the logs prepare for themselves then.
+            let _ = thread.join();
+        }
+        self.has_thread.store(false, Ordering::Release);
+    }
+
+    fn has_thread(&self) -> bool {
+        self.has_thread.load(Ordering::Acquire)
+    }
+
+    /// Threads of this.
+    pub fn n_threads(&self) -> u32 {
+        self.has_thread().into()
+    }
+
+    fn new_shared(limit_bytes: Option<u64>, medium: Option<Medium>) -> Arc<Shared> {
+        Arc::new(Shared {
             work: Mutex::default(),
             wake: Condvar::new(),
             limit_bytes: limit_bytes.unwrap_or(u64::MAX),
@@ -281,12 +339,17 @@ impl ChunkPreparer {
             n_logs: AtomicUsize::new(0),
             medium,
             in_memory: Mutex::default(),
-        });
+        })
+    }
+
+    fn start_with(limit_bytes: Option<u64>, medium: Option<Medium>) -> io::Result<Self> {
+        let shared = Self::new_shared(limit_bytes, medium);
         let of_thread = Arc::clone(&shared);
         let thread = own_thread::spawn("records", move || of_thread.serve())?;
         Ok(Self {
             shared,
-            thread: Some(thread),
+            thread: Mutex::new(Some(thread)),
+            has_thread: AtomicBool::new(true),
         })
     }
 
@@ -350,14 +413,19 @@ impl ChunkPreparer {
         }
     }
 
-    /// Runs something in the thread, which has a table of open files of its own; waits for it.
+    /// Runs something in the thread, which has a table of open files of its own, and waits for it; without a thread, in a process
+    /// that has one.
     ///
     /// # Errors
-    /// Those of the job; [`io::ErrorKind::TimedOut`] if the thread does not come to it: the system may have ended it.
+    /// Those of the job; [`io::ErrorKind::TimedOut`] if the thread does not come to it: the system may have ended it. Without one
+    /// those of [`own_thread::run_in_process`].
     pub fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
+        if !self.has_thread() {
+            return own_thread::run_in_process(job).flatten();
+        }
         let (done, result) = sync_channel(1);
         let job = Box::new(move || drop(done.send(job())));
         locked(&self.shared.work).jobs.push_back(job);
@@ -369,6 +437,10 @@ impl ChunkPreparer {
     /// Asks for one more chunk of a log.
     pub(crate) fn request(&self, slot: &Arc<Slot>, offset: u64, bytes: u64) {
         locked(&slot.next).want(Piece { offset, bytes });
+        if !self.has_thread() {
+            slot.prepare_in_process(bytes);
+            return;
+        }
         locked(&self.shared.work)
             .requests
             .push_back(Arc::clone(slot));
@@ -378,6 +450,11 @@ impl ChunkPreparer {
     /// Puts a full chunk away.
     pub(crate) fn retire(&self, slot: &Arc<Slot>, chunk: Chunk) {
         locked(&slot.retired).waiting += 1;
+        if !self.has_thread() {
+            // No file is opened for it.
+            slot.put_away(&chunk);
+            return;
+        }
         locked(&self.shared.work)
             .retired
             .push_back((chunk, Arc::clone(slot)));
@@ -412,12 +489,7 @@ impl ChunkPreparer {
 
 impl Drop for ChunkPreparer {
     fn drop(&mut self) {
-        locked(&self.shared.work).stop = true;
-        self.shared.wake.notify_one();
-        if let Some(thread) = self.thread.take() {
-            // A panic there has lost no record: the logs prepare for themselves then.
-            let _ = thread.join();
-        }
+        self.end_thread();
     }
 }
 

@@ -1,4 +1,5 @@
-//! Gives back the room that a killed program's log keeps for records to come.
+//! What is done with a log by its header alone: the room that a killed program's keeps for records to come is given back, and its lost calls
+//! are read.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -25,13 +26,9 @@ pub fn trim(log: &Path) -> io::Result<()> {
     if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
         return Ok(());
     }
-    let mut page = [0; PAGE_BYTES / WORD];
-    file.read_exact_at(bytemuck::cast_slice_mut(&mut page), 0)?;
-    // SAFETY: the page is aligned and larger than a header, for which any words are valid.
-    let header = unsafe { &*page.as_ptr().cast::<LogHeader>() };
-    let is_whole = header.magic == MAGIC
-        && header.version == VERSION
-        && header.identity_check == header.computed_identity_check();
+    let page = first_page(&file)?;
+    let header = header_of(&page);
+    let is_whole = is_whole(header);
     let is_finished = header.finished.load(Ordering::Relaxed) == 1;
     let Some(committed) = header
         .committed_bytes()
@@ -47,6 +44,36 @@ pub fn trim(log: &Path) -> io::Result<()> {
         give_sums_back(&file);
     }
     file.set_len(end)
+}
+
+/// Calls of a log that have no record; 0 of a file that is no log.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn lost_calls(log: &Path) -> io::Result<u64> {
+    let page = first_page(&File::open(log)?)?;
+    let header = header_of(&page);
+    let lost = header.cells.dropped.load(Ordering::Relaxed);
+    Ok(if is_whole(header) { lost } else { 0 })
+}
+
+type Page = [u64; PAGE_BYTES / WORD];
+
+fn first_page(file: &File) -> io::Result<Page> {
+    let mut page = [0; PAGE_BYTES / WORD];
+    file.read_exact_at(bytemuck::cast_slice_mut(&mut page), 0)?;
+    Ok(page)
+}
+
+fn header_of(page: &Page) -> &LogHeader {
+    // SAFETY: the page is aligned and larger than a header, for which any words are valid.
+    unsafe { &*page.as_ptr().cast::<LogHeader>() }
+}
+
+fn is_whole(header: &LogHeader) -> bool {
+    header.magic == MAGIC
+        && header.version == VERSION
+        && header.identity_check == header.computed_identity_check()
 }
 
 /// Whether there is a place for an entry, and none is there: else the count of what is there is not to be trusted.

@@ -21,7 +21,7 @@ use std::mem::ManuallyDrop;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cca_abi::recording::RecordingContext;
 use cca_abi::recording::word::{self, EntryKind};
@@ -362,11 +362,15 @@ impl LogWriter {
         self.header().committed_bytes().unwrap_or_default()
     }
 
+    /// The count of calls that have no record; mapped as long as the log is not finished.
+    pub fn lost(&self) -> &AtomicU64 {
+        &self.header().cells.dropped
+    }
+
     /// Counts calls that have no record.
     pub fn count_dropped(&self, calls: u64) {
         // A signal handler may come in between that counts one too.
-        let dropped = &self.header().cells.dropped;
-        dropped.fetch_add(calls, Ordering::Relaxed);
+        self.lost().fetch_add(calls, Ordering::Relaxed);
     }
 
     /// Takes a call back that was counted as one without a record.
@@ -521,6 +525,11 @@ impl LogWriter {
             let end = chunk.start().wrapping_add(n_words - n_reserve);
             self.context_mut().end = end;
         }
+    }
+
+    /// Whether the log's pieces are memory of the process, which are written to the file from time to time.
+    pub fn is_in_memory(&self) -> bool {
+        self.slot.medium() == Medium::Memory
     }
 
     /// Appends a definition. It may go beyond the limit of the records.

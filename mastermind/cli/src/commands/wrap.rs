@@ -48,7 +48,7 @@ use mastermind_component::{
     UseConfig, WRAP_VARIABLE, WrapConfig, claim,
 };
 use mastermind_records::layout::EXTENSION;
-use mastermind_records::{LogIdentity, Run, create_anew, holds_records, trim};
+use mastermind_records::{LogIdentity, Run, create_anew, holds_records, lost_calls, trim};
 use rustix::fs::Access;
 
 mod adapting;
@@ -640,8 +640,9 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>, found: &Trace) {
     let is_seen = |path: &PathBuf| {
         LogIdentity::from_path(path).is_some_and(|log| launched.is_none() || log.rank == rank)
     };
-    let seen = logs(&config.directory, is_seen).map_or(0, |logs| logs.len());
-    if seen == 0 && messages.is_empty() && rank == 0 {
+    let seen = logs(&config.directory, is_seen).unwrap_or_default();
+    warn_of_lost_calls(config, &seen);
+    if seen.is_empty() && messages.is_empty() && rank == 0 {
         let what = if config.libraries.is_empty() {
             "MPI"
         } else {
@@ -653,6 +654,17 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>, found: &Trace) {
             why_none(config, found)
         );
         crate::output::complain!("{}", errors::warning(&error.context("nothing is recorded")));
+    }
+}
+
+/// Says how many calls have no record, unless a limit was asked for.
+fn warn_of_lost_calls(config: &WrapConfig, logs: &[PathBuf]) {
+    let lost = logs.iter().filter_map(|log| lost_calls(log).ok());
+    let lost: u64 = lost.sum();
+    if lost > 0 && config.limit_bytes.is_none() {
+        crate::output::complain!(
+            "warning: {lost} calls have no record, as on a full disk or where no file can be opened; mastermind profile shows what is known of them"
+        );
     }
 }
 

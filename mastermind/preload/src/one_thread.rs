@@ -1,10 +1,12 @@
-//! A program that enters other namespaces, which the system allows to a process of one thread only.
+//! A program that must have one thread only: for a call of the system, or because it looks itself.
 //!
 //! `unshare` and `setns` fail for a user namespace where the process has a second thread, and `setns` for a mount namespace where a
-//! second one has the same working directory. Ours must not be that thread: before such a call a recording ends and our threads
-//! with it, if they are all that stands in the way, and `wrap` says why. The call then fails or succeeds as it does alone.
+//! second one has the same working directory. Chromium and what is made of it end a process that is about to give up its rights and has a
+//! second thread: they count the links of the folder `/proc/self/task`. Ours must not be that thread: if they are all that stands in the
+//! way, they end before such a call, and the recording goes on without them; where it cannot, it ends too, and `wrap` says why. The
+//! call then fails or succeeds as it does alone. `mastermind redirect` is not heard any more.
 
-use std::ffi::{c_int, c_ulong};
+use std::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
@@ -26,11 +28,15 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 static UNSHARE: Real = Real::new(c"unshare");
 static SETNS: Real = Real::new(c"setns");
+static FSTATAT: Real = Real::new(c"fstatat");
+static FSTATAT64: Real = Real::new(c"fstatat64");
 
 /// Finds the C library's functions, which may not be looked for later.
 pub(crate) fn prepare() {
     UNSHARE.address();
     SETNS.address();
+    FSTATAT.address();
+    FSTATAT64.address();
 }
 
 /// The program is about to call `unshare`.
@@ -63,9 +69,11 @@ fn make_way() {
         if !threads::are_ours_but_one() {
             return;
         }
-        crate::end_early(
-            "the program enters other namespaces, for which it must have one thread: what it called after that has no record",
-        );
+        if !crate::go_on_without_thread() {
+            crate::end_early(
+                "the program must have one thread, as to enter other namespaces: what it called after that has no record",
+            );
+        }
         control::stop();
         let begin = Instant::now();
         // A thread that was waited for is known to the system for some moments more.
@@ -73,6 +81,23 @@ fn make_way() {
             yield_now();
         }
     });
+}
+
+/// The program is about to ask about a file.
+///
+/// # Safety
+/// Null, or a text of C.
+unsafe fn before_asking(path: *const c_char) {
+    /// Whose links are a thread each; behind what the program has as `/proc`.
+    const THREADS: &[u8] = b"self/task";
+    if path.is_null() {
+        return;
+    }
+    // SAFETY: required of the caller.
+    let path = unsafe { CStr::from_ptr(path) }.to_bytes();
+    if path.strip_suffix(b"/").unwrap_or(path).ends_with(THREADS) {
+        make_way();
+    }
 }
 
 /// The C library's `unshare`.
@@ -103,4 +128,52 @@ pub unsafe extern "C" fn setns(file: c_int, kinds: c_int) -> c_int {
         let real: Option<Function> = std::mem::transmute(SETNS.address());
         real.map_or_else(none, |real| real(file, kinds))
     }
+}
+
+/// # Safety
+/// As the C library's `fstatat`.
+unsafe fn ask(
+    real: &Real,
+    folder: c_int,
+    path: *const c_char,
+    out: *mut c_void,
+    flags: c_int,
+) -> c_int {
+    type Function = unsafe extern "C" fn(c_int, *const c_char, *mut c_void, c_int) -> c_int;
+    // SAFETY: as for `unshare`.
+    unsafe {
+        before_asking(path);
+        let real: Option<Function> = std::mem::transmute(real.address());
+        real.map_or_else(none, |real| real(folder, path, out, flags))
+    }
+}
+
+/// The C library's `fstatat`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fstatat(
+    folder: c_int,
+    path: *const c_char,
+    out: *mut c_void,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: required of the caller.
+    unsafe { ask(&FSTATAT, folder, path, out, flags) }
+}
+
+/// The C library's `fstatat64`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fstatat64(
+    folder: c_int,
+    path: *const c_char,
+    out: *mut c_void,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: required of the caller.
+    unsafe { ask(&FSTATAT64, folder, path, out, flags) }
 }
