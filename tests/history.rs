@@ -15,6 +15,10 @@ const NAMES: [&str; 3] = ["flux.compute", "states.compute", "rk2.advance"];
 
 /// Adds a run that started in that second.
 fn add(store: &Path, second: u64, times: Times, calls: u64) {
+    add_named(store, second, NAMES, times, calls);
+}
+
+fn add_named(store: &Path, second: u64, names: [&str; 3], times: Times, calls: u64) {
     let cell = |(name, ns): (&str, f64)| Cell {
         method: name.into(),
         class: "C".into(),
@@ -28,7 +32,7 @@ fn add(store: &Path, second: u64, times: Times, calls: u64) {
         ..Cell::default()
     };
     let mut run = RunSums {
-        cells: NAMES.into_iter().zip(times).map(cell).collect(),
+        cells: names.into_iter().zip(times).map(cell).collect(),
         ..RunSums::default()
     };
     run.circumstances.program = "shock".into();
@@ -227,6 +231,73 @@ fn a_slower_component_ends_a_check_with_1_and_more_work_does_not() {
         error.contains("cannot compare with \"beef\": no run of this name or commit"),
         "{error}"
     );
+}
+
+/// A slow-down that more runs do not show ends with 0; one that they show, and a command that adds no run, do not.
+#[test]
+fn a_slow_down_is_confirmed_by_more_runs() {
+    let confirmed = |factor: f64, command: &str| {
+        let scratch = Scratch::new();
+        let slowed = |second: u64, factor: f64| {
+            let [flux, states, rk2] = usual(second);
+            [flux, factor * states, rk2]
+        };
+        let store = scratch.path("history");
+        (1..=20).for_each(|second| add(&store, second, usual(second), 100));
+        (21..=25).for_each(|second| add(&store, second, slowed(second, 1.06), 100));
+        for second in 26..=31 {
+            let next = scratch.path(&format!("next/{second}"));
+            add(&next, second, slowed(second, factor), 100);
+        }
+        let check = ["history", "check", "--fail-above", "4%", "--json"];
+        let confirm = ["--confirm", command, "--confirm-n", "6"];
+        scratch.mastermind(&[&check[..], &confirm].concat())
+    };
+    let add_next = "d=$(ls next | head -n 1); cp -r next/$d/. history; rm -r next/$d";
+    let held = confirmed(1.06, add_next);
+    assert_eq!(held.code, Some(1), "{held:#?}");
+    let other = confirmed(1.0, add_next);
+    assert_eq!(other.code, Some(0), "{other:#?}");
+    let document: Value = serde_json::from_str(&other.stdout).expect("JSON");
+    assert_eq!(document["programs"][0]["runs"], 31);
+    for (command, why) in [("true", "added no run"), ("exit 3", "expected success")] {
+        let error = confirmed(1.0, command).error();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+/// A component whose instance got another name goes on with its past.
+#[test]
+fn a_renamed_component_keeps_its_history() {
+    let scratch = Scratch::new();
+    let store = scratch.path("history");
+    (1..=20).for_each(|second| add(&store, second, usual(second), 100));
+    for second in 21..=26 {
+        let [flux, states, rk2] = usual(second);
+        add_named(
+            &store,
+            second,
+            ["riemann.solve", "states.compute", "rk2.advance"],
+            [1.06 * flux, states, rk2],
+            100,
+        );
+    }
+    let check = ["history", "check", "--json", "--fail-above", "4%"];
+    let unnamed = scratch.mastermind(&check).well();
+    assert!(!unnamed.contains("\"slower\""), "{unnamed}");
+    let renamed = ["--renamed", "flux.compute=riemann.solve"];
+    let found = scratch.mastermind(&[&check[..], &renamed].concat());
+    assert_eq!(found.code, Some(1), "{found:#?}");
+    let document: Value = serde_json::from_str(&found.stdout).expect("JSON");
+    let first = &document["programs"][0]["components"][0];
+    assert_eq!(first["name"], "riemann.solve");
+    assert_eq!(first["verdict"], "slower");
+    for wrong in ["x=y", "states.compute=rk2.advance"] {
+        let error = scratch
+            .mastermind(&["history", "check", "--renamed", wrong])
+            .error();
+        assert!(error.contains("cannot rename"), "{error}");
+    }
 }
 
 #[test]

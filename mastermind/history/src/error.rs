@@ -55,6 +55,26 @@ pub enum HistoryError {
         /// What was found.
         found: String,
     },
+    /// No component of that name.
+    #[error(
+        "cannot rename \"{name}\": no run in the history has it, expected an instance or an instance.method of `mastermind history show`"
+    )]
+    NoSuchComponent {
+        /// As it was asked for.
+        name: String,
+    },
+    /// A run has a component of the old name and one of the new one.
+    #[error(
+        "cannot rename \"{old}\" to \"{new}\": run {run} has both, expected one component under either name"
+    )]
+    BothNames {
+        /// The old name.
+        old: String,
+        /// The new one.
+        new: String,
+        /// The run.
+        run: String,
+    },
 }
 
 impl HistoryError {

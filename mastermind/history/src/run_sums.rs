@@ -40,6 +40,34 @@ pub struct Circumstances {
     pub finished: bool,
     /// Calls that have no record: they are in no cell.
     pub lost_calls: u64,
+    /// What the ranks of a program of MPI computed; `None` of one rank, of an assembly, and of runs that were added before this was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub computing: Option<Computing>,
+}
+
+/// What the ranks of a run did outside of MPI.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Computing {
+    /// Ranks.
+    pub ranks: u32,
+    /// Length of the run, seconds.
+    pub elapsed_s: f64,
+    /// Mean over the ranks of what they computed, seconds.
+    pub mean_s: f64,
+    /// Largest of that, seconds.
+    pub most_s: f64,
+}
+
+impl Computing {
+    /// How much less all ranks together computed in another run of the same work, as a factor: above 1 where this run computes less.
+    ///
+    /// # Source
+    /// The computation scaling of POP (M. Wagner et al., 2018).
+    pub fn scaling_from(&self, reference: &Self) -> f64 {
+        let all_s = |of: &Self| of.mean_s * f64::from(of.ranks);
+        all_s(reference) / all_s(self)
+    }
 }
 
 /// The calls of a method with the same parameters.

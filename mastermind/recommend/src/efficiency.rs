@@ -46,6 +46,11 @@ impl Efficiency {
     pub fn of(elapsed_s: f64, computing_s: &[f64], ideal_s: Option<f64>) -> Option<Self> {
         let mean_s = computing_s.iter().sum::<f64>() / computing_s.len().max(1) as f64;
         let most_s = computing_s.iter().copied().fold(0.0, f64::max);
+        Self::of_sums(elapsed_s, mean_s, most_s, ideal_s)
+    }
+
+    /// As [`Efficiency::of`], of the mean and the largest of what the ranks compute.
+    pub fn of_sums(elapsed_s: f64, mean_s: f64, most_s: f64, ideal_s: Option<f64>) -> Option<Self> {
         if elapsed_s <= 0.0 || most_s <= 0.0 {
             return None;
         }

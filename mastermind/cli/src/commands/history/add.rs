@@ -10,6 +10,7 @@ use mastermind_history::{Circumstances, RunSums, Store, sum_up};
 use mastermind_records::{Run, RunInfo};
 
 use super::STORE;
+use crate::commands::profile::mpi::computing;
 use crate::commands::profile::{open, tell_missing_records};
 use crate::errors::warning;
 use crate::session::recording::await_ranks;
@@ -144,6 +145,7 @@ fn of_run(run: &Run, names: &Names) -> RunSums {
         recorder: found.and_then(|found| found.version.clone()),
         finished: info.finished,
         lost_calls: info.lost_records,
+        computing: computing(run),
     };
     sum_up(run, circumstances)
 }

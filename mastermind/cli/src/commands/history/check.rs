@@ -1,16 +1,20 @@
 //! Which component became slower or faster, at equal parameters.
 
-use std::process::ExitCode;
+use std::io;
+use std::os::fd::AsFd;
+use std::process::{Command, ExitCode, Stdio};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 use mastermind_history::{
     Check as Checked, ComponentReport, Options, ProgramReport, Shape, StoredRun, Verdict, check,
+    rename,
 };
 
 use super::At;
 use crate::commands::compare::percent;
 use crate::output;
+use crate::session::assignment;
 
 /// State of the machine from which it is reported, percent.
 const MACHINE_PERCENT: f64 = 5.0;
@@ -26,6 +30,15 @@ pub(super) struct Check {
     /// End with 1 if a component became slower by more than this, per cent
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_above: Option<f64>,
+    /// A component got another name: an instance or instance.method, in earlier runs and now
+    #[arg(long, value_name = "OLD=NEW", value_parser = assignment)]
+    renamed: Vec<(String, String)>,
+    /// Before a slow-down counts, run this in a shell, which must add a run of the same program to the history; see --confirm-n
+    #[arg(long, value_name = "COMMAND", requires = "fail_above")]
+    confirm: Option<String>,
+    /// How often --confirm runs its command
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "confirm", value_parser = clap::value_parser!(u32).range(1..))]
+    confirm_n: u32,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -36,7 +49,51 @@ pub(super) struct Check {
 
 impl Check {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let (_, runs) = self.at.read()?;
+        let mut checked = self.check()?;
+        if let (Some(command), Some(limit)) = (&self.confirm, self.fail_above)
+            && !checked.slower_than(limit).is_empty()
+        {
+            self.run_again(command)?;
+            checked = self.check()?;
+        }
+        self.report(&checked)
+    }
+
+    /// Runs the command that adds a run, as often as is asked for.
+    ///
+    /// # Errors
+    /// It cannot be run, fails, or has added no run.
+    fn run_again(&self, command: &str) -> anyhow::Result<()> {
+        for n in 1..=self.confirm_n {
+            let before = self.at.read()?.1.len();
+            output::complain!(
+                "slower: running again, {n} of {}: {command}",
+                self.confirm_n
+            );
+            // What it writes is not ours, and standard output may be a document.
+            let status = Command::new("sh")
+                .args(["-c", command])
+                .stdout(Stdio::from(io::stderr().as_fd().try_clone_to_owned()?))
+                .status()
+                .context("cannot confirm: sh cannot be started")?;
+            if !status.success() {
+                bail!("cannot confirm: \"{command}\" ended with {status}, expected success");
+            }
+            if self.at.read()?.1.len() <= before {
+                bail!(
+                    "cannot confirm: \"{command}\" added no run of the program to history \"{}\", expected one, as by --history of run and wrap",
+                    self.at.store.display()
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> anyhow::Result<Checked> {
+        let (_, mut runs) = self.at.read()?;
+        for (old, new) in &self.renamed {
+            rename(&mut runs, old, new)?;
+        }
         let mut programs = Vec::new();
         let mut is_since_known = self.since.is_none();
         let is_one = |a: &StoredRun, b: &StoredRun| {
@@ -55,9 +112,12 @@ impl Check {
                 self.at.store.display()
             );
         }
-        let checked = Checked { programs };
+        Ok(Checked { programs })
+    }
+
+    fn report(&self, checked: &Checked) -> anyhow::Result<ExitCode> {
         if self.json {
-            output::json(&checked)?;
+            output::json(checked)?;
         } else {
             for program in &checked.programs {
                 self.show(program);

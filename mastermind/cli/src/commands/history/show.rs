@@ -5,10 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::Args;
-use mastermind_history::{Cell, Parameters, StoredRun, table_of};
+use mastermind_composition::RANKS;
+use mastermind_history::{Cell, Computing, Parameters, StoredRun, table_of};
+use mastermind_recommend::Efficiency;
 use serde_json::{Value, json};
 
 use super::At;
+use crate::commands::profile::mpi::efficiency;
 use crate::destination::{Force, is_standard_output};
 use crate::output;
 
@@ -30,13 +33,16 @@ impl List {
             output::json(&json!({ "runs": runs }))?;
             return Ok(ExitCode::SUCCESS);
         }
-        let header = [
-            "RUN", "COMMIT", "CALLS", "SECONDS", "LOAD", "PROGRAM", "MACHINE",
-        ];
+        let of_ranks = runs.iter().any(|run| computing(run).is_some());
+        let mut header = vec!["RUN", "COMMIT", "CALLS", "SECONDS", "LOAD"];
+        if of_ranks {
+            header.extend(FACTORS);
+        }
+        header.extend(["PROGRAM", "MACHINE"]);
         let row = |run: &StoredRun| {
             let circumstances = &run.sums.circumstances;
             let (calls, ns) = sums(&run.sums.cells);
-            vec![
+            let mut row = vec![
                 run.id.clone(),
                 circumstances.commit.clone().unwrap_or_default(),
                 calls.to_string(),
@@ -44,13 +50,68 @@ impl List {
                 circumstances
                     .load
                     .map_or_else(String::new, |load| format!("{load:.2}")),
-                circumstances.program.clone(),
-                circumstances.machine.clone(),
-            ]
+            ];
+            if of_ranks {
+                row.extend(factors(run, &runs));
+            }
+            row.extend([circumstances.program.clone(), circumstances.machine.clone()]);
+            row
         };
-        output::line(output::table(&header, &[2, 3, 4], runs.iter().map(row)));
+        let numbers: Vec<usize> = (2..header.len() - 2).collect();
+        output::line(output::table(&header, &numbers, runs.iter().map(row)));
+        if of_ranks {
+            output::line(
+                "parallel: the part of the run in which a rank computes, in the mean, = balance, how even the work is, x communication, what waiting \
+                 and messages leave; scaling: computing of all ranks, against the run with the fewest ranks and otherwise equal settings",
+            );
+        }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What is shown of how a run uses its ranks.
+const FACTORS: [&str; 4] = ["PARALLEL", "BALANCE", "COMMUNICATION", "SCALING"];
+
+fn computing(run: &StoredRun) -> Option<&Computing> {
+    run.sums.circumstances.computing.as_ref()
+}
+
+/// The cells of [`FACTORS`], empty where the run has no ranks.
+fn factors(run: &StoredRun, runs: &[StoredRun]) -> [String; 4] {
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let found = computing(run).and_then(efficiency);
+    let factor = |of: fn(&Efficiency) -> f64| {
+        found
+            .as_ref()
+            .map_or_else(String::new, |found| percent(of(found)))
+    };
+    [
+        factor(|found| found.parallel),
+        factor(|found| found.load_balance),
+        factor(|found| found.communication),
+        scaling(run, runs).map_or_else(String::new, percent),
+    ]
+}
+
+/// How much less all ranks compute than in the first run of the fewest ranks with the same settings; `None` where no such run has fewer.
+fn scaling(run: &StoredRun, runs: &[StoredRun]) -> Option<f64> {
+    let own = computing(run)?;
+    let work = |run: &StoredRun| {
+        let circumstances = &run.sums.circumstances;
+        let mut settings = circumstances.settings.clone();
+        settings.remove(RANKS);
+        (
+            circumstances.program.clone(),
+            circumstances.machine.clone(),
+            settings,
+        )
+    };
+    let of_work = work(run);
+    let others = runs.iter().filter(|other| work(other) == of_work);
+    let reference = others
+        .filter_map(computing)
+        .min_by_key(|computing| computing.ranks)?;
+    (reference.ranks < own.ranks).then(|| own.scaling_from(reference))
 }
 
 /// Calls and nanoseconds of all cells.
@@ -69,6 +130,7 @@ fn document(run: &StoredRun) -> Value {
         "calls": calls,
         "total_ns": total_ns,
         "circumstances": run.sums.circumstances,
+        "efficiency": computing(run).and_then(efficiency),
     })
 }
 
@@ -93,6 +155,9 @@ impl Show {
             document["cells"] = run.sums.cells.iter().map(cell).collect();
             output::json(&document)?;
             return Ok(ExitCode::SUCCESS);
+        }
+        if let Some(efficiency) = computing(run).and_then(efficiency) {
+            output::line(efficiency.to_string());
         }
         let header = [
             "CALLS",

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::bail;
+use mastermind_history::Computing;
 use mastermind_recommend::Efficiency;
 use mastermind_records::{
     CallTimes, CommunicatorClass, MessageSizes, MpiCallNow, MpiCalls, MpiRank, Run, starts_or_ends,
@@ -193,18 +194,39 @@ pub struct SiteRow {
     pub moved: MovedShare,
 }
 
-/// Of the times of the ranks; where several threads of one call MPI, of their mean.
-fn efficiency(ranks: &[MpiRank]) -> Option<Efficiency> {
+/// What the ranks of a wrapped program computed; of threads of one that call MPI the mean. `None` of one rank, and of an assembly, of which
+/// only a part is known.
+pub fn computing(run: &Run) -> Option<Computing> {
+    computing_of(&run.mpi_ranks())
+}
+
+fn computing_of(ranks: &[MpiRank]) -> Option<Computing> {
     if ranks.len() < 2 {
         return None;
     }
     let elapsed_ns = ranks.iter().map(|rank| rank.application_ns).max()?;
     let computing = ranks.iter().map(|rank| {
         let all_ns = rank.thread_ns().saturating_sub(rank.mpi_ns);
-        all_ns as f64 / f64::from(rank.threads.max(1))
+        all_ns as f64 * 1e-9 / f64::from(rank.threads.max(1))
     });
     let computing: Vec<f64> = computing.collect();
-    Efficiency::of(elapsed_ns as f64, &computing, None)
+    Some(Computing {
+        ranks: ranks.len() as u32,
+        elapsed_s: elapsed_ns as f64 * 1e-9,
+        mean_s: computing.iter().sum::<f64>() / computing.len() as f64,
+        most_s: computing.iter().copied().fold(0.0, f64::max),
+    })
+}
+
+/// How well they use the ranks.
+pub fn efficiency(computing: &Computing) -> Option<Efficiency> {
+    let Computing {
+        elapsed_s,
+        mean_s,
+        most_s,
+        ..
+    } = *computing;
+    Efficiency::of_sums(elapsed_s, mean_s, most_s, None)
 }
 
 impl Report {
@@ -234,9 +256,9 @@ impl Report {
                 ranks.iter().map(|rank| rank.application_ns),
                 ranks.len(),
             ),
-            efficiency: Some(&ranks)
+            efficiency: computing_of(&ranks)
                 .filter(|_| !is_assembly)
-                .and_then(|ranks| efficiency(ranks)),
+                .and_then(|computing| efficiency(&computing)),
             functions: functions(run, &ranks, &calls, all, is_assembly),
             sizes: sizes(&calls),
             by_communicator: by_communicator(&calls, all),

@@ -84,6 +84,12 @@ fn ranks(page: &mut Page, report: &Report) {
          largest is {:.2} of the mean.",
         report.over_ranks.imbalance
     ));
+    if let Some(efficiency) = &report.efficiency {
+        page.paragraph(&format!(
+            "{efficiency}. Parallel efficiency is the part of the run in which a rank computes, in the mean; it is the product of how even the \
+             work is and of what waiting and messages leave."
+        ));
+    }
     page.key();
     let longest = report.ranks.iter().map(|row| row.rank.application_ns);
     let longest = longest.max().unwrap_or(0).max(1) as f64;
