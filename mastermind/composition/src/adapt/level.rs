@@ -2,13 +2,18 @@
 //!
 //! Residuals are gathered in windows of calls. A window whose median is further off than noise explains is a suspicion; the
 //! next one, of other calls, confirms it or does not. So a spike, or a slow stretch shorter than a window, changes nothing. Calls of one step
-//! share the state that the machine and its caches were in, so a window is of several steps, however many calls each of them has.
+//! share the state that the machine and its caches were in, so a window that is off by no more than such a state explains is of several steps,
+//! however many calls each of them has.
 
 /// Calls of a window.
 const WINDOW: f64 = 20.0;
 
 /// Steps of a window: the state of a single one moves the median of three by nothing.
 const STEPS: u64 = 3;
+
+/// By how much the state of a step may move its calls, in logarithms: a neighbour on the same core takes no more than half of its speed, and
+/// what a call waits for a processor is not in its time. What is further off is known after one step.
+const STATE: f64 = std::f64::consts::LN_2;
 
 /// Smallest change of a level that is looked for, in logarithms: 15 %.
 const LEAST: f64 = 0.14;
@@ -57,10 +62,13 @@ impl LevelWatch {
         let is_new = n_steps == 0 || step != last;
         self.steps = (n_steps + u64::from(is_new), step);
         let n: f64 = self.window.iter().map(|(calls, _)| calls).sum();
-        if n < WINDOW || self.steps.0 < STEPS {
+        if n < WINDOW {
             return self.standing();
         }
         let median = weighted_median(&mut self.window);
+        if self.steps.0 < STEPS && median.abs() < STATE {
+            return self.standing();
+        }
         self.window.clear();
         self.steps = (0, 0);
         let noise = (deviation * deviation / n + WOBBLE * WOBBLE).sqrt();
