@@ -50,20 +50,27 @@ pub fn warn_of_waiting(run: &Run) {
 
 /// The same of what [`waiting`] found.
 pub fn tell_waiting(found: (usize, Option<(u32, ProcessorTime)>)) {
+    if let Some(text) = waiting_text(found) {
+        crate::output::complain!("warning: {text}");
+    }
+}
+
+/// What is said of ranks that waited for a processor; `None` where none did.
+pub fn waiting_text(found: (usize, Option<(u32, ProcessorTime)>)) -> Option<String> {
     let (n_ranks, Some((rank, time))) = found else {
-        return;
+        return None;
     };
     let ranks = match n_ranks {
         1 => format!("rank {rank}"),
         n => format!("{n} ranks, least of all rank {rank},"),
     };
-    crate::output::complain!(
-        "warning: {ranks} had {:.0} % of the processor time that it was ready for, expected at least {:.0} %: \
+    Some(format!(
+        "{ranks} had {:.0} % of the processor time that it was ready for, expected at least {:.0} %: \
          its times contain {:.1} s of waiting for a processor",
         100.0 * time.share(),
         100.0 * MIN_SHARE,
         time.waiting_ns as f64 * 1e-9
-    );
+    ))
 }
 
 /// Warns that two runs that are compared ran on other machines or beside other work.

@@ -33,8 +33,8 @@ use crate::commands::predict::read_models;
 use crate::commands::{graph, info, plot};
 use crate::destination::Force;
 use crate::figures;
-use crate::output;
 use crate::session::read_assembly;
+use crate::{output, run_notes};
 use mastermind_component::names::Names;
 
 /// Calls that a picture of a method shows at most: the page is to be mailed.
@@ -535,6 +535,9 @@ fn tell_missing(page: &mut Page, run: &Run) {
              and who sent to whom are of the others.",
             all.without_record, all.calls
         ));
+    }
+    if let Some(text) = run_notes::waiting_text(run_notes::waiting(run)) {
+        page.paragraph(&format!("{text}."));
     }
 }
 
