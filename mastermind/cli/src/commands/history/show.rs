@@ -102,7 +102,9 @@ fn scaling(run: &StoredRun, runs: &[StoredRun]) -> Option<f64> {
         settings.remove(RANKS);
         (
             circumstances.program.clone(),
-            circumstances.machine.clone(),
+            // Not the machine's name: a launcher that binds ranks gives them other numbers of processors.
+            circumstances.hosts.clone(),
+            circumstances.processor.clone(),
             settings,
         )
     };
