@@ -1,7 +1,7 @@
 //! A program that must have one thread only: for a call of the system, or because it looks itself.
 //!
 //! `unshare` and `setns` fail for a user namespace where the process has a second thread, and `setns` for a mount namespace where a
-//! second one has the same working directory. Chromium and what is made of it end a process that is about to give up its rights and has a
+//! second one has the same working directory. Chromium, and programs built on it, end a process that is about to give up its rights if it has a
 //! second thread: they count the links of the folder `/proc/self/task`. Ours must not be that thread: if they are all that stands in the
 //! way, they end before such a call, and the recording goes on without them; where it cannot, it ends too, and `wrap` says why. The
 //! call then fails or succeeds as it does alone. `mastermind redirect` is not heard any more.

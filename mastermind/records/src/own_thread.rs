@@ -95,16 +95,16 @@ pub fn run_apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
 }
 
 /// As [`run_apart`], in a process of its own with the memory of this one ([`guest::run_in_process`]), where no thread of ours is to be
-/// seen. What it is to say of this process it would say of its own.
+/// seen. Of itself the system tells that process, not this one.
 ///
 /// # Errors
 /// Those of [`guest::run_in_process`].
 pub fn run_in_process<T>(work: impl FnOnce() -> T) -> io::Result<T> {
     // The process has the variables of this thread.
     let was_own = IS_OWN.replace(true);
-    let done = guest::run_in_process(work);
+    let done = guest::run_in_process(|| be_apart().map(|()| work()));
     IS_OWN.set(was_own);
-    done
+    done.flatten()
 }
 
 fn copy_of(error: &io::Error) -> io::Error {
@@ -126,7 +126,7 @@ fn start<T: Send + 'static>(
     })
 }
 
-/// Gives the calling thread a table of open files and a working directory of its own.
+/// Gives the calling thread a table of open files and a working directory of its own, with room however many files the program has open.
 fn be_apart() -> io::Result<()> {
     // SAFETY: the calls change nothing but the calling thread's own table, and close what is in that alone.
     unsafe {

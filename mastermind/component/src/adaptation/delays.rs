@@ -11,13 +11,12 @@
 //! so     convolve took 0.3 ms
 //! ```
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::fs;
 use std::time::Instant;
 
 use super::pace::thread_s;
 
-/// Seconds between the wall clock and the processor's, in a step, below which the system is not asked: it takes about two microseconds.
+/// Seconds between the wall clock and the processor's, in a step, below which the system is not asked: it takes about five microseconds.
 const LEAST_S: f64 = 20e-6;
 
 /// Part of a step by which the two clocks differ below which the system is not asked. Arbitrary: less changes no decision.
@@ -27,11 +26,13 @@ const LEAST_PART: f64 = 0.02;
 /// that explains the call 7 times better.
 const LIKELIER: f64 = 2.0;
 
-/// For how long a thread waits for a processor.
+/// For how long a thread waits for a processor. Its file is opened each time, in the thread that asks: one that stays open would be in the
+/// table of whoever made this.
 pub struct RunDelay {
-    file: Option<File>,
-    /// Seconds when it was last asked.
-    waited_s: f64,
+    /// `None` where nobody may be asked.
+    path: Option<&'static str>,
+    /// Seconds when it was last asked; `None` before the first time.
+    waited_s: Option<f64>,
     total_s: f64,
     began: Instant,
     began_s: f64,
@@ -40,25 +41,29 @@ pub struct RunDelay {
 impl RunDelay {
     /// Of the thread that asks.
     pub fn of_this_thread() -> Self {
-        Self::of("/proc/thread-self/schedstat")
+        let mut run_delay = Self::of(Some("/proc/thread-self/schedstat"));
+        run_delay.new_s();
+        run_delay
     }
 
-    /// Of the thread that the program began with.
+    /// Of the thread that the program began with, since the first time that this is asked for.
     pub fn of_main_thread() -> Self {
-        Self::of("/proc/self/schedstat")
+        Self::of(Some("/proc/self/schedstat"))
     }
 
-    /// Where the system does not say so, no thread waits.
-    fn of(path: &str) -> Self {
-        let mut run_delay = RunDelay {
-            file: File::open(path).ok(),
-            waited_s: 0.0,
+    /// Where no file may be opened: no thread waits.
+    pub fn unknown() -> Self {
+        Self::of(None)
+    }
+
+    fn of(path: Option<&'static str>) -> Self {
+        RunDelay {
+            path,
+            waited_s: None,
             total_s: 0.0,
             began: Instant::now(),
             began_s: thread_s(),
-        };
-        run_delay.waited_s = run_delay.read().unwrap_or(0.0);
-        run_delay
+        }
     }
 
     /// A step begins, on the calling thread.
@@ -80,13 +85,13 @@ impl RunDelay {
         }
     }
 
-    /// For how long the thread has waited since this was last asked, seconds; 0 if that is not known.
+    /// For how long the thread has waited since this was last asked, seconds; 0 the first time, and if the system does not say so.
     pub fn new_s(&mut self) -> f64 {
         let Some(waited_s) = self.read() else {
             return 0.0;
         };
-        let new_s = (waited_s - self.waited_s).max(0.0);
-        self.waited_s = waited_s;
+        let before_s = self.waited_s.replace(waited_s).unwrap_or(waited_s);
+        let new_s = (waited_s - before_s).max(0.0);
         self.total_s += new_s;
         new_s
     }
@@ -99,9 +104,7 @@ impl RunDelay {
     /// # Source
     /// Linux, Documentation/scheduler/sched-stats.rst, `/proc/<pid>/schedstat`: nanoseconds on a processor, nanoseconds on a run queue.
     fn read(&self) -> Option<f64> {
-        let mut text = [0; 64];
-        let n = self.file.as_ref()?.read_at(&mut text, 0).ok()?;
-        let text = std::str::from_utf8(&text[..n]).ok()?;
+        let text = fs::read_to_string(self.path?).ok()?;
         let waited_ns: f64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
         Some(1e-9 * waited_ns)
     }

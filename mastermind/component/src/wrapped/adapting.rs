@@ -189,7 +189,11 @@ impl LibraryAdaptation {
             follower: RunFollower::new(&config.directory, Some(wrapped.rank)),
             logs: Vec::new(),
             gathering: Gathering::default(),
-            run_delay: RunDelay::of_main_thread(),
+            // Several ranks meet in a thread of the program, in whose table no file of ours is opened.
+            run_delay: match is_alone {
+                true => RunDelay::of_main_thread(),
+                false => RunDelay::unknown(),
+            },
             adapter,
             process: wrapped.process,
             decisions,
