@@ -48,6 +48,7 @@ pub use formula::sum::{Factor, Formula, Regime, Term};
 pub use formula::written::Written;
 pub use predict::call::{Prediction, Predictor, predict, predict_value_s};
 pub use predict::carry::{BY_CALL, BY_COMMON, BY_PROCESSORS, Carriage, Expected, Measured, carry};
+pub use predict::clean_calls::clean_calls;
 pub use predict::rendering::{Language, render};
 pub use predict::suggest::{SuggestOptions, Suggestion, suggest};
 pub use predict::total::Total;

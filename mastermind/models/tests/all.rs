@@ -6,6 +6,7 @@ mod busy_machine;
 mod carried;
 mod clock_step;
 mod contradictions;
+mod curves;
 mod edges;
 mod even_scatter;
 mod families;

@@ -5,7 +5,8 @@ mod busy_kernels;
 
 use busy_kernels::{Design, Disturbed, Errors, errors, median, normal};
 use mastermind_models::{
-    Coordinate, Metric, Model, Note, Parameter, SampleSet, Statistic, Total, fit, predict,
+    Coordinate, Metric, Model, Note, Parameter, SampleSet, Statistic, Total, clean_calls, fit,
+    predict,
 };
 
 fn fitted(calls: &[(f64, f64)]) -> Model {
@@ -352,4 +353,34 @@ fn delays_that_no_prediction_shows_are_not_reported() {
     }
     let model = fitted(&calls);
     assert_eq!(model.held_up, None, "{:?}", model.notes);
+}
+
+/// What is drawn beside a law is the calls that it is of.
+#[test]
+fn clean_calls_are_those_that_were_not_held_up() {
+    let mut set = SampleSet::new(Metric::Wall);
+    let method = set.declare("m", &[Parameter::real("q", "")]).unwrap();
+    let mut n_held = 0;
+    for (i, q) in [1e3, 2e3, 4e3, 8e3, 16e3, 32e3].into_iter().enumerate() {
+        for k in 0..5 {
+            let off = 1.0 + 0.01 * [1.0, -0.7, 0.2, -1.1, 0.6][(i + k) % 5];
+            let is_held = (3 * i + k) % 7 == 0;
+            n_held += u64::from(is_held);
+            let delay_s = if is_held { 4e-3 + 1e-3 * k as f64 } else { 0.0 };
+            set.push(method, &[q], 4e-8 * q * off + delay_s).unwrap();
+        }
+    }
+    let samples = set.finish().remove(0);
+    let model = fit(&samples).unwrap().remove(0);
+    assert!(model.held_up.is_some());
+    let calls = clean_calls(&model, &samples);
+    let n: u64 = calls.iter().map(|summary| summary.count).sum();
+    assert_eq!(n, 30 - n_held);
+    for (coordinate, summary) in samples.coordinates.iter().zip(&calls) {
+        let expected = 4e-8 * coordinate[0];
+        assert!(
+            (summary.mean_s / expected - 1.0).abs() < 0.02,
+            "{summary:?}"
+        );
+    }
 }

@@ -4,6 +4,7 @@
 //! Which of them is believed is not decided here. Uses `formula`, `samples` and `solve`.
 
 pub(crate) mod candidate;
+pub(crate) mod curves;
 pub(crate) mod even;
 pub(crate) mod hypothesis;
 pub(crate) mod list;

@@ -43,6 +43,11 @@ pub enum Note {
         /// By how much, per cent, on average: the `cv_smape` of the model.
         percent: f64,
     },
+    /// An exponential follows the points nearly as well as the formula that is shown.
+    MaySoar {
+        /// Its probability, per cent.
+        percent: f64,
+    },
     /// A parameter is a linear combination of those before it and was left out.
     Collinear {
         /// The parameter.
@@ -193,6 +198,10 @@ impl fmt::Display for Note {
             Self::LeftOutFar { percent } => write!(
                 f,
                 "a size left out is predicted {percent:.0} % off on average: between and beyond the sizes the time may be as far off"
+            ),
+            Self::MaySoar { percent } => write!(
+                f,
+                "an exponential follows the points nearly as well (weight {percent:.0} %): beyond the sizes the time may be far longer"
             ),
             Self::Collinear { param } => {
                 write!(

@@ -134,6 +134,15 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
             )
         }
         Family::Stairs => (1, 1, n_negative(&candidate.coefficients)),
+        // A curve that is taken away rises to a limit.
+        Family::Curve => {
+            let rates = formula.terms.iter().flat_map(|term| &term.factors);
+            let grows = rates
+                .filter_map(|factor| factor.rate)
+                .any(|rate| rate > 0.0);
+            let others = candidate.coefficients.len() - usize::from(!grows);
+            (1, 1, n_negative(&candidate.coefficients[..others]))
+        }
         Family::Regimes => {
             let slopes = formula.terms.iter().filter(|term| !term.factors.is_empty());
             let slopes: Vec<f64> = slopes.map(|term| term.coefficient).collect();
@@ -165,7 +174,7 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
     let is_shift = candidate.family == Family::Logarithm && candidate.coefficients[0] < 0.0;
     let absurd = of_absurdities(n_negative, paths.split(&ahead)) + soaring - of_shift(is_shift);
     let fast = match candidate.family {
-        Family::Exponential | Family::Polynomial => LN_FAST,
+        Family::Exponential | Family::Polynomial | Family::Curve => LN_FAST,
         Family::Regimes if n_searched == 0 && formula.terms.len() == 2 => LN_FAST,
         _ => 0.0,
     };

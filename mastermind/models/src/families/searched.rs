@@ -1,6 +1,7 @@
 //! Formulas whose form holds numbers that are searched for: regimes with their breaks, and stairs.
 
 use crate::families::candidate::Candidate;
+use crate::families::curves::curves;
 use crate::families::hypothesis::{Hypothesis, Shape};
 use crate::families::normal_form::Found;
 use crate::families::regimes::{LastTerm, Sorted, last_factors, regimes, weights};
@@ -65,6 +66,7 @@ pub(crate) fn searched(
 fn search(points: &Points, family: Family, param: usize, last: &[LastTerm<'_>]) -> Vec<Hypothesis> {
     match family {
         Family::Regimes => regimes(points, param, last),
+        Family::Curve => curves(points, param, f64::INFINITY),
         _ => stairs(points, param).into_iter().collect(),
     }
 }
@@ -78,7 +80,7 @@ pub(crate) fn left_out(
     limits: &Limits<'_>,
     candidate: &Candidate,
 ) -> Option<Vec<f64>> {
-    if ![Family::Regimes, Family::Stairs].contains(&candidate.family) {
+    if ![Family::Regimes, Family::Stairs, Family::Curve].contains(&candidate.family) {
         return None;
     }
     let params = candidate.formula.params();
@@ -115,7 +117,11 @@ pub(crate) fn left_out(
             let Shape::Sum { terms, .. } = &hypothesis.shape else {
                 return false;
             };
-            hypothesis.n_searched == n_searched && factors_of(terms) == factors
+            let is_like = match candidate.family {
+                Family::Curve => is_same_curve(terms, &candidate.formula.terms),
+                _ => factors_of(terms) == factors,
+            };
+            hypothesis.n_searched == n_searched && is_like
         };
         let like = list.iter().find(is_like);
         let Some(found) = like.and_then(|hypothesis| hypothesis.fit(&rest, limits)) else {
@@ -126,6 +132,16 @@ pub(crate) fn left_out(
         }
     }
     Some(left_out_s)
+}
+
+/// Whether terms are those of the same curve, perhaps of another scale.
+fn is_same_curve(ours: &[Term], theirs: &[Term]) -> bool {
+    let kinds = |terms: &[Term]| {
+        let factors = terms.iter().flat_map(|term| &term.factors);
+        let kind = factors.map(|f| (f.exponent, f.rate.map(|r| r > 0.0), f.half.is_some()));
+        (terms.len(), kind.collect::<Vec<_>>())
+    };
+    kinds(ours) == kinds(theirs)
 }
 
 fn value(formula: &Formula, points: &Points, i: usize) -> f64 {

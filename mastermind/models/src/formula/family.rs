@@ -28,6 +28,8 @@ pub enum Family {
     /// A line for each of two to four ranges of one parameter, the breaks between found; of few sizes two that meet; or two ranges with one
     /// or two coefficients each, as `max(a, b x)`.
     Regimes,
+    /// `T = [a +] b · g(x / h)` with a scale `h` that is found: `exp`, or a share of a limit, `x / (x + h)`.
+    Curve,
     /// A formula that a user wrote.
     Written,
 }
@@ -44,6 +46,7 @@ impl fmt::Display for Family {
             Self::Polynomial => "polynomial",
             Self::Stairs => "staircase",
             Self::Regimes => "line by regime",
+            Self::Curve => "curve with a scale",
             Self::Written => "written formula",
         })
     }

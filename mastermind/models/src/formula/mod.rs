@@ -7,5 +7,6 @@ pub(crate) mod arithmetic;
 pub(crate) mod exponent;
 pub mod expression;
 pub(crate) mod family;
+pub(crate) mod slopes;
 pub(crate) mod sum;
 pub(crate) mod written;

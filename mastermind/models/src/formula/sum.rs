@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 use crate::formula::exponent::Exponent;
 use crate::formula::written::Written;
 
-/// `u ^ exponent · log2(u) ^ log_exponent · exp(rate · u)`, where `u` is the parameter, or with a
-/// `step` the number of steps begun, `ceil(param / step)`.
+/// `u ^ exponent · log2(u) ^ log_exponent · exp(rate · u)`, where `u` is the parameter, with a
+/// `step` the number of steps begun, `ceil(param / step)`, or with a `half` the share `param / (param + half)`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Factor {
     /// Name of the parameter.
@@ -28,6 +28,9 @@ pub struct Factor {
     /// Width of a step, > 0, unit of the parameter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
+    /// Value at which half of a limit is reached, > 0, unit of the parameter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half: Option<f64>,
 }
 
 /// Whether there is no power of the logarithm.
@@ -44,6 +47,7 @@ impl Factor {
             log_exponent,
             rate: None,
             step: None,
+            half: None,
         }
     }
 
@@ -63,8 +67,20 @@ impl Factor {
         }
     }
 
+    /// `param / (param + half)`.
+    pub fn saturating(param: &str, half: f64) -> Self {
+        Self {
+            half: Some(half),
+            ..Self::new(param, Exponent::Fraction(1, 1), 0)
+        }
+    }
+
     pub(crate) fn evaluate(&self, x: f64) -> f64 {
-        let x = self.step.map_or(x, |step| (x / step).ceil());
+        let x = match (self.step, self.half) {
+            (Some(step), _) => (x / step).ceil(),
+            (_, Some(half)) => x / (x + half),
+            _ => x,
+        };
         let power = match self.exponent {
             Exponent::Fraction(numerator, 1) => x.powi(numerator),
             exponent => x.powf(exponent.value()),
@@ -80,7 +96,10 @@ impl Factor {
     fn is_finite(&self) -> bool {
         self.exponent.value().is_finite()
             && self.rate.is_none_or(f64::is_finite)
-            && self.step.is_none_or(|step| step.is_finite() && step > 0.0)
+            && [self.step, self.half]
+                .iter()
+                .flatten()
+                .all(|width| width.is_finite() && *width > 0.0)
     }
 }
 
@@ -302,9 +321,11 @@ impl fmt::Display for Formula {
 }
 
 fn write_factor(f: &mut fmt::Formatter<'_>, factor: &Factor) -> fmt::Result {
-    let param = match factor.step {
-        Some(step) => format!("ceil({} / {})", factor.param, short(step)),
-        None => factor.param.to_string(),
+    let param = &factor.param;
+    let param = match (factor.step, factor.half) {
+        (Some(step), _) => format!("ceil({param} / {})", short(step)),
+        (_, Some(half)) => format!("({param} / ({param} + {}))", short(half)),
+        _ => param.to_string(),
     };
     match factor.exponent {
         Exponent::Fraction(0, _) => {}

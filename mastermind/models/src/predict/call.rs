@@ -7,6 +7,7 @@ use crate::error::list;
 use crate::families::candidate::Alternative;
 use crate::families::note::Note;
 use crate::formula::family::Family;
+use crate::formula::slopes::slopes;
 use crate::formula::sum::Formula;
 use crate::samples::parameter::{Coordinate, Value};
 use crate::select::model::{HeldUp, Model};
@@ -152,7 +153,7 @@ fn predict_with(
 fn drifted(model: &Model, coordinate: &Coordinate, value_s: f64, interval: [f64; 2]) -> [f64; 2] {
     let [lower_s, upper_s] = interval;
     let of_machine = model.carried.as_ref().and_then(|of| of.deviation);
-    let beyond = model.drift * model.distance(coordinate).ln();
+    let beyond = model.drift * model.drifted(coordinate);
     let drift = NORMAL * beyond.hypot(of_machine.unwrap_or(0.0));
     if drift == 0.0 || value_s <= 0.0 {
         return interval;
@@ -240,7 +241,7 @@ fn alone(
         let mut uncertainty = Uncertainty::default();
         let deviation_s = call_deviation_s(model, coordinate, value_s)?;
         uncertainty.add(deviation_s * deviation_s, model.freedom.sigma);
-        let gradient = slopes(model.family, formula, coordinate);
+        let gradient = slopes(model.family, formula, |name| coordinate.number(name));
         let gradient = gradient.map_err(|name| missing(model, name))?;
         uncertainty.merge(&model.coefficient_uncertainty(&gradient));
         Ok(uncertainty.half_width_s(LEVEL))
@@ -314,7 +315,7 @@ fn averaged(
         };
         let mut push = |share: f64, formula: &Formula| -> Result<(), Error> {
             let mean = evaluate(model, formula, coordinate)?;
-            let gradient = slopes(alternative.family, formula, coordinate);
+            let gradient = slopes(alternative.family, formula, |name| coordinate.number(name));
             let gradient = gradient.map_err(|name| missing(model, name))?;
             let variance = variance(alternative.covariance.as_ref(), &gradient);
             let call = relative * mean * of_call;
@@ -409,48 +410,6 @@ fn spread(parts: &mut [Part], n_beyond: usize) {
         .for_each(|part| part.deviation = part.deviation.hypot(deviation));
 }
 
-/// Derivatives of a formula by its coefficients, shape `[n_coefficients]`; the error names a parameter
-/// that the coordinate lacks.
-pub(crate) fn slopes<'f>(
-    family: Family,
-    formula: &'f Formula,
-    coordinate: &Coordinate,
-) -> Result<Vec<f64>, &'f str> {
-    let number = |name: &str| coordinate.number(name);
-    if let Some(written) = &formula.written {
-        return written.gradient(&number);
-    }
-    match family {
-        Family::PowerLaw | Family::Exponential => {
-            // An overhead beside it has no coefficient that was fitted.
-            let Some(term) = formula.terms.first() else {
-                return Ok(Vec::new());
-            };
-            let value = term.coefficient * term.product(number)?;
-            let factors = term.factors.iter();
-            let logarithms = factors.map(|factor| {
-                let x = number(&factor.param).ok_or(factor.param.as_str())?;
-                let of = if family == Family::PowerLaw {
-                    x.ln()
-                } else {
-                    x
-                };
-                Ok(value * of)
-            });
-            [Ok(value)].into_iter().chain(logarithms).collect()
-        }
-        Family::Regimes => formula
-            .terms
-            .iter()
-            .map(|term| term.product(number))
-            .collect(),
-        _ => {
-            let products = formula.terms.iter().map(|term| term.product(number));
-            [Ok(1.0)].into_iter().chain(products).collect()
-        }
-    }
-}
-
 /// `gᵀ C g`, infinite without `C`.
 fn variance(covariance: Option<&Covariance>, gradient: &[f64]) -> f64 {
     covariance.map_or(f64::INFINITY, |covariance| covariance.variance(gradient))
@@ -509,6 +468,18 @@ impl Model {
     /// factor beyond an end of it, or where the range is not positive, of one and the widths of the range
     /// beyond.
     pub fn distance(&self, coordinate: &Coordinate) -> f64 {
+        self.factors_beyond(coordinate).product()
+    }
+
+    /// Logarithm of the factor beyond the measured range, of several parameters the root of the sum of squares: what comes in along one does
+    /// not depend on what does along another.
+    fn drifted(&self, coordinate: &Coordinate) -> f64 {
+        let squares = self.factors_beyond(coordinate).map(|d| d.ln().powi(2));
+        squares.sum::<f64>().sqrt()
+    }
+
+    /// The factor beyond the range of each parameter, ≥ 1.
+    fn factors_beyond(&self, coordinate: &Coordinate) -> impl Iterator<Item = f64> {
         let beyond = |(name, [low, high]): (&String, &[f64; 2])| {
             let x = coordinate.number(name).unwrap_or(*low);
             let far = if *low > 0.0 && x > 0.0 {
@@ -519,7 +490,7 @@ impl Model {
             // Not a number, or infinite, where nothing was measured but one value.
             if far.is_finite() { far.max(1.0) } else { 1.0 }
         };
-        self.range.iter().map(beyond).product()
+        self.range.iter().map(beyond)
     }
 
     /// Parameters that lie outside the measured range.
@@ -549,7 +520,8 @@ impl Model {
     /// # Errors
     /// [`Error::MissingParameter`].
     pub fn gradient(&self, coordinate: &Coordinate) -> Result<Vec<f64>, Error> {
-        slopes(self.family, &self.formula, coordinate).map_err(|name| missing(self, name))
+        slopes(self.family, &self.formula, |name| coordinate.number(name))
+            .map_err(|name| missing(self, name))
     }
 
     /// Uncertainty that the coefficients bring into a time.

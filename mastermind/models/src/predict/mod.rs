@@ -4,6 +4,7 @@
 
 pub(crate) mod call;
 pub(crate) mod carry;
+pub(crate) mod clean_calls;
 pub(crate) mod rendering;
 pub(crate) mod suggest;
 pub(crate) mod total;

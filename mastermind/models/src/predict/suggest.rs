@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::error::list;
-use crate::predict::call::slopes;
+use crate::formula::slopes::slopes;
 use crate::samples::parameter::{Coordinate, Value};
 use crate::select::model::Model;
 use crate::solve::covariance::Covariance;
@@ -163,7 +163,7 @@ impl Belief {
         for (part, times) in parts.iter().zip(&values) {
             let gradients: Result<Vec<Vec<f64>>, &str> = places
                 .iter()
-                .map(|place| slopes(part.family, &part.formula, place))
+                .map(|place| slopes(part.family, &part.formula, |name| place.number(name)))
                 .collect();
             let gradients = gradients.map_err(|name| Error::MissingParameter {
                 method: model.method.clone(),

@@ -30,11 +30,12 @@ use crate::samples::metric::Metric;
 use crate::select::calibration::interval_ratio;
 use crate::select::choice::Field;
 use crate::select::clean::{clean, times};
-use crate::select::drift::drift;
+use crate::select::drift::{EXPECTED, drift};
 use crate::solve::limits::Limits;
 
 use crate::error::list;
 use crate::families::candidate::{Alternative, Candidate};
+use crate::families::curves::curves;
 use crate::families::normal_form::{Found, MIN_POINTS, search};
 use crate::families::note::Note;
 use crate::families::regimes::two_costs;
@@ -43,11 +44,15 @@ use crate::families::written::UserFormula;
 use crate::formula::family::Family;
 use crate::samples::modes::{Modes, split};
 use crate::samples::points::Points;
-use crate::samples::sample::{Samples, Summary};
+use crate::samples::sample::Samples;
 use crate::samples::statistic::Statistic;
 use crate::select::model::{Coefficient, Freedom, HeldUp, Model};
 use crate::select::overhead::with_overheads;
 use crate::select::sigma::{Deviation, sigma};
+use crate::select::told::{
+    beside_medians, follows_nothing, is_met, is_within_spread, left_out_far, may_soar, poor,
+    scattered, set_aside, uneven, zero,
+};
 use crate::select::zeros;
 use crate::solve::between_points::as_means;
 use crate::solve::likelihood::{Counts, Distance};
@@ -57,29 +62,8 @@ use crate::solve::uncertainty::LEVEL;
 /// Coordinates that are fitted one by one.
 const MAX_POINTS: usize = 4096;
 
-/// Share of the variance between coordinates below which a fit is poor.
-const POOR: f64 = 0.7;
-
 /// Sizes that are few: three coefficients go through them.
 const FEW_SIZES: usize = 3;
-
-/// Mean error of sizes left out, per cent, that is told: arbitrary, below it most fits of the benchmark's noisiest sets stay.
-const FAR_OFF: f64 = 20.0;
-
-/// Times the median of its coordinate beyond which a call is long.
-const LONG: f64 = 5.0;
-
-/// By how much the median of the calls at a coordinate may differ from the formula without a word.
-const BESIDE: f64 = 0.25;
-
-/// Calls at a coordinate from which on their median is told apart from their mean.
-const MEDIAN_CALLS: u64 = 20;
-
-/// Share of the coordinates from which on such a difference is told.
-const MANY_POINTS: f64 = 1.0 / 6.0;
-
-/// Share of the calls up to which they are few.
-const FEW_CALLS: f64 = 0.1;
 
 /// What a user wishes of a fit; by default, nothing.
 #[derive(Debug, Clone, Default)]
@@ -357,14 +341,17 @@ fn of_weighed(
     notes.extend(beside_medians(points, &best).filter(|_| is_mean));
     let is_said = notes.iter().any(Note::is_of_fit);
     notes.extend(left_out_far(points, &best).filter(|_| !is_said));
+    notes.extend(may_soar(&best));
     // Blurred points are worth fewer calls than they have.
     notes.extend(set_aside(points).filter(|_| points.blurred_below_s == 0.0));
     notes.extend(uneven(points));
     notes.extend(zero(samples, points));
-    let may_drift = options.formula.is_none() && !is_within_spread(points, &best);
-    let drift = match may_drift {
-        true => drift(weighed, options.family, &limits),
-        false => 0.0,
+    let drift = match &options.formula {
+        // What follows the points, and what a user wrote, was not seen to drift.
+        Some(_) => 0.0,
+        None if is_met(points, &best) => 0.0,
+        None if is_within_spread(points, &best) => EXPECTED,
+        None => drift(weighed, options.family, &limits),
     };
     Ok(Model {
         drift,
@@ -405,7 +392,12 @@ fn field<'a>(
     limits: &'a Limits<'a>,
 ) -> (Field<'a>, Vec<Note>) {
     let asked = |candidate: Family| family.is_none_or(|family| candidate == family);
-    let searched_only = [Family::NormalForm, Family::Stairs, Family::Regimes];
+    let searched_only = [
+        Family::NormalForm,
+        Family::Stairs,
+        Family::Regimes,
+        Family::Curve,
+    ];
     let (list, notes) = if family.is_some_and(|family| searched_only.contains(&family)) {
         (Vec::new(), Vec::new())
     } else {
@@ -438,6 +430,21 @@ fn field<'a>(
         let two_costs = two_costs(points, param).into_iter();
         others.extend(two_costs.filter_map(|hypothesis| hypothesis.fit(points, limits)));
     }
+    if let ([param], true) = (&points.varying()[..], asked(Family::Curve)) {
+        let nearest = others
+            .iter()
+            .map(|form| Distance::new(points, &form.fitted_s).lack);
+        let nearest = nearest.chain(found.as_ref().map(Found::nearest));
+        let curves = curves(points, *param, nearest.fold(f64::INFINITY, f64::min));
+        let fitted = curves
+            .iter()
+            .filter_map(|curve| curve.fit_on(&walks, points, limits));
+        others.extend(
+            fitted
+                .filter(|candidate| !candidate.held)
+                .collect::<Vec<_>>(),
+        );
+    }
     if family.is_none()
         && let Some(found) = found.as_ref().filter(|found| !found.explains())
     {
@@ -452,36 +459,6 @@ fn field<'a>(
     (field, notes)
 }
 
-/// That the formula does not follow the points, where it explains less than [`POOR`] of them and the spread of the
-/// calls does not explain the rest.
-fn poor(points: &Points, best: &Candidate) -> Option<Note> {
-    let r2 = unexplained(points, best)?;
-    (r2 < POOR).then(|| Note::Poor {
-        r2_percent: 100.0 * r2.max(0.0),
-    })
-}
-
-/// Whether nothing follows the points: the likeliest formula is a constant, or in seconds no nearer to them than their mean is, but for
-/// what any formula with as many coefficients would be by chance, and not near by factors either.
-fn follows_nothing(points: &Points, best: &Candidate) -> bool {
-    let r2 = unexplained(points, best).unwrap_or(1.0);
-    let (n, k) = (points.len(), best.coefficients.len());
-    let by_chance = (k as f64 - 1.0) / (n as f64 - 1.0);
-    match best.family {
-        Family::Constant => r2 < POOR,
-        _ => r2 < by_chance && n > k && !follows_by_factors(points, best),
-    }
-}
-
-/// Whether a formula explains the points' orders of magnitude: a few large times that it misses by a factor are farther from it in
-/// seconds than all others together are from their mean.
-fn follows_by_factors(points: &Points, best: &Candidate) -> bool {
-    let logarithms = |times: &[f64]| times.iter().map(|s| s.ln()).collect::<Vec<_>>();
-    let [mean, fitted] = [&points.mean_s, &best.fitted_s].map(|times| logarithms(times));
-    // A time of 0 has none, and makes the comparison false.
-    r_squared(&mean, &fitted, &points.count).is_some_and(|r2| r2 >= POOR)
-}
-
 /// The alternatives, a constant in front; none where no constant is credible.
 fn constant_first(mut alternatives: Vec<Alternative>) -> Vec<Alternative> {
     let constant = |alternative: &Alternative| alternative.family == Family::Constant;
@@ -492,96 +469,6 @@ fn constant_first(mut alternatives: Vec<Alternative>) -> Vec<Alternative> {
         }
         None => Vec::new(),
     }
-}
-
-/// R² between coordinates, where the spread of the calls does not explain what is missing to 1.
-fn unexplained(points: &Points, best: &Candidate) -> Option<f64> {
-    let r2 = r_squared(&points.mean_s, &best.fitted_s, &points.count)?;
-    (points.len() > 2 && !is_within_spread(points, best)).then_some(r2)
-}
-
-/// Whether the calls at one coordinate spread so much that the points' distance from the formula is no more than that.
-fn is_within_spread(points: &Points, best: &Candidate) -> bool {
-    let distance = Distance::new(points, &best.fitted_s);
-    distance.is_explained(best.coefficients.len(), Counts::of(points))
-}
-
-/// That a formula of the parameters explains less than [`POOR`] of the points because the calls spread so much.
-fn scattered(points: &Points, best: &Candidate) -> Option<Note> {
-    let r2 = r_squared(&points.mean_s, &best.fitted_s, &points.count)?;
-    let is_formula = best.family != Family::Constant && points.len() > 2;
-    (r2 < POOR && is_formula && is_within_spread(points, best)).then(|| Note::Scattered {
-        r2_percent: 100.0 * r2.max(0.0),
-    })
-}
-
-/// That sizes left out are predicted badly.
-fn left_out_far(points: &Points, best: &Candidate) -> Option<Note> {
-    let percent = best.cv_smape(points)?;
-    (percent > FAR_OFF).then_some(Note::LeftOutFar { percent })
-}
-
-/// Calls that were set aside, and their share of the time.
-fn set_aside(points: &Points) -> Option<Note> {
-    let all: u64 = points.all.iter().map(|summary| summary.count).sum();
-    let n_records = all - points.n_records() as u64;
-    let total_s: f64 = points.all.iter().map(|summary| summary.total_s()).sum();
-    let pairs = points.mean_s.iter().zip(&points.count);
-    let kept_s: f64 = pairs.map(|(mean, n)| mean * n).sum();
-    (n_records > 0).then(|| Note::SetAside {
-        n_records,
-        percent: 100.0 * (1.0 - kept_s / total_s),
-    })
-}
-
-/// That a formula of means is far from what half of the calls take, at many of the coordinates with calls enough to tell.
-fn beside_medians(points: &Points, best: &Candidate) -> Option<Note> {
-    let parts = points.bins.iter().zip(&points.all).zip(&best.fitted_s);
-    let ratios: Vec<f64> = parts
-        .filter(|((_, all), _)| all.count >= MEDIAN_CALLS)
-        .filter_map(|((bins, all), fitted)| Some(fitted / median_s(bins, all.count)?))
-        .collect();
-    let n_points = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() > BESIDE);
-    let (n_points, of) = (n_points.count(), ratios.len());
-    let is_told = n_points > 0 && n_points as f64 >= MANY_POINTS * of as f64;
-    is_told.then_some(Note::BesideMedians { n_points, of })
-}
-
-/// The median of `count` calls that are apart by time, to the mean of its bin.
-fn median_s(bins: &[Summary], count: u64) -> Option<f64> {
-    let mut below = 0;
-    let median = bins.iter().find(|bin| {
-        below += bin.count;
-        2 * below >= count
-    });
-    median.map(|bin| bin.mean_s)
-}
-
-/// That few calls hold most of the time, where they are not set aside.
-fn uneven(points: &Points) -> Option<Note> {
-    let (mut n_records, mut of, mut long_s, mut total_s) = (0, 0, 0.0, 0.0);
-    for (bins, all) in points.bins.iter().zip(&points.all) {
-        (of, total_s) = (of + all.count, total_s + all.total_s());
-        let limit = median_s(bins, all.count).map_or(0.0, |median| LONG * median);
-        for bin in bins.iter().filter(|bin| bin.mean_s > limit) {
-            (n_records, long_s) = (n_records + bin.count, long_s + bin.total_s());
-        }
-    }
-    let is_aside = points.n_records() < of as f64;
-    let is_uneven = (n_records as f64) < FEW_CALLS * of as f64 && 2.0 * long_s > total_s;
-    (is_uneven && !is_aside).then(|| Note::Uneven {
-        n_records,
-        of,
-        percent: 100.0 * long_s / total_s,
-    })
-}
-
-/// Calls that took no time, which no call does.
-fn zero(samples: &Samples, points: &Points) -> Option<Note> {
-    let bins = points.bins.iter().flatten();
-    let none = bins.filter(|bin| bin.max_s == 0.0);
-    let n_records: u64 = none.map(|bin| bin.count).sum();
-    (samples.metric == Metric::Wall && n_records > 0).then_some(Note::Zero { n_records })
 }
 
 /// The method with its mode: `METHOD where axis=x`.
@@ -624,7 +511,7 @@ fn needed(family: Family) -> usize {
         Family::Line | Family::Logarithm | Family::PowerLaw | Family::Exponential => 2,
         Family::Polynomial => 4,
         Family::NormalForm => MIN_POINTS,
-        Family::Regimes => 5,
+        Family::Regimes | Family::Curve => 5,
         Family::Stairs => 6,
     }
 }

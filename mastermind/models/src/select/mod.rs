@@ -14,4 +14,5 @@ pub(crate) mod model;
 pub(crate) mod overhead;
 pub(crate) mod shape;
 pub(crate) mod sigma;
+mod told;
 pub(crate) mod zeros;

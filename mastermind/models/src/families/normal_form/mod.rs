@@ -188,6 +188,13 @@ impl Found<'_> {
         self.fits.len()
     }
 
+    /// How far the points lie from the nearest of the forms with a coefficient to spare.
+    pub fn nearest(&self) -> f64 {
+        let spare = |fit: &&Refined| fit.n < self.points.len();
+        let lacks = self.fits.iter().filter(spare).map(|fit| fit.distance.lack);
+        lacks.fold(f64::INFINITY, f64::min)
+    }
+
     /// How far the points lie from a form, and its coefficients.
     pub fn distance(&self, form: usize) -> (&Distance, usize) {
         (&self.fits[form].distance, self.fits[form].n)

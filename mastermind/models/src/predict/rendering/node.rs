@@ -90,12 +90,11 @@ fn term(term: &Term) -> Node {
 fn factor(factor: &Factor) -> Vec<Node> {
     let x = || {
         let x = Node::Param(factor.param.to_string());
-        match factor.step {
-            Some(step) => {
-                let steps = Node::Quotient(Box::new([x, Node::Number(step)]));
-                Node::Call("ceil", vec![steps])
-            }
-            None => x,
+        let quotient = |a, b| Node::Quotient(Box::new([a, b]));
+        match (factor.step, factor.half) {
+            (Some(step), _) => Node::Call("ceil", vec![quotient(x, Node::Number(step))]),
+            (_, Some(half)) => quotient(x.clone(), Node::Sum(vec![x, Node::Number(half)])),
+            _ => x,
         }
     };
     let mut parts = Vec::new();
