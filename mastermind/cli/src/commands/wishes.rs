@@ -44,6 +44,8 @@ enum FamilyName {
     Stairs,
     /// A line for each of several ranges of a parameter
     Regimes,
+    /// What saturates, wears off, or grows exponentially from a level: a curve with a scale that is found
+    Curve,
 }
 
 impl From<FamilyName> for Family {
@@ -58,6 +60,7 @@ impl From<FamilyName> for Family {
             FamilyName::NormalForm => Family::NormalForm,
             FamilyName::Stairs => Family::Stairs,
             FamilyName::Regimes => Family::Regimes,
+            FamilyName::Curve => Family::Curve,
         }
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use mastermind_models::{
     Coordinate, Error, FitOptions, Formula, Metric, Model, ModelSet, Modes, Note, ParameterKind,
-    SampleSet, Samples, Statistic, Summary, fit_with, predict,
+    SampleSet, Samples, Statistic, Summary, clean_calls, fit_with, predict,
 };
 use mastermind_records::Run;
 
@@ -66,7 +66,7 @@ pub fn statistic(models: Option<&ModelSet>, samples: &Samples) -> Statistic {
     notes.find_map(of_note).unwrap_or_default()
 }
 
-/// The figure of a method's samples, without the calls set aside as spikes.
+/// The figure of a method's samples, of the calls that the models are of: without those that were held up, or are far above the others.
 ///
 /// # Arguments
 /// * `parameter` - of the x axis; `None`: the first that is a number and varies
@@ -98,15 +98,17 @@ pub fn mean(
     };
     let is_log = Axis::spans_decades(samples.coordinates.iter().map(|x| x[place]));
     let mut series = Vec::new();
+    let mut aside = Aside::default();
     for model in &models {
+        let calls = aside.drawn(model, samples);
         let rows: Vec<usize> = (0..samples.coordinates.len())
-            .filter(|&row| samples.kept[row].count > 0 && model.matches(&samples.coordinate(row)))
+            .filter(|&row| calls[row].count > 0 && model.matches(&samples.coordinate(row)))
             .collect();
         if rows.is_empty() {
             continue;
         }
         let rows = slice(samples, model, rows, place);
-        let points = points(samples, &rows, place);
+        let points = points(samples, &calls, &rows, place);
         let range = [points[0].x, points[points.len() - 1].x];
         let name = &samples.parameters[place].name;
         let labels = model
@@ -141,12 +143,7 @@ pub fn mean(
             samples.method
         );
     }
-    let count = |summaries: &[Summary]| summaries.iter().map(|summary| summary.count).sum::<u64>();
-    let (calls, kept) = (count(&samples.times), count(&samples.kept));
-    let aside = match calls - kept {
-        0 => String::new(),
-        n => format!(", {n} far above the others set aside"),
-    };
+    let calls: u64 = samples.times.iter().map(|summary| summary.count).sum();
     let parameter = &samples.parameters[place];
     Ok(Mean {
         title: format!("{}  ({calls} calls{aside})", samples.method),
@@ -159,6 +156,43 @@ pub fn mean(
         },
         series,
     })
+}
+
+/// Calls that are not drawn.
+#[derive(Default)]
+struct Aside {
+    held_up: u64,
+    far_above: u64,
+}
+
+impl Aside {
+    /// The calls at each coordinate that are drawn beside a model, shape `[n_coordinates]`, and counts the others of its mode: the calls that
+    /// it is of, where it was fitted to these; else those that are not far above the others.
+    fn drawn(&mut self, model: &Model, samples: &Samples) -> Vec<Summary> {
+        let rows = (0..samples.times.len()).filter(|&row| model.matches(&samples.coordinate(row)));
+        let rows: Vec<usize> = rows.collect();
+        let n: u64 = rows.iter().map(|&row| samples.times[row].count).sum();
+        let is_of_clean = model.held_up.is_some() && n == model.n_records;
+        let (calls, aside) = match is_of_clean {
+            true => (clean_calls(model, samples), &mut self.held_up),
+            false => (samples.kept.clone(), &mut self.far_above),
+        };
+        *aside += n - rows.iter().map(|&row| calls[row].count).sum::<u64>().min(n);
+        calls
+    }
+}
+
+impl std::fmt::Display for Aside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts = [
+            (self.held_up, "held up"),
+            (self.far_above, "far above the others"),
+        ];
+        for (n, what) in parts.into_iter().filter(|(n, _)| *n > 0) {
+            write!(f, ", {n} {what} set aside")?;
+        }
+        Ok(())
+    }
 }
 
 /// The models of the method.
@@ -252,15 +286,15 @@ fn place(samples: &Samples, name: Option<&str>) -> anyhow::Result<usize> {
 }
 
 /// Mean and deviation by the parameter, over whatever the others are in these rows.
-fn points(samples: &Samples, rows: &[usize], place: usize) -> Vec<Point> {
+fn points(samples: &Samples, calls: &[Summary], rows: &[usize], place: usize) -> Vec<Point> {
     let mut sums: Vec<(f64, Summary)> = Vec::new();
     let mut rows = rows.to_vec();
     rows.sort_by(|&a, &b| samples.coordinates[a][place].total_cmp(&samples.coordinates[b][place]));
     for row in rows {
         let x = samples.coordinates[row][place];
         match sums.last_mut() {
-            Some((last, summary)) if *last == x => summary.merge(&samples.kept[row]),
-            _ => sums.push((x, samples.kept[row])),
+            Some((last, summary)) if *last == x => summary.merge(&calls[row]),
+            _ => sums.push((x, calls[row])),
         }
     }
     let scale = scale(&samples.metric);
