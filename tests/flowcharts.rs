@@ -151,3 +151,49 @@ fn graph_draws_what_the_author_drew() {
     assert!(!drawn.contains("chance"), "{drawn}");
     assert!(draw(&["--compiled"]).contains("chance"));
 }
+
+/// So it is with PlantUML and XMI, of which a file may have several.
+#[test]
+fn graph_draws_plantuml_and_xmi_as_their_authors_did() {
+    let scratch = Scratch::new();
+    let text = "@startuml One\ntitle The **order**\n|#AliceBlue|Clerk|\nstart\nif (in stock?) then (yes)\n:ship;\nnote right: //by hand//\n\
+        else (no)\n|Buyer|\nwhile (paid?) is (not yet)\n:wait|\nendwhile (paid)\nendif\nstop\n@enduml\n\
+        @startuml Two\n(*) --> \"turn **off**\"\n-->[last] (*)\n@enduml\n";
+    fs::write(scratch.path("flow.puml"), text).expect("a file");
+    let draw = |file: &str, more: &[&str]| {
+        let words = ["graph", file, "--format", "svg"];
+        scratch.mastermind(&[&words[..], more].concat()).well()
+    };
+    let drawn = draw("flow.puml", &[]);
+    for said in [
+        ">order<",
+        ">Clerk<",
+        ">Buyer<",
+        ">in stock?<",
+        ">yes<",
+        ">no<",
+        ">ship<",
+        ">by hand<",
+        ">not yet<",
+        ">paid<",
+        ">off<",
+        ">last<",
+        "aliceblue",
+    ] {
+        assert!(drawn.contains(said), "{said}: {drawn}");
+    }
+    assert!(!drawn.contains("chance"), "{drawn}");
+    assert!(draw("flow.puml", &["--compiled"]).contains("chance"));
+    let second = draw("flow.puml", &["--main", "Two"]);
+    assert!(
+        second.contains(">last<") && !second.contains(">ship<"),
+        "{second}"
+    );
+    let said = scratch
+        .mastermind(&["graph", "flow.puml", "--format", "svg", "--main", "Three"])
+        .error();
+    assert!(said.contains("\"Three\""), "{said}");
+    let file = root().join("examples/sample/sample.uml");
+    let drawn = draw(&file.display().to_string(), &[]);
+    assert!(drawn.ends_with("</svg>\n"), "{drawn}");
+}

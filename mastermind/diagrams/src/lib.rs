@@ -35,5 +35,5 @@ pub mod xmi;
 
 pub use diagram::{DiagramError, Reading};
 pub use mermaid::{flowchart_of_markdown, picture_of_mermaid, read_mermaid};
-pub use plantuml::read_plantuml;
-pub use xmi::{read_xmi, read_xmi_from};
+pub use plantuml::{pictures_of_plantuml, read_plantuml};
+pub use xmi::{pictures_of_xmi, read_xmi, read_xmi_from};

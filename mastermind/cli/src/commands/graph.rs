@@ -43,7 +43,7 @@ pub struct Graph {
     /// Of a program model, begin with this activity, not with the one that no other names
     #[arg(long, value_name = "ACTIVITY")]
     main: Option<String>,
-    /// Of a flowchart of Mermaid, draw the program that is read from it, not what its author drew; dot and JSON always have the program
+    /// Of a diagram, draw the program that is read from it, not what its author drew; dot and JSON always have the program
     #[arg(long)]
     compiled: bool,
     /// What to write [default: by the ending of the output: .dot, .gv, .json, .svg, .png or .pdf; else dot]
@@ -194,8 +194,9 @@ impl Graph {
 
     fn activities(&self, format: Format) -> anyhow::Result<String> {
         let is_picture = matches!(format, Format::Svg | Format::Png | Format::Pdf);
-        let as_drawn = is_picture && !self.compiled && self.main.is_none();
-        if as_drawn && let Some(pictures) = model::pictures(&self.assembly)? {
+        let as_drawn = is_picture && !self.compiled;
+        let main = self.main.as_deref();
+        if as_drawn && let Some(pictures) = model::pictures(&self.assembly, main)? {
             let svg = mastermind_diagrams::picture::svg(&pictures);
             return Ok(output::well_formed(&svg).into_owned());
         }

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use mastermind_diagrams::picture::Picture;
 use mastermind_diagrams::{
-    DiagramError, Reading, flowchart_of_markdown, picture_of_mermaid, read_mermaid, read_plantuml,
-    read_xmi_from,
+    DiagramError, Reading, flowchart_of_markdown, picture_of_mermaid, pictures_of_plantuml,
+    pictures_of_xmi, read_mermaid, read_plantuml, read_xmi_from,
 };
 use mastermind_programs::{Finding, LONGEST_MODEL_BYTES, Model, read_json, read_toml};
 
@@ -202,20 +202,24 @@ pub fn load(path: &Path, main: Option<&str>) -> anyhow::Result<Loaded> {
 ///
 /// # Errors
 /// As [`load`], but for what only a model must be.
-pub fn pictures(path: &Path) -> anyhow::Result<Option<Vec<Picture>>> {
+pub fn pictures(path: &Path, main: Option<&str>) -> anyhow::Result<Option<Vec<Picture>>> {
     let act = || format!("cannot read model \"{}\"", path.display());
     let (file, part) = in_file(path);
     let text = || text_of(file).with_context(act);
-    let picture = match kind(file) {
-        Kind::Mermaid => picture_of_mermaid(&text()?, None),
-        Kind::Markdown => {
+    let pictures = match kind(file) {
+        Kind::PlantUml => pictures_of_plantuml(&text()?, main),
+        Kind::Xmi => pictures_of_xmi(&text()?, main),
+        Kind::Mermaid if main.is_none() => {
+            picture_of_mermaid(&text()?, None).map(|picture| vec![picture])
+        }
+        Kind::Markdown if main.is_none() => {
             let found = flowchart_of_markdown(&text()?, part);
             let (text, heading) = found.with_context(act)?;
-            picture_of_mermaid(&text, Some(&heading))
+            picture_of_mermaid(&text, Some(&heading)).map(|picture| vec![picture])
         }
         _ => return Ok(None),
     };
-    Ok(Some(vec![picture.with_context(act)?]))
+    Ok(Some(pictures.with_context(act)?))
 }
 
 /// The text of a file in UTF-8, or in UTF-16 with its mark, as some tools save diagrams.

@@ -35,6 +35,35 @@ pub(crate) fn markdown(text: &str, stars: bool) -> Vec<Line> {
     lines(text, marks)
 }
 
+/// A text with PlantUML's marks (Creole). Rules between lines are left out, and bullets are those of a list.
+///
+/// # Source
+/// PlantUML Language Reference Guide, "Creole".
+pub(crate) fn creole(text: &str) -> Vec<Line> {
+    const MARKS: [(&str, Look); 6] = [
+        ("**", Look::Bold),
+        ("//", Look::Italic),
+        ("__", Look::Underline),
+        ("~~", Look::Underline),
+        ("--", Look::Strike),
+        ("\"\"", Look::Mono),
+    ];
+    let text = text.replace("\\n", "\n");
+    let written = text.lines().filter_map(|line| {
+        let trimmed = line.trim();
+        let is_rule = trimmed.len() >= 2
+            && ["-", "=", "_", "."]
+                .iter()
+                .any(|sign| trimmed.replace(sign, "").is_empty());
+        let bullet = trimmed
+            .strip_prefix("* ")
+            .map(|rest| format!("\u{2022} {rest}"));
+        (!is_rule).then(|| bullet.unwrap_or_else(|| line.to_owned()))
+    });
+    let text: Vec<_> = written.collect();
+    lines(&text.join("\n"), &MARKS)
+}
+
 /// The letters of lines, without their looks.
 pub fn letters(lines: &[Line]) -> String {
     plain(lines)

@@ -11,7 +11,7 @@ mod shapes;
 mod svg;
 
 pub use marks::{Line, Run, letters};
-pub(crate) use marks::{markdown, plain};
+pub(crate) use marks::{creole, markdown, plain};
 pub use svg::svg;
 
 /// A diagram.

@@ -1,6 +1,6 @@
 //! The legacy syntax: edges between activities that are named where they first appear.
 
-mod parts;
+pub(super) mod parts;
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub(super) fn graph(block: &Block, sections: &mut Sections, out: &mut Collected)
     };
     let mut lines = block.lines.iter();
     while let Some(line) = lines.next() {
-        let line = reader.whole(line, &mut lines);
+        let line = whole(line, &mut lines);
         if !reader.note(&line, &mut lines) {
             reader.line(&line);
         }
@@ -55,6 +55,19 @@ pub(super) fn graph(block: &Block, sections: &mut Sections, out: &mut Collected)
     reader.labels_as_guards();
     reader.bars_as_nodes();
     reader.flow.finish(reader.out)
+}
+
+/// The line with those after it up to the quotation mark that ends a name.
+pub(super) fn whole<'l>(line: &Line, lines: &mut impl Iterator<Item = &'l Line>) -> Line {
+    let mut whole = line.clone();
+    while whole.text.matches('"').count() % 2 == 1 {
+        let Some(next) = lines.next() else {
+            break;
+        };
+        whole.text.push_str("\\n");
+        whole.text.push_str(&next.text);
+    }
+    whole
 }
 
 struct Reader<'a> {
@@ -84,19 +97,6 @@ impl Reader<'_> {
             at: &at,
         };
         self.out.find(Rule::Syntax, place, reason);
-    }
-
-    /// The line with those after it up to the quotation mark that ends a name.
-    fn whole<'l>(&self, line: &Line, lines: &mut impl Iterator<Item = &'l Line>) -> Line {
-        let mut whole = line.clone();
-        while whole.text.matches('"').count() % 2 == 1 {
-            let Some(next) = lines.next() else {
-                break;
-            };
-            whole.text.push_str("\\n");
-            whole.text.push_str(&next.text);
-        }
-        whole
     }
 
     fn line(&mut self, line: &Line) {

@@ -9,6 +9,8 @@ use mastermind_programs::Rule;
 #[derive(Debug, Default)]
 pub(super) struct Block {
     pub(super) name: String,
+    /// Lines of its title.
+    pub(super) title: Vec<String>,
     pub(super) lines: Vec<Line>,
 }
 
@@ -55,10 +57,12 @@ pub(super) const LAYOUT: [&str; 20] = [
 pub(super) const LAYOUT_BLOCKS: [(&str, &str); 5] = [
     ("<style>", "</style>"),
     ("@pause", "@unpause"),
-    ("title", "end title"),
+    ("title", END_OF_TITLE),
     ("header", "endheader"),
     ("footer", "endfooter"),
 ];
+
+const END_OF_TITLE: &str = "end title";
 
 /// Preprocessor lines that do not change the flow.
 const HARMLESS: [&str; 4] = ["!theme", "!pragma", "!option", "!assume"];
@@ -206,8 +210,10 @@ pub(super) fn blocks(text: &str, out: &mut Collected) -> Vec<Block> {
         if let Some(rest) = text.strip_prefix("@startuml") {
             blocks.extend(open.take());
             let name = rest.trim().trim_matches('"').to_owned();
-            let lines = Vec::new();
-            open = Some(Block { name, lines });
+            open = Some(Block {
+                name,
+                ..Block::default()
+            });
             continue;
         }
         if text.starts_with("@enduml") {
@@ -227,12 +233,15 @@ pub(super) fn blocks(text: &str, out: &mut Collected) -> Vec<Block> {
                 .eq_ignore_ascii_case(&end.replace(' ', ""))
             {
                 layout = None;
+            } else if end == END_OF_TITLE {
+                block.title.push(text.to_owned());
             }
         } else if inside.is_in(text) {
             if !text.is_empty() {
                 block.lines.push(line);
             }
         } else if !text.is_empty() {
+            block.title.extend(title(text).map(str::to_owned));
             match passed_over(&line, out) {
                 Passed::No => block.lines.push(line),
                 Passed::Line => {}
@@ -254,6 +263,12 @@ pub(super) fn blocks(text: &str, out: &mut Collected) -> Vec<Block> {
         blocks.push(block);
     }
     blocks
+}
+
+/// The text of a title of one line.
+fn title(text: &str) -> Option<&str> {
+    let rest = after(text, "title")?;
+    Some(rest.trim_start_matches(':').trim()).filter(|rest| !rest.is_empty())
 }
 
 fn other(line: &Line, out: &mut Collected) {

@@ -44,6 +44,7 @@ mod legacy;
 mod lines;
 mod new;
 mod scan;
+mod sketch;
 mod text;
 
 pub(crate) use edit::{edited, outline};
@@ -53,6 +54,7 @@ use std::collections::BTreeMap;
 use crate::diagram::{
     Collected, DiagramError, Graph, Manners, Place, Reading, Sections, declares, settle, structure,
 };
+use crate::picture::Picture;
 use mastermind_programs::{Activity, Model, Rule, Variable};
 
 /// Longest file, bytes: text that somebody writes.
@@ -112,12 +114,48 @@ pub fn read_plantuml(text: &str) -> Result<Reading, DiagramError> {
     out.reading(model)
 }
 
-fn unused(name: &str, model: &Model) -> String {
-    let base = match (name, model.activities.is_empty()) {
-        ("", true) => "Main".to_owned(),
-        ("", false) => format!("Activity {}", model.activities.len() + 1),
+/// The activity diagrams of a PlantUML file as their author drew them.
+///
+/// # Arguments
+/// * `main` - the name of the only one that is asked for, as in the model: a diagram without a name is `Main`, or `Activity 2`
+///
+/// # Errors
+/// As [`read_plantuml`], but for what only a model must be.
+pub fn pictures_of_plantuml(text: &str, main: Option<&str>) -> Result<Vec<Picture>, DiagramError> {
+    if text.len() > LONGEST {
+        let (found, most) = (text.len(), LONGEST);
+        return Err(DiagramError::TooLong { found, most });
+    }
+    let mut out = Collected::default();
+    let mut pictures = sketch::pictures(text, &mut out);
+    pictures.retain(|picture| main.is_none_or(|main| picture.name == main));
+    if pictures.is_empty() {
+        let place = Place {
+            element: main.unwrap_or("file"),
+            at: "line 1",
+        };
+        let reason = "no @startuml, or none of that name, expected a diagram";
+        out.find(Rule::Syntax, place, reason);
+    }
+    if out.findings.is_empty() {
+        Ok(pictures)
+    } else {
+        let findings = out.findings;
+        Err(DiagramError::Findings { findings })
+    }
+}
+
+/// What a diagram is called that comes after `n_before` others.
+fn name_or_number(name: &str, n_before: usize) -> String {
+    match (name, n_before) {
+        ("", 0) => "Main".to_owned(),
+        ("", n_before) => format!("Activity {}", n_before + 1),
         (name, _) => name.to_owned(),
-    };
+    }
+}
+
+fn unused(name: &str, model: &Model) -> String {
+    let base = name_or_number(name, model.activities.len());
     let mut name = base.clone();
     let mut n = 1;
     while model.activities.contains_key(&name) {

@@ -10,6 +10,7 @@ use crate::diagram::{
     Annotation, Collected, Graph, NodeKind, Place, Sections, Wrapper, name_and_words,
 };
 use blocks::Frame;
+pub(super) use blocks::after_any;
 use mastermind_programs::Rule;
 
 /// The graph of a diagram.
@@ -263,7 +264,7 @@ const CONDITIONAL: [&str; 7] = [
 ];
 
 /// A line without the colour that stands before a command: `#lightgreen:if (ready?) then (yes)`.
-fn without_colour(line: &Line) -> Line {
+pub(super) fn without_colour(line: &Line) -> Line {
     let after_colour = line
         .text
         .strip_prefix('#')
@@ -284,7 +285,7 @@ fn without_colour(line: &Line) -> Line {
 }
 
 /// A command with the lines that its condition, or the text of its arrow, goes over.
-fn whole(mut line: Line, lines: &mut std::slice::Iter<'_, Line>) -> Line {
+pub(super) fn whole(mut line: Line, lines: &mut std::slice::Iter<'_, Line>) -> Line {
     let conditions = || {
         CONDITIONAL
             .iter()
@@ -399,7 +400,7 @@ pub(super) fn is_sdl(text: &str) -> bool {
 }
 
 /// The action of a list: `- action`, `* action`, `** one of its parts`.
-fn listed(text: &str) -> Option<&str> {
+pub(super) fn listed(text: &str) -> Option<&str> {
     let rest = match text.strip_prefix('-') {
         Some(rest) => rest,
         None => text.strip_prefix('*')?.trim_start_matches('*'),
@@ -422,7 +423,7 @@ fn without_end(text: &str) -> String {
 }
 
 /// `->`, `-->`, `-[#blue]->`, and a text after it.
-fn is_arrow(text: &str) -> bool {
+pub(super) fn is_arrow(text: &str) -> bool {
     let Some(rest) = text.strip_prefix('-') else {
         return false;
     };

@@ -29,17 +29,17 @@ use mastermind_programs::expression::{CostFunction, Expression, parse, parse_ass
 use mastermind_programs::{Rule, Variable};
 
 /// Tags of a container's nodes, and of its edges.
-const NODES: [&str; 5] = [
+pub(super) const NODES: [&str; 5] = [
     "node",
     "ownedNode",
     "structuredNode",
     "containedNode",
     "executableNode",
 ];
-const EDGES: [&str; 3] = ["edge", "ownedEdge", "containedEdge"];
+pub(super) const EDGES: [&str; 3] = ["edge", "ownedEdge", "containedEdge"];
 
 /// Nodes that hold objects, and pins: they order nothing by themselves.
-const OBJECTS: [&str; 5] = [
+pub(super) const OBJECTS: [&str; 5] = [
     "ActivityParameterNode",
     "CentralBufferNode",
     "DataStoreNode",

@@ -20,12 +20,14 @@ mod document;
 mod edit;
 mod nfp;
 mod paths;
+mod sketch;
 
 pub(crate) use edit::{edited, outline};
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagram::{Collected, DiagramError, Place, Reading, Sections, declares, understood};
+use crate::picture::Picture;
 use annotations::Annotations;
 use document::Document;
 use mastermind_programs::{Activity, ElementKind, Model, Rule, visit};
@@ -53,20 +55,10 @@ pub fn read_xmi(text: &str) -> Result<Reading, DiagramError> {
 /// # Errors
 /// As [`read_xmi`]; a finding where there is no activity of that name.
 pub fn read_xmi_from(text: &str, main: Option<&str>) -> Result<Reading, DiagramError> {
-    if text.len() > LONGEST {
-        let (found, most) = (text.len(), LONGEST);
-        return Err(DiagramError::TooLong { found, most });
-    }
-    let (found, most) = (document::most_attributes(text), MOST_ATTRIBUTES);
-    if found > most {
-        return Err(DiagramError::Attributes { found, most });
-    }
-    let mut xml = roxmltree::Document::parse(text)?;
-    let identified = paths::with_identifiers(text, &xml);
-    if let Some(text) = &identified {
-        xml = roxmltree::Document::parse(text)?;
-    }
-    let document = Document::new(&xml);
+    with_document(text, |document| read(document, main))?
+}
+
+fn read(document: &Document<'_, '_>, main: Option<&str>) -> Result<Reading, DiagramError> {
     let mut out = Collected::default();
     let activities = document.activities();
     let file = Place {
@@ -76,9 +68,9 @@ pub fn read_xmi_from(text: &str, main: Option<&str>) -> Result<Reading, DiagramE
     if activities.is_empty() {
         out.find(Rule::Syntax, file, "no uml:Activity, expected one");
     }
-    let names = names(&document, &activities);
+    let names = names(document, &activities);
     let mut sections = Sections::default();
-    let annotations = Annotations::of(&document, &mut sections, &mut out);
+    let annotations = Annotations::of(document, &mut sections, &mut out);
     let has_variables = document
         .elements()
         .any(|node| node.has_tag_name("defaultValue") || document.kind(node) == "FunctionBehavior");
@@ -89,7 +81,7 @@ pub fn read_xmi_from(text: &str, main: Option<&str>) -> Result<Reading, DiagramE
         let Some(name) = names.get(id).cloned() else {
             continue;
         };
-        let reader = activity::Reader::new(&document, &annotations, &names);
+        let reader = activity::Reader::new(document, &annotations, &names);
         let mut own = Collected::default();
         let (graph, mut locals) = reader.activity(*node, &mut own);
         let declares =
@@ -111,8 +103,57 @@ pub fn read_xmi_from(text: &str, main: Option<&str>) -> Result<Reading, DiagramE
             own,
         });
     }
-    let model = assemble((&document, &activities), read, main, sections, &mut out);
+    let model = assemble((document, &activities), read, main, sections, &mut out);
     out.reading(model)
+}
+
+/// The activities of an XMI file as their author drew them.
+///
+/// # Arguments
+/// * `main` - the name of the only one that is asked for
+///
+/// # Errors
+/// As [`read_xmi`], but for what only a model must be.
+pub fn pictures_of_xmi(text: &str, main: Option<&str>) -> Result<Vec<Picture>, DiagramError> {
+    let is_wanted = |name: &str| main.is_none_or(|main| main == name);
+    let pictures: Vec<_> = with_document(text, |document| {
+        let activities = document.activities().into_iter();
+        let all = activities.map(|activity| sketch::picture(document, activity));
+        all.filter(|picture| is_wanted(&picture.name)).collect()
+    })?;
+    if pictures.is_empty() {
+        let mut out = Collected::default();
+        let place = Place {
+            element: main.unwrap_or("file"),
+            at: "line 1",
+        };
+        let reason = "no uml:Activity, or none of that name, expected one";
+        out.find(Rule::UnknownActivity, place, reason);
+        let findings = out.findings;
+        return Err(DiagramError::Findings { findings });
+    }
+    Ok(pictures)
+}
+
+/// Parses a file that is no longer than any, and that a reader does not take long for.
+fn with_document<T>(
+    text: &str,
+    work: impl FnOnce(&Document<'_, '_>) -> T,
+) -> Result<T, DiagramError> {
+    if text.len() > LONGEST {
+        let (found, most) = (text.len(), LONGEST);
+        return Err(DiagramError::TooLong { found, most });
+    }
+    let (found, most) = (document::most_attributes(text), MOST_ATTRIBUTES);
+    if found > most {
+        return Err(DiagramError::Attributes { found, most });
+    }
+    let mut xml = roxmltree::Document::parse(text)?;
+    let identified = paths::with_identifiers(text, &xml);
+    if let Some(text) = &identified {
+        xml = roxmltree::Document::parse(text)?;
+    }
+    Ok(work(&Document::new(&xml)))
 }
 
 /// An activity that was read.

@@ -3,7 +3,8 @@
 //! Part of the fuzz targets and of the test that replays their corpora.
 
 use mastermind_diagrams::{
-    DiagramError, Reading, flowchart_of_markdown, read_mermaid, read_plantuml, read_xmi,
+    DiagramError, Reading, flowchart_of_markdown, picture, picture_of_mermaid,
+    pictures_of_plantuml, pictures_of_xmi, read_mermaid, read_plantuml, read_xmi,
 };
 use mastermind_models::ModelSet;
 use mastermind_programs::{System, check, lower};
@@ -11,11 +12,13 @@ use mastermind_programs::{System, check, lower};
 /// Any text as a PlantUML file.
 pub fn plantuml(text: &str) {
     diagram(read_plantuml(text));
+    drawn(pictures_of_plantuml(text, None));
 }
 
 /// Any text as a flowchart of Mermaid, and as Markdown with one.
 pub fn mermaid(text: &str) {
     diagram(read_mermaid(text, None));
+    drawn(picture_of_mermaid(text, None).map(|picture| vec![picture]));
     if let Ok((text, heading)) = flowchart_of_markdown(text, Some("1")) {
         diagram(read_mermaid(&text, Some(&heading)));
     }
@@ -24,6 +27,20 @@ pub fn mermaid(text: &str) {
 /// Any text as an XMI file.
 pub fn xmi(text: &str) {
     diagram(read_xmi(text));
+    drawn(pictures_of_xmi(text, None));
+}
+
+/// What is drawn is XML.
+fn drawn(pictures: Result<Vec<picture::Picture>, DiagramError>) {
+    let Ok(pictures) = pictures else {
+        return;
+    };
+    // Layouts of thousands of nodes take long, and show nothing that those of hundreds do not.
+    let n_nodes: usize = pictures.iter().map(|picture| picture.nodes.len()).sum();
+    if n_nodes <= 500 {
+        let svg = picture::svg(&pictures);
+        assert!(svg.ends_with("</svg>\n"));
+    }
 }
 
 /// What is read is checked and lowered.

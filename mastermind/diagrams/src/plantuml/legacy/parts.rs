@@ -2,7 +2,7 @@
 
 /// What an arrow leaves or leads to.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Entity<'a> {
+pub(in crate::plantuml) enum Entity<'a> {
     /// `(*)`.
     Star,
     /// `===NAME===`.
@@ -19,7 +19,7 @@ pub(super) enum Entity<'a> {
 }
 
 /// The entity that a text begins with, and what comes after it.
-pub(super) fn entity(text: &str) -> Option<(Entity<'_>, &str)> {
+pub(in crate::plantuml) fn entity(text: &str) -> Option<(Entity<'_>, &str)> {
     let text = text.trim_start();
     if let Some(rest) = text.strip_prefix("(*") {
         let (_, rest) = rest.split_once(')')?;
@@ -105,7 +105,7 @@ fn colour(text: &str) -> &str {
 }
 
 /// The label of the arrow that a text begins with, and what comes after it.
-pub(super) fn arrow(text: &str) -> Option<(Option<&str>, &str)> {
+pub(in crate::plantuml) fn arrow(text: &str) -> Option<(Option<&str>, &str)> {
     let text = text.trim_start();
     if !text.starts_with(['-', '.']) {
         return None;

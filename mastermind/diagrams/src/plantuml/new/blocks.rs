@@ -110,7 +110,7 @@ impl Frame {
 }
 
 /// A text after one of some words.
-fn after_any<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
+pub(in crate::plantuml) fn after_any<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
     words.iter().find_map(|word| after(text, word))
 }
 
