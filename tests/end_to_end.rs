@@ -111,3 +111,4 @@ mod wrap_names;
 mod wrap_openmp;
 mod wrap_signals;
 mod wrap_sites;
+mod wrap_summaries;

@@ -81,6 +81,9 @@ fn simulated_ranks_packed_and_loose() {
             "profile records",
             "profile records --json",
             "profile records --per-rank --json",
+            "profile records --spread",
+            "compare records loose",
+            "compare records loose --json",
             "info records",
             "info records --json",
             "fit records",
@@ -107,6 +110,7 @@ fn programs_under_mpi() {
             let verbs = [
                 "profile records --json",
                 "info records --json",
+                "compare records records",
                 &of_program,
                 "fit records --metric mpi --json",
                 "fit records --metric inclusive --by ranks",

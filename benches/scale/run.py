@@ -5,7 +5,7 @@ usage: run.py FOLDER_OF_THE_BINARIES [RANKS]
 
 Bytes a call: the case study, a program that is wrapped with --mpi-events, a C library behind a proxy whose 10^7 calls are also packed and
 read. RANKS (100,000) logs of 12 call sites are made by `simulate --records`, packed and loose. What `profile` and `fit` print on one process
-and on 2 and 4 ranks of both MPIs; files after a run of 64 ranks. Processor seconds, but for the limits on whole seconds. Ends with an error where a row is missed; a row that cannot be measured here is said and no miss.
+and on 2 and 4 ranks of both MPIs; files and the summary after a run of 64 ranks. Processor seconds, but for the limits on whole seconds. Ends with an error where a row is missed; a row that cannot be measured here is said and no miss.
 """
 
 import json
@@ -148,7 +148,7 @@ def many_ranks():
     shown = []
     for what, options, limit in [("packed", [], 20), ("loose", ["--loose"], 60)]:
         mastermind("simulate", "sites.toml", "--machine", "machine.toml", "--ranks", str(ranks), "--records", "many", "--json", *options)
-        read_together("many", ["profile", "fit"])
+        read_together("many", ["profile", "fit", "compare"])
         for verb in [["profile", "many"], ["report", "many", "-o", "report.html", "--force"], ["compare", "many", "many"]]:
             text, whole, _, megabytes = mastermind(*verb)
             title = f"{verb[0]} of {ranks} logs, {what}"
@@ -178,10 +178,11 @@ def launchers():
 def read_together(records, verbs):
     """The same bytes on one process and on several, which share the logs out."""
     for verb in verbs:
-        alone = mastermind(verb, records, "--json")[0]
+        words = [verb, records, *([records] if verb == "compare" else []), "--json"]
+        alone = mastermind(*words)[0]
         for kind, launch in launchers():
             for n in ["2", "4"]:
-                found = mastermind(verb, records, "--json", before=[*launch, n])[0]
+                found = mastermind(*words, before=[*launch, n])[0]
                 same = found == alone
                 row(f"{verb} of {records} on {n} ranks of {kind}", "the same" if same else "another", "as one process", same)
 
@@ -224,10 +225,12 @@ def files_of_a_node():
         line = [*launch, "64", str(program), "wrap", "--mpi-events", "--records", f"node-{kind}", "--", "./short"]
         subprocess.run(line, check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         names = sorted(os.listdir(f"node-{kind}"))
-        of_node = [name for name in names if name not in ["claim", "dispatch.json"]]
-        row(f"files of a node after a run of 64 ranks of {kind}", " ".join(of_node), "at most 2", len(of_node) <= 2)
+        row(f"files after a run of 64 ranks on a node, {kind}", " ".join(names), "at most 2", len(names) <= 2)
         ranks = json.loads(mastermind("profile", f"node-{kind}", "--json")[0])["ranks"]
         row(f"ranks in them, {kind}", ranks, "64", ranks == 64)
+        found = [mastermind("profile", f"node-{kind}", "--json", "--spread", *more)[0] for more in [[], ["--summary"]]]
+        found = [json.loads(text)["rows"] for text in found]
+        row(f"the summary of 64 ranks, {kind}", "as the logs" if found[0] == found[1] else "another", "as the logs", found[0] == found[1])
 
 
 def main():

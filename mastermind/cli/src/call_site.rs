@@ -16,6 +16,7 @@ use mastermind_records::{Log, Record, Run, Value, create_anew};
 use proxy_reach::Functions;
 use serde::{Deserialize, Serialize};
 
+use crate::session::summing;
 use crate::trace::Trace;
 
 /// Where the objects of a process were mapped: the one that an address lies in, and what it was moved by.
@@ -126,12 +127,12 @@ pub fn file(directory: &Path, rank: u32) -> PathBuf {
 /// asked for them.
 pub fn read(directory: &Path, run: &Run) -> Vec<CallSite> {
     let (directory, _) = crate::commands::profile::selected(directory);
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let is_one = |path: &PathBuf| path.to_string_lossy().ends_with(FILES);
-    let files = entries.map(|entry| entry.path()).filter(is_one);
-    let texts = files.filter_map(|path| fs::read(path).ok());
-    let sites = texts.filter_map(|text| serde_json::from_slice::<Vec<CallSite>>(&text).ok());
-    let mut sites: Vec<CallSite> = sites.flatten().collect();
+    let texts = files(directory).filter_map(|path| fs::read(path).ok());
+    let texts = texts.filter_map(|text| serde_json::from_slice::<Vec<CallSite>>(&text).ok());
+    let mut sites: Vec<CallSite> = texts.flatten().collect();
+    sites.extend(
+        summing::taken_in::<Vec<CallSite>>(directory, summing::CALL_SITES).unwrap_or_default(),
+    );
     let trace = Trace::of_open_run(directory);
     if !trace.is_empty() {
         let known = sites.iter().map(|site| (site.process, site.address));
@@ -178,6 +179,58 @@ pub fn write(
     create_anew(&path)
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .with_context(|| format!("cannot write call sites \"{}\"", path.display()))
+}
+
+/// Puts what the ranks of a node left into the file of the first of them.
+///
+/// # Arguments
+/// * `ranks` - those of the node; `None` for all
+///
+/// # Errors
+/// It cannot be written; then the files stay.
+pub fn join(directory: &Path, ranks: Option<&BTreeSet<u32>>) -> anyhow::Result<()> {
+    let own = |path: &PathBuf| {
+        let rank = path.file_name()?.to_str()?.strip_suffix(FILES)?;
+        let rank = rank.strip_suffix('.')?.strip_prefix("rank")?.parse().ok()?;
+        ranks
+            .is_none_or(|ranks| ranks.contains(&rank))
+            .then_some(rank)
+    };
+    let files = files(directory).filter_map(|path| Some((own(&path)?, path)));
+    let files: BTreeMap<u32, PathBuf> = files.collect();
+    if files.len() < 2 {
+        return Ok(());
+    }
+    let mut sites = Vec::new();
+    for path in files.values() {
+        let act = || format!("cannot join call sites \"{}\"", path.display());
+        let text = fs::read(path).with_context(act)?;
+        let of_rank: Vec<CallSite> = serde_json::from_slice(&text).with_context(act)?;
+        sites.extend(of_rank);
+    }
+    let mut paths = files.values();
+    let Some(first) = paths.next() else {
+        return Ok(());
+    };
+    let part = first.with_extension("part");
+    let written = create_anew(&part)
+        .and_then(|mut file| file.write_all(&serde_json::to_vec(&sites)?))
+        .and_then(|()| fs::rename(&part, first));
+    if written.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    written.with_context(|| format!("cannot write call sites \"{}\"", first.display()))?;
+    for path in paths {
+        let _ = fs::remove_file(path);
+    }
+    Ok(())
+}
+
+/// What ranks left in a directory.
+pub fn files(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let is_one = |path: &PathBuf| path.to_string_lossy().ends_with(FILES);
+    entries.map(|entry| entry.path()).filter(is_one)
 }
 
 /// Where calls come from, by process and address.

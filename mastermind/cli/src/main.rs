@@ -105,7 +105,10 @@ impl Verb {
     /// Whether it finds out itself what ranks do that a launcher started; any other is done by the first of them alone.
     fn knows_ranks(&self) -> bool {
         let runs = matches!(self, Verb::Run(_) | Verb::Wrap(_) | Verb::Calibrate(_));
-        runs || matches!(self, Verb::Profile(_) | Verb::Fit(_) | Verb::Info(_))
+        runs || matches!(
+            self,
+            Verb::Profile(_) | Verb::Fit(_) | Verb::Info(_) | Verb::Compare(_)
+        )
     }
 }
 

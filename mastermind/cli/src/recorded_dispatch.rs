@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use mastermind_machine::dispatch::{Dispatch, Library};
 
-use crate::session::asking;
+use crate::session::{asking, summing};
 use crate::{beside_logs, errors};
 
 /// Name of the file in the record directory.
-const FILE: &str = "dispatch.json";
+pub const FILE: &str = "dispatch.json";
 
 /// Asks the libraries of a run that has ended, leaves their answers beside its logs, and says what could be better.
 ///
@@ -31,7 +31,10 @@ pub fn leave(directory: Option<&Path>, objects: impl IntoIterator<Item = PathBuf
 
 /// What was left; `None` where nothing was.
 pub fn read(records: &Path) -> Option<Dispatch> {
-    beside_logs::read(records, FILE)
+    beside_logs::read(records, FILE).or_else(|| {
+        let (directory, _) = crate::commands::profile::selected(records);
+        summing::taken_in(directory, summing::DISPATCH)
+    })
 }
 
 /// Notes each library that has code for newer instructions which the processor has.

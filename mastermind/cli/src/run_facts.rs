@@ -213,20 +213,28 @@ impl Lacking {
 /// # Errors
 /// MPI's.
 pub fn tell_missing_records(run: &Run, shown: &str, team: &Team) -> anyhow::Result<()> {
-    let joined = team.join(Lacking::of(run), Lacking::add)?;
-    let asks = team.give(joined.as_ref().map(Lacking::asks_for_methods))?;
-    let joined = match asks {
-        false => joined,
-        true => {
-            let mut own = Lacking::of(run);
-            own.add_methods(run);
-            team.join(own, Lacking::add)?
-        }
-    };
-    if let Some(joined) = joined {
+    if let Some(joined) = lacking(run, team)? {
         joined.tell(shown);
     }
     Ok(())
+}
+
+/// What a team's result lacks, of a run whose records were read. Collective.
+///
+/// # Returns
+/// `None` on all but the first process.
+///
+/// # Errors
+/// MPI's.
+pub fn lacking(run: &Run, team: &Team) -> anyhow::Result<Option<Lacking>> {
+    let joined = team.join(Lacking::of(run), Lacking::add)?;
+    let asks = team.give(joined.as_ref().map(Lacking::asks_for_methods))?;
+    if !asks {
+        return Ok(joined);
+    }
+    let mut own = Lacking::of(run);
+    own.add_methods(run);
+    team.join(own, Lacking::add)
 }
 
 fn tell_coverage(coverage: Coverage, shown: &str) {

@@ -74,8 +74,7 @@ pub fn waiting_text(found: (usize, Option<(u32, ProcessorTime)>)) -> Option<Stri
 }
 
 /// Warns that two runs that are compared ran on other machines or beside other work.
-pub fn warn_of_other_circumstances(first: &Run, second: &Run) {
-    let infos = [first, second].map(RunInfo::of);
+pub fn warn_of_other_circumstances(infos: [&RunInfo; 2]) {
     let mut differing = Vec::new();
     let mut add = |what: &str, values: [String; 2]| {
         let [first, second] = values;
@@ -88,8 +87,8 @@ pub fn warn_of_other_circumstances(first: &Run, second: &Run) {
             .first()
             .map(|found| found.started.clone())
     };
-    let known = infos.each_ref().map(started);
-    add("hosts", infos.each_ref().map(|info| join(&info.hosts)));
+    let known = infos.map(started);
+    add("hosts", infos.map(|info| join(&info.hosts)));
     // What one of the logs does not say differs from nothing.
     if let [Some(first), Some(second)] = &known {
         let mut both = |what: &str, values: [Option<String>; 2]| {
@@ -104,7 +103,7 @@ pub fn warn_of_other_circumstances(first: &Run, second: &Run) {
         both("MPI library", of(|found| found.mpi_library.clone()));
         both("version of Mastermind", of(|found| found.version.clone()));
     }
-    if let [Some(first), Some(second)] = infos.each_ref().map(|info| info.load_begin)
+    if let [Some(first), Some(second)] = infos.map(|info| info.load_begin)
         && (first - second).abs() > MAX_OTHER_LOAD
     {
         differing.push(format!("load ({first:.1}, {second:.1})"));

@@ -47,7 +47,7 @@ pub use record_objects::PerfParam;
 pub use samples::{CallsOfRun, NotCounted, counted, method_name, samples};
 pub use tree::{give_to_all, join_on_first};
 pub use workload::{coordinate, workload};
-pub use wrapped::claim::{Claim, Claimant, claim, claimed_by, numbered};
+pub use wrapped::claim::{CLAIM_FILE, Claim, Claimant, claim, claimed_by, numbered};
 pub use wrapped::{
     LibraryAdaptConfig, LibraryAdaptation, MESSAGE_EXTENSION, NOTE_EXTENSION, REMARK_EXTENSION,
     RankOfRun, TRACE_VARIABLE, UseConfig, WRAP_VARIABLE, WrapConfig, WrapError, Wrapped,

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::coverage::{Coverage, MethodCoverage};
 use crate::effect::{Calls, Effect, estimate};
 use crate::exclusive::ExclusiveTimes;
+use crate::log::Log;
+use crate::parallel::in_parallel;
 use crate::records::Record;
 use crate::run::Run;
 use crate::state;
@@ -76,9 +79,14 @@ pub fn compare(first: &Run, second: &Run) -> Vec<Compared> {
 
 /// The same, with a margin of one's own, percent.
 pub fn compare_within(first: &Run, second: &Run, margin_percent: f64) -> Vec<Compared> {
-    let steps = [first, second].map(|run| run.clock_step_ns().unwrap_or(0.0));
+    compare_calls(RunCalls::of(first), RunCalls::of(second), margin_percent)
+}
+
+/// The same of what was kept of the two runs, which need not be open any more.
+pub fn compare_calls(first: RunCalls, second: RunCalls, margin_percent: f64) -> Vec<Compared> {
+    let steps = [&first, &second].map(|run| run.clock_step_ns.unwrap_or(0.0));
     let step_ns = f64::max(steps[0], steps[1]);
-    let (mut first, mut second) = (sides(first), sides(second));
+    let (mut first, mut second) = (first.sides(), second.sides());
     for name in second.keys() {
         first.entry(name.clone()).or_default();
     }
@@ -168,7 +176,7 @@ fn verdict(effect: Option<Effect>, margin_percent: f64) -> Verdict {
     }
 }
 
-#[derive(Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Sums {
     /// All calls.
     calls: u64,
@@ -206,79 +214,136 @@ fn function(name: &str) -> String {
     format!("{name}()")
 }
 
-/// Calls and time of each function of MPI over all ranks.
-fn mpi_functions(run: &Run) -> Vec<(String, u64, u64)> {
-    let mut functions = BTreeMap::<String, (u64, u64)>::new();
-    for routine in run.ranks().iter().flat_map(|rank| run.mpi_routines(*rank)) {
-        let (calls, ns) = functions.entry(function(&routine.name)).or_default();
-        *calls += routine.calls;
-        *ns += routine.ns;
-    }
-    let functions = functions.into_iter();
-    functions
-        .map(|(name, (calls, ns))| (name, calls, ns))
-        .collect()
+/// Logs whose calls are in memory by log before they are put together. Arbitrary: enough that threads seldom wait for one another.
+const LOGS_AT_ONCE: usize = 1024;
+
+/// What is compared of a run, or of the ranks of it that one of several processes has read.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct RunCalls {
+    sums: BTreeMap<String, Sums>,
+    /// Calls and time of each function of MPI over all ranks.
+    functions: BTreeMap<String, (u64, u64)>,
+    ranks: usize,
+    coverage: Coverage,
+    clock_step_ns: Option<f64>,
 }
 
-fn sides(run: &Run) -> BTreeMap<String, (Side, Calls)> {
-    let mut sums = BTreeMap::<String, Sums>::new();
-    for log in run.logs() {
-        // By call path, since names are put together anew each time.
-        let mut of_log = BTreeMap::<u32, Sums>::new();
-        let has_all = log.unrecorded().is_empty();
-        let mut records = ExclusiveTimes::new(log);
-        while let Some((record, own)) = records.next_record() {
-            let sum = of_log.entry(record.call_path).or_insert_with(|| {
-                let mut sum = Sums::default();
-                sum.known.begin();
-                sum
-            });
-            if !record.failed && (has_all || !log.lacks_calls_of(&record)) {
-                sum.known.add(hashed(&record), own.wall_ns as f64);
-            }
-            sum.calls += 1;
-            sum.exclusive_ns += own.wall_ns;
-            if record.mpi_ns.is_some() {
-                *sum.mpi_ns.get_or_insert(0) += own.mpi_ns;
+impl RunCalls {
+    /// Reads the records of a run, or of some of its ranks, once.
+    pub fn of(run: &Run) -> Self {
+        let mut calls = Self {
+            ranks: run.ranks().len(),
+            coverage: run.coverage_in_total(),
+            clock_step_ns: run.clock_step_ns(),
+            ..Self::default()
+        };
+        for logs in run.logs().chunks(LOGS_AT_ONCE) {
+            for (log, of_log) in in_parallel(logs.iter().collect(), |log| (log, sums_of(log))) {
+                calls.add_log(log, of_log);
             }
         }
-        if !has_all {
-            for path in log.path_times(false) {
-                let sum = of_log.entry(path.call_path).or_default();
-                (sum.calls, sum.exclusive_ns) = (path.calls, path.own.wall_ns);
-                sum.mpi_ns = path.mpi_ns.map(|_| path.own.mpi_ns);
-            }
+        for routine in run.ranks().iter().flat_map(|rank| run.mpi_routines(*rank)) {
+            let name = function(&routine.name);
+            let (n, ns) = calls.functions.entry(name).or_default();
+            *n += routine.calls;
+            *ns += routine.ns;
         }
+        calls
+    }
+
+    /// Adds those of the ranks behind these.
+    pub fn append(&mut self, later: Self) {
+        for (name, sum) in later.sums {
+            self.sums.entry(name).or_default().merge(sum);
+        }
+        for (name, (n, ns)) in later.functions {
+            let of_function = self.functions.entry(name).or_default();
+            of_function.0 += n;
+            of_function.1 += ns;
+        }
+        self.ranks += later.ranks;
+        self.coverage.add(later.coverage);
+        let steps = self.clock_step_ns.into_iter().chain(later.clock_step_ns);
+        self.clock_step_ns = steps.reduce(f64::max);
+    }
+
+    fn add_log(&mut self, log: &Log, of_log: BTreeMap<u32, Sums>) {
+        let definitions = log.definitions();
         for (path, sum) in of_log.into_iter().filter(|(_, sum)| sum.calls > 0) {
-            if let Some(method) = log.definitions().method_of(path) {
+            if let Some(method) = definitions.recorded_method(path) {
+                self.covered(method.name()).calls += sum.calls;
+            }
+            if let Some(method) = definitions.method_of(path) {
                 let name = match method.is_mpi() {
                     true => function(&method.method),
                     false => method.name(),
                 };
-                sums.entry(name).or_default().merge(sum);
+                self.sums.entry(name).or_default().merge(sum);
+            }
+        }
+        for lost in log.unrecorded() {
+            if let Some(method) = definitions.recorded_method(lost.call_path) {
+                self.covered(method.name()).without_record += lost.calls;
             }
         }
     }
-    for (name, calls, ns) in mpi_functions(run) {
-        let sum = sums.entry(name).or_default();
-        // Where calls were recorded one by one, these are in the totals too.
-        (sum.calls, sum.exclusive_ns, sum.mpi_ns) = (calls, ns, Some(ns));
+
+    fn covered(&mut self, name: String) -> &mut MethodCoverage {
+        self.coverage.methods.entry(name).or_default()
     }
-    let ranks = run.ranks().len().max(1) as f64;
-    let coverage = run.coverage();
-    let side = |name: &str, sum: &Sums| Side {
-        calls: sum.calls as f64 / ranks,
-        exclusive_ns: sum.exclusive_ns as f64 / ranks,
-        mpi_ns: sum.mpi_ns.map(|ns| ns as f64 / ranks),
-        mean_ns: sum.exclusive_ns as f64 / sum.calls as f64,
-        without_record: coverage.share_without(name),
-    };
-    sums.into_iter()
-        .map(|(name, sum)| {
+
+    fn sides(mut self) -> BTreeMap<String, (Side, Calls)> {
+        for (name, (calls, ns)) in self.functions {
+            let sum = self.sums.entry(name).or_default();
+            // Where calls were recorded one by one, these are in the totals too.
+            (sum.calls, sum.exclusive_ns, sum.mpi_ns) = (calls, ns, Some(ns));
+        }
+        let ranks = self.ranks.max(1) as f64;
+        let side = |name: &str, sum: &Sums| Side {
+            calls: sum.calls as f64 / ranks,
+            exclusive_ns: sum.exclusive_ns as f64 / ranks,
+            mpi_ns: sum.mpi_ns.map(|ns| ns as f64 / ranks),
+            mean_ns: sum.exclusive_ns as f64 / sum.calls as f64,
+            without_record: self.coverage.share_without(name),
+        };
+        let sums = self.sums.into_iter();
+        sums.map(|(name, sum)| {
             let side = side(&name, &sum);
             (name, (side, sum.known))
         })
         .collect()
+    }
+}
+
+/// Sums over the calls of each call path of a log.
+fn sums_of(log: &Log) -> BTreeMap<u32, Sums> {
+    // By call path, since names are put together anew each time.
+    let mut of_log = BTreeMap::<u32, Sums>::new();
+    let has_all = log.unrecorded().is_empty();
+    let mut records = ExclusiveTimes::new(log);
+    while let Some((record, own)) = records.next_record() {
+        let sum = of_log.entry(record.call_path).or_insert_with(|| {
+            let mut sum = Sums::default();
+            sum.known.begin();
+            sum
+        });
+        if !record.failed && (has_all || !log.lacks_calls_of(&record)) {
+            sum.known.add(hashed(&record), own.wall_ns as f64);
+        }
+        sum.calls += 1;
+        sum.exclusive_ns += own.wall_ns;
+        if record.mpi_ns.is_some() {
+            *sum.mpi_ns.get_or_insert(0) += own.mpi_ns;
+        }
+    }
+    if !has_all {
+        for path in log.path_times(false) {
+            let sum = of_log.entry(path.call_path).or_default();
+            (sum.calls, sum.exclusive_ns) = (path.calls, path.own.wall_ns);
+            sum.mpi_ns = path.mpi_ns.map(|_| path.own.mpi_ns);
+        }
+    }
+    of_log
 }
 
 #[cfg(test)]

@@ -18,9 +18,9 @@
 //! Few blocks give a Student's quantile of 64, and an interval over thirty orders of magnitude. An end that is further than
 //! [`MAX_HALF`] from the likeliest effect says nothing, and is unknown; so is the other end, unless it lies on the same side of zero.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Blocks of a run.
@@ -92,16 +92,22 @@ impl Estimate {
 }
 
 /// Times of the calls of one method in one run, in the order of their ends.
-#[derive(Clone, Debug, Default)]
+///
+/// Those of all logs lie behind one another: of a hundred thousand ranks a log has a call or two.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Calls {
-    /// A sequence for each log.
-    logs: Vec<Thinned>,
+    /// Of each log after the other: parameters of a call, hashed, and its time in nanoseconds.
+    calls: Vec<(u64, f64)>,
+    /// How many of them each log has.
+    lengths: Vec<usize>,
+    /// Those of the log that was begun last.
+    latest: Option<Thinned>,
 }
 
 /// Calls of one log, thinned out where there are many.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Thinned {
-    /// Parameters of a call, hashed, and its time in nanoseconds.
+    /// As of [`Calls`].
     calls: Vec<(u64, f64)>,
     /// Every so many calls one is kept.
     stride: usize,
@@ -129,7 +135,19 @@ impl Thinned {
 impl Calls {
     /// Begins another log, or another path of one.
     pub(crate) fn begin(&mut self) {
-        self.logs.push(Thinned::default());
+        self.end_latest();
+        self.latest = Some(Thinned::default());
+    }
+
+    /// Puts the calls of the log that was begun last behind those of the others.
+    fn end_latest(&mut self) {
+        if let Some(latest) = self.latest.take() {
+            self.lengths.push(latest.calls.len());
+            match self.calls.is_empty() {
+                true => self.calls = latest.calls,
+                false => self.calls.extend(latest.calls),
+            }
+        }
     }
 
     /// Adds a call to the log that was begun last.
@@ -138,26 +156,41 @@ impl Calls {
     /// * `parameters` - a hash of the words of its parameters
     /// * `ns` - its time
     pub(crate) fn add(&mut self, parameters: u64, ns: f64) {
-        if let Some(log) = self.logs.last_mut() {
+        if let Some(log) = &mut self.latest {
             log.add(parameters, ns);
         }
     }
 
-    /// Adds those of another call path.
-    pub(crate) fn merge(&mut self, other: Calls) {
-        self.logs.extend(other.logs);
+    /// Adds those of another call path, or of later logs.
+    pub(crate) fn merge(&mut self, mut other: Calls) {
+        self.end_latest();
+        other.end_latest();
+        match self.lengths.is_empty() {
+            true => *self = other,
+            false => {
+                self.calls.extend(other.calls);
+                self.lengths.extend(other.lengths);
+            }
+        }
     }
 
-    /// The times by parameters, each with its block.
-    fn by_parameters(&self) -> HashMap<u64, Vec<(usize, f64)>> {
-        let mut all = HashMap::<u64, Vec<(usize, f64)>>::new();
-        for log in &self.logs {
-            let n = log.calls.len().max(1);
-            for (place, (parameters, ns)) in log.calls.iter().enumerate() {
+    /// The times by parameters, each with its block; in the order of the parameters, so that sums over them are the same each time.
+    fn by_parameters(&self) -> BTreeMap<u64, Vec<(usize, f64)>> {
+        let mut all = BTreeMap::<u64, Vec<(usize, f64)>>::new();
+        let mut add = |calls: &[(u64, f64)]| {
+            let n = calls.len().max(1);
+            for (place, (parameters, ns)) in calls.iter().enumerate() {
                 let block = place * N_BLOCKS / n;
                 all.entry(*parameters).or_default().push((block, *ns));
             }
+        };
+        let mut rest = &self.calls[..];
+        for n in &self.lengths {
+            let (of_log, later) = rest.split_at_checked(*n).unwrap_or((rest, &[]));
+            add(of_log);
+            rest = later;
         }
+        self.latest.iter().for_each(|latest| add(&latest.calls));
         all.values_mut()
             .for_each(|calls| calls.sort_by(|a, b| a.1.total_cmp(&b.1)));
         all
@@ -392,6 +425,6 @@ mod tests {
         let mut calls = Calls::default();
         calls.begin();
         (0..5 * MAX_KEPT).for_each(|_| calls.add(1, 10.0));
-        assert!((MAX_KEPT / 2..=MAX_KEPT + 1).contains(&calls.logs[0].calls.len()));
+        assert!((MAX_KEPT / 2..=MAX_KEPT + 1).contains(&calls.by_parameters()[&1].len()));
     }
 }

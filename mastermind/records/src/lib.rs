@@ -41,6 +41,7 @@ mod records;
 mod run;
 mod scan;
 mod source;
+mod spread;
 mod state;
 mod summary;
 mod totals;
@@ -51,7 +52,8 @@ pub use calibration::TimeBase;
 pub use call_tree::{CallNode, CallTree, MPI};
 pub use chunk::check_file_size;
 pub use compare::{
-    Compared, MARGIN_PERCENT, Overall, Side, Verdict, compare, compare_within, overall,
+    Compared, MARGIN_PERCENT, Overall, RunCalls, Side, Verdict, compare, compare_calls,
+    compare_within, overall,
 };
 pub use coverage::{Coverage, MethodCoverage};
 pub use csv_export::write_csv;
@@ -80,6 +82,7 @@ pub use profile::{Profile, ProfileOfRanks, ProfileSums, Row, SELF_COST};
 pub use rank_tree::RankTree;
 pub use records::{Record, RecordValues, Records, RecordsPlace, Value};
 pub use run::{MpiRoutine, ProcessorTime, Run, open_run, rank_ranges};
+pub use spread::RankSpread;
 pub use summary::SUMMARY_FILE;
 pub use totals::UnrecordedCalls;
 pub use trim::{lost_calls, trim};

@@ -1,6 +1,7 @@
 //! The profile of a run: Table 1 of the paper, from the records.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,7 @@ use crate::mpi::ended_by;
 use crate::parallel::in_parallel;
 use crate::rank_tree::RankTree;
 use crate::run::Run;
+use crate::spread::{RankSpread, Spread};
 
 /// Name of the row that the measurement's own cost has.
 pub const SELF_COST: &str = "(measurement)";
@@ -70,6 +72,9 @@ pub struct Row {
     /// Counters that were read, with those of the measured calls made from it; none that could not be read.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, f64>,
+    /// How the exclusive time differs between the ranks, where that was asked for ([`ProfileSums::spreads`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<RankSpread>,
 }
 
 /// Ranks of which the sums are in memory at once. Arbitrary: enough that threads seldom wait for one another.
@@ -85,6 +90,9 @@ struct Sums {
     mpi_ns: Option<u64>,
     #[serde(default)]
     counters: BTreeMap<String, u64>,
+    /// Exclusive time of each rank.
+    #[serde(default, skip_serializing_if = "Spread::is_empty")]
+    spread: Spread,
 }
 
 impl Sums {
@@ -103,6 +111,7 @@ impl Sums {
         for (name, count) in &other.counters {
             *self.counters.entry(name.clone()).or_default() += count;
         }
+        self.spread.add(&other.spread);
     }
 }
 
@@ -135,7 +144,22 @@ impl ProfileSums {
         let mpi_ns = run.logs_of(rank).map(|(log, _)| sums.add_log(log)).sum();
         sums.add_mpi(run, rank, mpi_ns);
         sums.add_events(run, rank);
+        for method in sums.methods.values_mut() {
+            method.spread = Spread::of(rank, method.exclusive_ns);
+        }
         sums
+    }
+
+    /// Number of ranks that are summed up.
+    pub fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    /// How the exclusive time of each method differs between the ranks, by `instance.method`.
+    pub fn spreads(&self) -> BTreeMap<String, RankSpread> {
+        let of_methods = self.methods.iter();
+        let known = of_methods.filter_map(|(name, sum)| Some((name.clone(), sum.spread.shown()?)));
+        known.collect()
     }
 
     /// Adds those of another rank.
@@ -221,6 +245,7 @@ impl ProfileSums {
                 exclusive_ns: path.own.wall_ns.saturating_sub(path.own.mpi_ns),
                 mpi_ns: path.mpi_ns,
                 counters: counters.collect(),
+                spread: Spread::default(),
             };
             self.methods.entry(method.name()).or_default().add(&sum);
         }
@@ -308,6 +333,7 @@ impl ProfileSums {
                 .iter()
                 .map(|(name, count)| (name.clone(), *count as f64 / n_ranks))
                 .collect(),
+            spread: None,
         })
     }
 }
@@ -322,7 +348,15 @@ impl Profile {
     /// Ray et al., IPDPS 2004, Table 1. `percent` is of the longest inclusive time, which is the run's own where its Go
     /// port was recorded.
     pub fn new(run: &Run, per_rank: bool) -> Self {
-        ProfileOfRanks::new(run, per_rank).profile()
+        ProfileOfRanks::new(run, per_rank).profile(false)
+    }
+
+    /// Shows with each method how its exclusive time differs between the ranks.
+    pub fn show_spreads(&mut self, sums: &ProfileSums) {
+        let mut spreads = sums.spreads();
+        for row in &mut self.rows {
+            row.spread = spreads.remove(&row.name);
+        }
     }
 
     /// The mean over the ranks that were added.
@@ -362,17 +396,40 @@ impl ProfileOfRanks {
             ..Self::default()
         };
         for ranks in run.ranks().chunks(RANKS_AT_ONCE) {
-            let sums = in_parallel(ranks.to_vec(), |rank| {
-                (rank, ProfileSums::of_rank(run, rank))
-            });
-            for (rank, own) in sums {
-                if let Some(rows) = &mut of_ranks.rows {
-                    rows.extend(own.rows(Some(rank), 1.0));
-                }
-                of_ranks.sums.push(rank, own, ProfileSums::join);
-            }
+            of_ranks.add_ranks(run, ranks);
         }
         of_ranks
+    }
+
+    /// The same without rows of single ranks, given up at a time.
+    ///
+    /// # Arguments
+    /// * `n_at_once` - ranks that are read before the time is looked at
+    ///
+    /// # Returns
+    /// `None` where not all ranks are read by then.
+    pub fn until(run: &Run, end: Instant, n_at_once: usize) -> Option<Self> {
+        let mut of_ranks = Self::default();
+        for ranks in run.ranks().chunks(n_at_once.max(1)) {
+            if Instant::now() >= end {
+                return None;
+            }
+            of_ranks.add_ranks(run, ranks);
+        }
+        Some(of_ranks)
+    }
+
+    /// Reads the records of ranks behind those that are here.
+    fn add_ranks(&mut self, run: &Run, ranks: &[u32]) {
+        let sums = in_parallel(ranks.to_vec(), |rank| {
+            (rank, ProfileSums::of_rank(run, rank))
+        });
+        for (rank, own) in sums {
+            if let Some(rows) = &mut self.rows {
+                rows.extend(own.rows(Some(rank), 1.0));
+            }
+            self.sums.push(rank, own, ProfileSums::join);
+        }
     }
 
     /// Adds those of the ranks behind these.
@@ -383,12 +440,32 @@ impl ProfileOfRanks {
         }
     }
 
+    /// Adds those of other ranks, before, between and behind these.
+    pub fn merge(&mut self, other: Self) {
+        self.sums.merge(other.sums, ProfileSums::join);
+        if let (Some(rows), Some(more)) = (&mut self.rows, other.rows) {
+            rows.extend(more);
+        }
+    }
+
+    /// The sums of all.
+    pub fn into_sums(self) -> ProfileSums {
+        self.sums.into_joined(ProfileSums::join).unwrap_or_default()
+    }
+
     /// The profile of all.
-    pub fn profile(self) -> Profile {
-        let sums = self.sums.into_joined(ProfileSums::join).unwrap_or_default();
+    ///
+    /// # Arguments
+    /// * `has_spread` - how the exclusive times differ between the ranks, in a row a method
+    pub fn profile(mut self, has_spread: bool) -> Profile {
+        let rows = self.rows.take();
+        let sums = self.into_sums();
         let mut profile = Profile::of_sums(&sums);
-        if let Some(rows) = self.rows {
+        if let Some(rows) = rows {
             profile.rows = ordered(rows);
+        }
+        if has_spread {
+            profile.show_spreads(&sums);
         }
         profile
     }

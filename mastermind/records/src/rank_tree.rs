@@ -64,6 +64,19 @@ impl<T> RankTree<T> {
         }
     }
 
+    /// Adds the values of other ranks, before, between and behind those that are here.
+    ///
+    /// # Arguments
+    /// * `other` - of none of the ranks that are here
+    pub fn merge(&mut self, other: Self, mut join: impl FnMut(&mut T, T)) {
+        let mut nodes = std::mem::take(&mut self.nodes);
+        nodes.extend(other.nodes);
+        nodes.sort_by_key(|node| u64::from(node.place) << node.level);
+        for node in nodes {
+            self.push_node(node, &mut join);
+        }
+    }
+
     fn push_node(&mut self, mut node: Node<T>, mut join: impl FnMut(&mut T, T)) {
         let are_siblings = |left: &Node<T>, right: &Node<T>| {
             left.level == right.level
@@ -123,6 +136,20 @@ mod tests {
             }
         }
         assert_eq!(tree(&[]).into_joined(join), None);
+    }
+
+    #[test]
+    fn ranks_may_lie_between_one_another() {
+        let all: Vec<u32> = (0..23).collect();
+        let expected = tree(&all).into_joined(join).unwrap();
+        for n_parts in [2, 3, 5] {
+            let of_part = |part: u32| Vec::from_iter((part..23).step_by(n_parts as usize));
+            let mut merged = tree(&of_part(n_parts - 1));
+            for part in 0..n_parts - 1 {
+                merged.merge(tree(&of_part(part)), join);
+            }
+            assert_eq!(merged.into_joined(join).as_ref(), Some(&expected));
+        }
     }
 
     #[test]

@@ -93,6 +93,19 @@ impl Run {
         Ok(Self::of_opened_or_none(opened, damaged))
     }
 
+    /// Opens the logs of those ranks of a directory that are named; a run of none where they left no logs.
+    ///
+    /// # Errors
+    /// [`RecordsError::Io`] if the directory cannot be read. Logs that cannot be read are in [`Run::unreadable`].
+    pub fn open_set(directory: &Path, ranks: &BTreeSet<u32>) -> Result<Self, RecordsError> {
+        let (mut found, damaged) = find(directory)?;
+        found.retain(|found| {
+            let identity = found.order().0;
+            identity.is_some_and(|identity| ranks.contains(&identity.rank))
+        });
+        Ok(Self::of_opened_or_none(open_found(found), damaged))
+    }
+
     /// Opens the logs of one rank that this process writes, for sums only: what its writers have summed up is not read again.
     ///
     /// # Arguments
@@ -331,6 +344,12 @@ impl Run {
     pub fn clock_step_ns(&self) -> Option<f64> {
         let steps = self.logs.iter().filter_map(Log::clock_step_ns);
         steps.reduce(f64::max)
+    }
+
+    /// Number of ranks that the run was started with, as its logs have it; 0 of no log.
+    pub fn started_ranks(&self) -> u32 {
+        let ranks = self.logs.iter().map(|log| log.definitions().run.ranks);
+        ranks.max().unwrap_or(0)
     }
 
     /// Number of records of all logs.

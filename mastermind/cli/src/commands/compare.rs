@@ -1,14 +1,18 @@
 //! `mastermind compare`: two runs side by side.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use mastermind_records::{
-    Compared, EFFECT_LEVEL, Effect, MARGIN_PERCENT, Overall, Side, Verdict, compare_within, overall,
+    Compared, EFFECT_LEVEL, Effect, MARGIN_PERCENT, Overall, RunCalls, RunInfo, Side, Verdict,
+    compare_calls, overall,
 };
+use serde::{Deserialize, Serialize};
 
-use crate::commands::profile::tell_missing_records;
+use crate::run_facts::{self, Lacking};
+use crate::run_notes::Settings;
+use crate::session::team::Team;
 use crate::{output, recorded_dispatch, run_notes};
 
 /// Compare two runs, method by method.
@@ -45,19 +49,23 @@ impl Compare {
     /// # Errors
     /// There are no records in one of them; they cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let first = super::profile::open(&self.first)?;
-        let second = super::profile::open(&self.second)?;
-        let compared = compare_within(&first, &second, self.margin);
-        for run in [&first, &second] {
-            tell_missing_records(
-                run,
+        let team = Team::of_launch("compare")?;
+        let first = OneRun::read(&self.first, &team)?;
+        let second = OneRun::read(&self.second, &team)?;
+        let (Some(first), Some(second)) = (first, second) else {
+            // The first process prints.
+            return Ok(ExitCode::SUCCESS);
+        };
+        for lacking in [first.lacking, second.lacking] {
+            lacking.tell(
                 "their times are in the sums and means, and what is told at equal parameters is of the others",
             );
         }
-        let programs = [run_notes::settings(&first), run_notes::settings(&second)].concat();
+        let programs = [first.facts.settings, second.facts.settings].concat();
         let act = "methods are compared at equal parameters, those without any as they are";
         run_notes::note_unlike(&programs, &[], act, false);
-        run_notes::warn_of_other_circumstances(&first, &second);
+        run_notes::warn_of_other_circumstances([&first.facts.info, &second.facts.info]);
+        let compared = compare_calls(first.facts.calls, second.facts.calls, self.margin);
         recorded_dispatch::warn_of_differences(&self.first, &self.second);
         let together = overall(&compared, self.margin);
         if self.json {
@@ -114,6 +122,56 @@ impl Compare {
             code = ExitCode::FAILURE;
         }
         code
+    }
+}
+
+/// One of the two runs: its logs are closed before those of the other one are opened, since each has some kilobytes.
+struct OneRun {
+    facts: Facts,
+    lacking: Lacking,
+}
+
+/// What is compared of a run, or of the ranks of one of several processes.
+#[derive(Serialize, Deserialize)]
+struct Facts {
+    calls: RunCalls,
+    info: RunInfo,
+    /// Each once.
+    settings: Vec<Settings>,
+}
+
+impl OneRun {
+    /// Reads a team's run. Collective.
+    ///
+    /// # Returns
+    /// `None` on all but the first process.
+    ///
+    /// # Errors
+    /// Those of [`run_facts::open`].
+    fn read(records: &Path, team: &Team) -> anyhow::Result<Option<Self>> {
+        let run = team.together(run_facts::open(records, team))?;
+        let own = Facts {
+            calls: RunCalls::of(&run),
+            info: RunInfo::of(&run),
+            settings: run_notes::settings(&run),
+        };
+        let facts = team.join(own, Facts::append)?;
+        let lacking = run_facts::lacking(&run, team)?;
+        Ok(facts
+            .zip(lacking)
+            .map(|(facts, lacking)| Self { facts, lacking }))
+    }
+}
+
+impl Facts {
+    fn append(&mut self, later: Self) {
+        self.calls.append(later.calls);
+        self.info.append(later.info);
+        for settings in later.settings {
+            if !self.settings.contains(&settings) {
+                self.settings.push(settings);
+            }
+        }
     }
 }
 

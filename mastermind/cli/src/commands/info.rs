@@ -17,6 +17,8 @@ use mastermind_records::definition::{
 use mastermind_records::{CircumstancesInfo, ClockInfo, RunInfo};
 use serde::Serialize;
 
+use crate::commands::profile::selected;
+use crate::session::summing;
 use crate::session::team::Team;
 use crate::{output, recorded_dispatch, run_facts};
 
@@ -78,7 +80,14 @@ impl Info {
         if self.json {
             output::json(&told)?;
         } else {
-            let rows = rows(&told.info, &told.decisions);
+            let mut rows = rows(&told.info, &told.decisions);
+            let (directory, program) = selected(&self.records);
+            if told.info.ranks > 1 && program.is_none() {
+                rows.push((
+                    "summary",
+                    summing::told(directory, told.info.ranks as usize),
+                ));
+            }
             let libraries = told.dispatch.iter().flat_map(recorded_dispatch::rows);
             output::line(text(rows.into_iter().chain(libraries)));
         }

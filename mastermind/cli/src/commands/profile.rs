@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Args;
 use mastermind_machine::dispatch::Dispatch;
 use mastermind_records::definition::UnmonitoredDefinition;
@@ -25,6 +26,7 @@ pub mod mpi;
 mod now;
 pub mod openmp;
 mod phases;
+mod spread;
 mod tree;
 
 /// Most connections that are named. Arbitrary: more than that nobody reads.
@@ -50,22 +52,25 @@ pub struct Profile {
     /// Read the summary that the run wrote at its end, not the logs of all its ranks
     #[arg(long, conflicts_with = "per_rank")]
     summary: bool,
+    /// Show how the exclusive time of each method differs between the ranks: the least and the greatest, whose they are, and the quartiles
+    #[arg(long, conflicts_with = "per_rank")]
+    spread: bool,
     /// Show the recorded calls by the places that make them, from a run of `wrap --call-sites`
-    #[arg(long, conflicts_with_all = ["summary", "per_rank"])]
+    #[arg(long, conflicts_with_all = ["summary", "per_rank", "spread"])]
     call_sites: bool,
     /// Show what a wrapped program did with MPI: time of each rank, each function with its least and greatest call, sizes of messages,
     /// call sites, and phases (MPI_Pcontrol)
-    #[arg(long, conflicts_with_all = ["summary", "call_sites"])]
+    #[arg(long, conflicts_with_all = ["summary", "spread", "call_sites"])]
     mpi: bool,
     /// Show the communication matrix: messages and bytes of each pair of ranks, from a run of `wrap --mpi-events`
-    #[arg(long, conflicts_with_all = ["summary", "per_rank", "call_sites", "mpi"])]
+    #[arg(long, conflicts_with_all = ["summary", "per_rank", "spread", "call_sites", "mpi"])]
     matrix: bool,
     /// Show what a wrapped program did with OpenMP: work and waiting of each thread, parallel regions, loops, barriers, tasks and locks by
     /// their source lines, from a run of `wrap --openmp`
-    #[arg(long, conflicts_with_all = ["summary", "per_rank", "call_sites", "mpi", "matrix"])]
+    #[arg(long, conflicts_with_all = ["summary", "per_rank", "spread", "call_sites", "mpi", "matrix"])]
     openmp: bool,
     /// Show the methods under those that called them, with inclusive and exclusive times
-    #[arg(long, conflicts_with_all = ["summary", "per_rank", "call_sites", "mpi", "matrix", "openmp", "top"])]
+    #[arg(long, conflicts_with_all = ["summary", "per_rank", "spread", "call_sites", "mpi", "matrix", "openmp", "top"])]
     tree: bool,
     /// Of a run that goes on, print the profile again whenever its records have grown, until the run ends
     #[arg(long, conflicts_with_all = ["summary", "matrix"])]
@@ -154,13 +159,16 @@ impl Profile {
         for line in openmp {
             output::line(format!("OpenMP, {line}\n"));
         }
-        output::line(text(&profile));
+        output::line(match self.spread {
+            true => spread::text(&profile),
+            false => text(&profile),
+        });
         let ranks = if profile.ranks == 1 {
             "1 rank".into()
         } else {
             format!("{} ranks", profile.ranks)
         };
-        let mean = if self.per_rank || profile.ranks == 1 {
+        let mean = if self.per_rank || self.spread || profile.ranks == 1 {
             ""
         } else {
             ", mean over them"
@@ -232,7 +240,12 @@ impl Share {
 
 impl Profile {
     fn of_summary(&self) -> anyhow::Result<Found> {
-        let table = Table::of_sums(&ProfileSums::read(&self.records)?);
+        let sums = ProfileSums::read(&self.records)
+            .context("there is no summary of all ranks; without --summary their logs are read")?;
+        let mut table = Table::of_sums(&sums);
+        if self.spread {
+            table.show_spreads(&sums);
+        }
         tell_unmonitored(&table.unmonitored);
         run_notes::warn_of_dry_summary(&self.records);
         Ok(Found {
@@ -258,7 +271,7 @@ impl Profile {
             &team,
         )?;
         Ok(joined.map(|share| Found {
-            table: share.profile.profile(),
+            table: share.profile.profile(self.spread),
             ranks: mpi::rows(share.ranks),
             openmp: share.openmp,
             has_ended: share.is_finished,
@@ -446,6 +459,7 @@ fn text(profile: &Table) -> String {
                 mpi_ns: None,
                 percent: 100.0 * ns / longest,
                 counters: BTreeMap::new(),
+                spread: None,
             },
             &counters,
         ));

@@ -557,7 +557,7 @@ impl Run {
     ) -> anyhow::Result<Option<NodeLogs>> {
         let (rank, size) = (session.rank, session.size as usize);
         let logs = match (&mastermind, &self.records) {
-            (Some(_), Some(directory)) => self.pack.begin(directory, Some(rank as u32)),
+            (Some(_), Some(directory)) => self.pack.begin(directory, Some(rank as u32), false),
             _ => None,
         };
         if let Some(mastermind) = &mastermind {
@@ -567,7 +567,7 @@ impl Run {
                 eprint!("{}", crate::errors::warning(&error));
             }
         }
-        if let Some(mastermind) = &mastermind {
+        if let Some(mastermind) = mastermind.as_ref().filter(|_| self.pack.has_summary()) {
             let summarise = |comm: &_| mastermind.summarise(comm);
             let summarised = mastermind.without_mpi_events(|| {
                 let framework = &session.framework;

@@ -77,7 +77,7 @@ use crate::errors;
 use crate::session::back_end;
 use crate::session::packing::PackArguments;
 use crate::session::recording::{ProcessorTimeOption, await_ranks, cannot_be_written, check_ended};
-use crate::session::{libraries_folder, name_of_run};
+use crate::session::{libraries_folder, name_of_run, summing};
 use crate::trace::Trace;
 use crate::{recorded_dispatch, unseen_calls};
 
@@ -180,7 +180,7 @@ impl Wrap {
             found => found?,
         };
         let rank = launched.map(|launched| launched.rank as u32);
-        let logs = self.pack.begin(&config.directory, rank);
+        let logs = self.pack.begin(&config.directory, rank, true);
         let status = self.measure(&config, launched.as_ref(), &mut signals);
         if let Some(logs) = logs {
             logs.end(status.as_ref().is_ok_and(ExitStatus::success));
@@ -609,6 +609,9 @@ fn forget(config: &WrapConfig, launched: Option<&Launched>) -> anyhow::Result<()
     let rank = launched.map_or(0, |launched| launched.rank as u32);
     let _ = fs::remove_file(config.message_file(rank));
     let _ = fs::remove_file(call_site::file(&config.directory, rank));
+    if rank == 0 {
+        summing::forget(&config.directory);
+    }
     adapting::forget(config, launched)
 }
 

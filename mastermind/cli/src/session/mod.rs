@@ -13,6 +13,7 @@ pub mod recording;
 pub mod script;
 pub mod sources;
 mod spare_process;
+pub mod summing;
 pub mod team;
 pub mod trial;
 

@@ -21,7 +21,8 @@ use clap::Args;
 use mastermind_records::{LogIdentity, PackOptions, RecordsError, pack};
 use rustix::fs::{FlockOperation, OFlags, flock};
 
-use crate::{errors, output};
+use crate::session::summing::{Summed, sum_up};
+use crate::{call_site, errors, output};
 
 /// Logs of a node from which on they are packed unasked. Arbitrary: a few files trouble no file system, and stay as they were written.
 const MIN_LOGS: usize = 16;
@@ -40,6 +41,9 @@ pub struct PackArguments {
     /// Leave the logs as they are, one a rank and thread
     #[arg(long)]
     keep_logs: bool,
+    /// Do not sum the run up at its end for `profile --summary`
+    #[arg(long)]
+    no_summary: bool,
 }
 
 impl PackArguments {
@@ -48,14 +52,21 @@ impl PackArguments {
     /// # Arguments
     /// * `directory` - where the logs will be at the end
     /// * `rank` - whose logs they are; `None` for those of all ranks, where this process alone starts them
+    /// * `sums_up` - whether the last process of the node sums its ranks up too, unless that is switched off
     ///
     /// # Returns
-    /// `None` where nothing is to be packed, or the directory does not let it.
-    pub fn begin(&self, directory: &Path, rank: Option<u32>) -> Option<NodeLogs> {
-        if self.keep_logs {
+    /// `None` where nothing is to be done with the logs, or the directory does not let it.
+    pub fn begin(&self, directory: &Path, rank: Option<u32>, sums_up: bool) -> Option<NodeLogs> {
+        let sums_up = sums_up && self.has_summary();
+        if self.keep_logs && !sums_up {
             return None;
         }
-        NodeLogs::begin(directory, rank, self.pack).ok()
+        NodeLogs::begin(directory, rank, self, sums_up).ok()
+    }
+
+    /// Whether the run is to be summed up at its end.
+    pub fn has_summary(&self) -> bool {
+        !self.no_summary
     }
 }
 
@@ -66,11 +77,25 @@ pub struct NodeLogs {
     /// The list of the ranks, locked together with the others.
     list: File,
     path: PathBuf,
-    is_asked: bool,
+    packs: Packs,
+    sums_up: bool,
+}
+
+/// Whether the logs are packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Packs {
+    Never,
+    WhereMany,
+    Always,
 }
 
 impl NodeLogs {
-    fn begin(directory: &Path, rank: Option<u32>, is_asked: bool) -> io::Result<Self> {
+    fn begin(
+        directory: &Path,
+        rank: Option<u32>,
+        asked: &PackArguments,
+        sums_up: bool,
+    ) -> io::Result<Self> {
         let host = rustix::system::uname();
         let host = host.nodename().to_string_lossy().replace('/', "-");
         let path = directory.join(format!(".ranks-{host}"));
@@ -88,7 +113,12 @@ impl NodeLogs {
             directory: directory.into(),
             list,
             path,
-            is_asked,
+            packs: match (asked.keep_logs, asked.pack) {
+                (true, _) => Packs::Never,
+                (false, false) => Packs::WhereMany,
+                (false, true) => Packs::Always,
+            },
+            sums_up,
         };
         let line = rank.map_or("all\n".to_owned(), |rank| format!("{rank}\n"));
         let listed = logs.list.write_all(line.as_bytes());
@@ -99,7 +129,7 @@ impl NodeLogs {
         Ok(logs)
     }
 
-    /// Ends this process's part of a run. The last of a node that ends packs the logs of all.
+    /// Ends this process's part of a run. The last of a node that ends sums the logs of all up, and packs them.
     ///
     /// # Arguments
     /// * `is_well` - whether the run ended well, as far as this process knows
@@ -107,14 +137,13 @@ impl NodeLogs {
         if flock(&self.list, FlockOperation::NonBlockingLockExclusive).is_err() {
             return;
         }
-        if is_well && let Err(error) = self.pack() {
-            let error = error.context("the logs are not packed, and stay");
+        if is_well && let Err(error) = self.close() {
             output::tell(&errors::warning(&error));
         }
         let _ = fs::remove_file(&self.path);
     }
 
-    fn pack(&mut self) -> anyhow::Result<()> {
+    fn close(&mut self) -> anyhow::Result<()> {
         let mut text = String::new();
         let read =
             io::Seek::rewind(&mut self.list).and_then(|()| self.list.read_to_string(&mut text));
@@ -122,22 +151,53 @@ impl NodeLogs {
         // One line that is no number stands for all.
         let ranks: Option<BTreeSet<u32>> = text.lines().map(|line| line.parse().ok()).collect();
         let (n_logs, n_bytes) = self.size(ranks.as_ref());
-        if n_logs == 0 || (n_logs < MIN_LOGS && !self.is_asked) {
+        if n_logs == 0 {
             return Ok(());
         }
-        if n_bytes > MAX_BYTES && !self.is_asked {
+        // The logs are read faster before they are packed.
+        let summed = match self.sums_up {
+            true => sum_up(&self.directory, ranks.as_ref(), n_bytes),
+            false => Ok(Summed::Else),
+        };
+        let summed = summed.unwrap_or_else(|error| {
+            let error = error.context("the run has no summary");
+            output::tell(&errors::warning(&error));
+            Summed::Nothing
+        });
+        let packed = self.pack(ranks.clone(), n_logs, n_bytes);
+        if packed.context("the logs are not packed, and stay")? {
+            call_site::join(&self.directory, ranks.as_ref())?;
+            let of_node = ranks.is_none_or(|ranks| ranks.contains(&0));
+            summed.take_in(&self.directory, of_node)?;
+        }
+        Ok(())
+    }
+
+    /// # Returns
+    /// Whether it packed them.
+    fn pack(
+        &self,
+        ranks: Option<BTreeSet<u32>>,
+        n_logs: usize,
+        n_bytes: u64,
+    ) -> anyhow::Result<bool> {
+        let is_asked = self.packs == Packs::Always;
+        if self.packs == Packs::Never || (n_logs < MIN_LOGS && !is_asked) {
+            return Ok(false);
+        }
+        if n_bytes > MAX_BYTES && !is_asked {
             let directory = self.directory.display();
             output::complain!(
                 "note: {n_logs} logs with {n_bytes} bytes are not packed, which would take some time; \
                  mastermind pack {directory} does it"
             );
-            return Ok(());
+            return Ok(false);
         }
         let options = PackOptions { keep: false, ranks };
         match pack(&self.directory, &options) {
             // What was left behind by the program goes on.
-            Err(RecordsError::StillWritten { .. }) => Ok(()),
-            packed => Ok(packed.map(drop)?),
+            Err(RecordsError::StillWritten { .. }) => Ok(false),
+            packed => Ok(packed.map(|_| true)?),
         }
     }
 
