@@ -12,6 +12,9 @@ use mastermind_composition::adapt::{
 use mastermind_composition::{Alternatives, Assembly};
 use mastermind_models::Coordinate;
 
+mod earlier;
+mod fresh;
+
 /// Sizes of a call, by its number in the step.
 type SizesOfCall = Box<dyn Fn(&mut Rng, usize) -> Vec<f64>>;
 
@@ -23,6 +26,8 @@ struct SiteOf {
     classes: Vec<Cost>,
     sizes: SizesOfCall,
     calls: usize,
+    /// Another site, and by what its classes multiply the first size here; none is 1 for all.
+    grown_by: Option<(usize, Vec<f64>)>,
 }
 
 struct World {
@@ -34,6 +39,12 @@ struct World {
     delayed: (f64, f64),
     /// Of the first call of each class that is not given.
     start_s: f64,
+    /// Calls in which a class that is not given warms up, and by what they are slower.
+    warm: (usize, f64),
+    /// By what the noise grows, by the part of the run that is done.
+    noisier: fn(f64) -> f64,
+    /// Chance that a slow stretch begins in a step, its steps, and by what all is slower in it.
+    stretch: (f64, u64, f64),
     /// By what all is slower, by the part of the run that is done.
     machine: fn(f64) -> f64,
     /// By what stored models are wrong, by the first size; None without models.
@@ -50,6 +61,9 @@ impl World {
             noise: 0.05,
             delayed: (0.0, 0.0),
             start_s: 0.0,
+            warm: (0, 1.0),
+            noisier: |_| 1.0,
+            stretch: (0.0, 0, 1.0),
             machine: |_| 1.0,
             models: None,
             is_limited: true,
@@ -117,12 +131,13 @@ fn run(world: &World, seed: u64) -> Outcome {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     let mut is_shared: BTreeMap<String, bool> = BTreeMap::new();
     let mut at_work = vec![0; n_sites];
-    let mut fixed: Vec<Vec<f64>> = world
+    let mut fixed = Fixed::new(world);
+    let mut n_calls: Vec<Vec<usize>> = world
         .sites
         .iter()
-        .map(|s| vec![0.0; s.classes.len()])
+        .map(|s| vec![0; s.classes.len()])
         .collect();
-    let mut has_started: Vec<Vec<bool>> = fixed.iter().map(|f| vec![false; f.len()]).collect();
+    let mut slow_until = 0;
     let (mut total_s, mut rest_s) = (0.0, 0.0);
     let (mut calls, mut met_at) = (BTreeMap::<(u64, usize), Vec<f64>>::new(), 0);
     let mut decisions = Vec::new();
@@ -134,7 +149,13 @@ fn run(world: &World, seed: u64) -> Outcome {
     let (mut before_trial, mut lost_s) = (vec![0; n_sites], 0.0);
     for step in 1..=world.steps {
         let done = step as f64 / world.steps as f64;
-        let machine = (world.machine)(done) * (0.01 * normal(&mut rng)).exp();
+        let mut machine = (world.machine)(done) * (0.01 * normal(&mut rng)).exp();
+        if world.stretch.0 > 0.0 && step > slow_until && rng.f64() < world.stretch.0 {
+            slow_until = step + world.stretch.1;
+        }
+        if step < slow_until {
+            machine *= world.stretch.2;
+        }
         let begun_s = total_s;
         let on_trial = adapter.on_trial();
         let on_trial: Vec<usize> = on_trial
@@ -145,7 +166,8 @@ fn run(world: &World, seed: u64) -> Outcome {
         let fuse_s = may_lose_s.map(|may_lose_s| longest_s + (may_lose_s - lost_s).max(0.0));
         for (at, site) in world.sites.iter().enumerate() {
             for k in 0..site.calls {
-                let sizes = (site.sizes)(&mut rng, k);
+                let base = (site.sizes)(&mut rng, k);
+                let sizes = site.grown(&base, |other| at_work[other]);
                 let delay = rng.f64() < world.delayed.0;
                 let delay_s = if delay {
                     world.delayed.1 * rng.f64()
@@ -162,9 +184,13 @@ fn run(world: &World, seed: u64) -> Outcome {
                     false => at_work[at],
                 };
                 for (other, cost) in site.classes.iter().enumerate() {
-                    let noise = (world.noise * normal(&mut rng)).exp();
-                    let own_s = cost(&sizes, done) * machine * noise;
-                    fixed[at][other] += own_s + delay_s;
+                    let noise = world.noise * (world.noisier)(done) * normal(&mut rng);
+                    let slower = machine * noise.exp();
+                    let own_s = cost(&sizes, done) * slower;
+                    for beside in 0..fixed.seconds[at].len() {
+                        let sizes = site.grown(&base, |_| beside);
+                        fixed.seconds[at][beside][other] += cost(&sizes, done) * slower + delay_s;
+                    }
                     if let Some(wrong) = world.models {
                         let key = sizes.iter().map(|x| x.to_bits()).collect();
                         stored.insert((name(at, other), key), cost(&sizes, 0.0) * wrong(sizes[0]));
@@ -173,10 +199,13 @@ fn run(world: &World, seed: u64) -> Outcome {
                         continue;
                     }
                     let mut seconds = own_s + delay_s;
-                    if class > 0 && !has_started[at][class] {
-                        has_started[at][class] = true;
+                    if class > 0 && n_calls[at][class] == 0 {
                         seconds += world.start_s;
                     }
+                    if class > 0 && n_calls[at][class] < world.warm.0 {
+                        seconds += own_s * (world.warm.1 - 1.0);
+                    }
+                    n_calls[at][class] += 1;
                     total_s += seconds;
                     if let Some(fuse_s) = fuse_s
                         && !was_stopped
@@ -278,15 +307,67 @@ fn run(world: &World, seed: u64) -> Outcome {
         }
         limits = adapter.limits();
     }
-    let given: f64 = fixed.iter().map(|site| site[0]).sum();
-    let best = |site: &Vec<f64>| site.iter().copied().fold(f64::INFINITY, f64::min);
     Outcome {
         total_s,
-        given_s: rest_s + given,
-        fixed_s: rest_s + fixed.iter().map(best).sum::<f64>(),
+        given_s: rest_s + fixed.of(world, &vec![0; n_sites]),
+        fixed_s: rest_s + fixed.best(world),
         decisions,
         deciding_s,
         classes: at_work,
+    }
+}
+
+/// What the calls of a run take in classes that stay: seconds by site, class of the site that decides its sizes, and its own class.
+struct Fixed {
+    seconds: Vec<Vec<Vec<f64>>>,
+}
+
+impl Fixed {
+    fn new(world: &World) -> Self {
+        let sites = world.sites.iter().map(|site| {
+            let n_beside = site.grown_by.as_ref().map_or(1, |(_, by)| by.len());
+            vec![vec![0.0; site.classes.len()]; n_beside]
+        });
+        Fixed {
+            seconds: sites.collect(),
+        }
+    }
+
+    /// Seconds of an assembly.
+    fn of(&self, world: &World, classes: &[usize]) -> f64 {
+        let sites = world.sites.iter().zip(&self.seconds).zip(classes);
+        let seconds = sites.map(|((site, seconds), class)| {
+            let beside = site.grown_by.as_ref().map_or(0, |(of, _)| classes[*of]);
+            seconds[beside][*class]
+        });
+        seconds.sum()
+    }
+
+    /// Seconds of the best assembly.
+    fn best(&self, world: &World) -> f64 {
+        let mut classes = vec![0; world.sites.len()];
+        let mut best_s = f64::INFINITY;
+        loop {
+            best_s = best_s.min(self.of(world, &classes));
+            let next =
+                (0..classes.len()).find(|at| classes[*at] + 1 < world.sites[*at].classes.len());
+            let Some(next) = next else {
+                return best_s;
+            };
+            classes[next] += 1;
+            classes[..next].fill(0);
+        }
+    }
+}
+
+impl SiteOf {
+    /// Sizes of a call beside other classes.
+    fn grown(&self, sizes: &[f64], class_at: impl Fn(usize) -> usize) -> Vec<f64> {
+        let mut sizes = sizes.to_vec();
+        if let Some((other, by)) = &self.grown_by {
+            sizes[0] *= by[class_at(*other)];
+        }
+        sizes
     }
 }
 
@@ -326,6 +407,7 @@ fn site(classes: Vec<Cost>, sizes: Sizes, calls: usize) -> SiteOf {
         classes,
         sizes: Box::new(sizes),
         calls,
+        grown_by: None,
     }
 }
 
@@ -343,115 +425,6 @@ fn transformed() -> Cost {
 
 fn slowing() -> Cost {
     Box::new(|x, done| 2e-8 * x[0] * if done > 0.5 { 60.0 } else { 1.0 })
-}
-
-/// Sizes of all calls of a run: eight times as large from the middle of it on.
-fn jumping(steps: u64, calls: usize) -> SizesOfCall {
-    let n = std::cell::Cell::new(0);
-    Box::new(move |rng, k| {
-        n.set(n.get() + 1);
-        let late = n.get() > steps * calls as u64 / 2;
-        let size = different(rng, k)[0];
-        vec![if late { 8.0 * size } else { size }]
-    })
-}
-
-/// Worlds that no constant was chosen on.
-///
-/// Where the given class takes up to 40 times as long, a tenth of the run is over before the other one may get large calls.
-fn fresh_worlds(steps: u64) -> Vec<(&'static str, World, [f64; 2])> {
-    let lognormal: Sizes = |rng, _| vec![(200.0 * (1.2 * normal(rng)).exp()).round().max(1.0)];
-    let cliff = |a: f64, b: f64| -> Cost {
-        Box::new(move |x, _| {
-            if x[0].log2().fract() == 0.0 {
-                b * x[0]
-            } else {
-                a * x[0]
-            }
-        })
-    };
-    let powers_and_others: Sizes = |rng, k| {
-        let power = 2.0_f64.powf((6.0 + 6.0 * rng.f64()).round());
-        vec![if k % 2 == 0 { power } else { power + 3.0 }]
-    };
-    let one = |classes: Vec<Cost>, sizes: Sizes| World::new(vec![site(classes, sizes, 8)], steps);
-    let jumps = |given: f64, other: f64| {
-        let sites = (0..3).map(|_| SiteOf {
-            classes: vec![power(given, 1.0), power(other, 1.0), power(4e-8, 1.0)],
-            sizes: jumping(steps, 6),
-            calls: 6,
-        });
-        World::new(sites.collect(), steps)
-    };
-    let five = |order: [f64; 5]| order.into_iter().map(|a| power(a, 1.0)).collect();
-    vec![
-        (
-            "lognormal, best",
-            one(vec![power(2e-8, 1.0), power(3e-8, 1.0)], lognormal),
-            [0.97, 0.97],
-        ),
-        (
-            "lognormal, slow",
-            one(vec![power(3e-8, 1.0), power(2e-8, 1.0)], lognormal),
-            [1.0, 0.97],
-        ),
-        (
-            "cliffs, best",
-            one(
-                vec![power(2e-8, 1.0), cliff(1.8e-8, 6e-8)],
-                powers_and_others,
-            ),
-            [0.97, 0.97],
-        ),
-        (
-            "cliffs, slow",
-            one(
-                vec![cliff(1.8e-8, 6e-8), power(2e-8, 1.0)],
-                powers_and_others,
-            ),
-            [1.0, 0.97],
-        ),
-        ("jump, best", jumps(2e-8, 3.2e-8), [0.97, 0.97]),
-        ("jump, slow", jumps(3.2e-8, 2e-8), [1.0, 0.85]),
-        (
-            "five classes, best",
-            one(five([2e-8, 3e-8, 5e-8, 1e-7, 2.4e-8]), different),
-            [0.97, 0.97],
-        ),
-        (
-            "five classes, slow",
-            one(five([5e-8, 3e-8, 2e-8, 1e-6, 1e-7]), different),
-            [1.0, 0.95],
-        ),
-        (
-            "one power more, best",
-            one(vec![power(2e-8, 1.0), power(2e-10, 2.0)], different),
-            [0.97, 0.97],
-        ),
-        (
-            "one power more, slow",
-            one(vec![power(2e-10, 2.0), power(2e-8, 1.0)], different),
-            [1.0, 0.8],
-        ),
-        (
-            "busy half, best",
-            World {
-                delayed: (0.3, 3e-4),
-                machine: |d| if d > 0.5 { 1.8 } else { 1.0 },
-                ..one(vec![power(2e-8, 1.0), power(3e-8, 1.0)], repeated)
-            },
-            [0.97, 0.97],
-        ),
-        (
-            "busy half, slow",
-            World {
-                delayed: (0.3, 3e-4),
-                machine: |d| if d > 0.5 { 1.8 } else { 1.0 },
-                ..one(vec![power(3e-8, 1.0), power(2e-8, 1.0)], repeated)
-            },
-            [1.0, 0.95],
-        ),
-    ]
 }
 
 /// Worlds by name, with the least shares of given/total and best fixed/total.
@@ -634,7 +607,7 @@ fn runs_in_which_a_class_on_trial_gets_all_calls_reach_it_too() {
 }
 
 fn reach(changed: impl Fn(World, [f64; 2]) -> (World, [f64; 2])) {
-    for (name, world, least) in worlds(2000).into_iter().chain(fresh_worlds(2000)) {
+    for (name, world, least) in worlds(2000).into_iter().chain(earlier::worlds(2000)) {
         let (world, [given, mut fixed]) = changed(world, least);
         if !world.is_limited && name == "one 100 times" {
             fixed = 0.6;
@@ -697,7 +670,8 @@ fn long() {
         println!(
             "{steps} steps: given/total mean worst, fixed/total mean worst, decisions, longest µs of one, classes at the end"
         );
-        for (name, world, _) in worlds(steps).into_iter().chain(fresh_worlds(steps)) {
+        let all = worlds(steps).into_iter().chain(earlier::worlds(steps));
+        for (name, world, _) in all.chain(fresh::worlds(steps)) {
             if !name.contains(&only) {
                 continue;
             }
