@@ -1,8 +1,8 @@
 //! Curves with a scale, and what is said where the points do not tell an exponential from another form.
 
 use mastermind_models::{
-    Coordinate, Family, Metric, Model, Note, Parameter, Prediction, SampleSet, fit, fit_family,
-    predict,
+    Coordinate, Family, Metric, Model, ModelSet, Note, Parameter, Prediction, SampleSet, fit,
+    fit_family, predict,
 };
 
 /// A relative scatter of 3 %, the same in each run.
@@ -54,6 +54,19 @@ fn holds(model: &Model, largest: f64, time_s: impl Fn(f64) -> f64) {
 fn what_saturates_does_so_beyond_the_sizes() {
     let time_s = |x: f64| 2e-3 * x / (x + 60.0);
     holds(&fitted(&doubling(8), time_s), 512.0, time_s);
+}
+
+/// Curves have no constant of their own, among the alternatives either.
+#[test]
+fn a_file_of_models_keeps_curves() {
+    let model = fitted(&doubling(8), |x| 2e-3 * x / (x + 60.0));
+    let has_curve = |a: &mastermind_models::Alternative| a.family == Family::Curve;
+    assert!(model.alternatives.iter().any(has_curve), "{model:?}");
+    let set = ModelSet {
+        models: vec![model],
+    };
+    let text = set.to_json().unwrap();
+    assert_eq!(ModelSet::from_json(&text).unwrap(), set);
 }
 
 #[test]

@@ -338,7 +338,7 @@ pub(crate) fn n_coefficients(family: Family, formula: &Formula) -> usize {
             // An overhead, the second term, has no coefficient that was fitted.
             1 + formula.terms.first().map_or(0, |term| term.factors.len())
         }
-        Family::Regimes => formula.terms.len(),
+        Family::Regimes | Family::Curve => formula.terms.len(),
         Family::Written => formula.written.as_ref().map_or(0, |w| w.values().len()),
         _ => 1 + formula.terms.len(),
     }
