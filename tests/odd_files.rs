@@ -120,5 +120,6 @@ fn one_call_preempted_among_sizes_measured_once_does_not_decide() {
     ];
     scratch.mastermind(&plot).well();
     let drawn = scratch.read("mean.svg");
-    assert!(drawn.contains("100 calls, 1 far above the others set aside"));
+    // Of the clean law, as plain `fit` has it, of which the calls at the first sizes are none either.
+    assert!(drawn.contains(" held up set aside"), "{drawn}");
 }
