@@ -43,11 +43,11 @@ fn one_model_of_three_runs_is_simulated_where_it_is_known() {
         let said = scratch.mastermind(&words).well();
         assert!(said.starts_with("ring.toml is written: "), "{said}");
         let model = fs::read_to_string(scratch.path("ring.toml")).expect("a model");
+        // Whether costs follow a pattern depends on what else the machine does; that is tested where costs are known.
         for part in [
             "ranks = { recorded = [2, 3, 4]",
             "to = \"(process + 1) % processes\", bytes = \"800\"",
             "allreduce",
-            "/ processes",
         ] {
             assert!(model.contains(part), "{part}: {model}");
         }

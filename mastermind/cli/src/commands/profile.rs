@@ -241,7 +241,7 @@ impl Share {
 impl Profile {
     fn of_summary(&self) -> anyhow::Result<Found> {
         let sums = ProfileSums::read(&self.records)
-            .context("there is no summary of all ranks; without --summary their logs are read")?;
+            .context("cannot show summary: there is none of all ranks, expected one; without --summary their logs are read")?;
         let mut table = Table::of_sums(&sums);
         if self.spread {
             table.show_spreads(&sums);
