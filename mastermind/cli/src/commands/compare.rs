@@ -131,7 +131,7 @@ struct OneRun {
     lacking: Lacking,
 }
 
-/// What is compared of a run, or of the ranks of one of several processes.
+/// Calls and circumstances of a run, or of the ranks that one of several processes has read.
 #[derive(Serialize, Deserialize)]
 struct Facts {
     calls: RunCalls,

@@ -85,7 +85,7 @@ impl Info {
             if told.info.ranks > 1 && program.is_none() {
                 rows.push((
                     "summary",
-                    summing::told(directory, told.info.ranks as usize),
+                    summing::describe(directory, told.info.ranks as usize),
                 ));
             }
             let libraries = told.dispatch.iter().flat_map(recorded_dispatch::rows);

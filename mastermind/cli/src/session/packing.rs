@@ -157,7 +157,7 @@ impl NodeLogs {
         // The logs are read faster before they are packed.
         let summed = match self.sums_up {
             true => sum_up(&self.directory, ranks.as_ref(), n_bytes),
-            false => Ok(Summed::Else),
+            false => Ok(Summed::ByRun),
         };
         let summed = summed.unwrap_or_else(|error| {
             let error = error.context("the run has no summary");

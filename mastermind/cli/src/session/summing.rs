@@ -5,7 +5,7 @@
 //! node B   ranks 1 3 5 6 7  the same; all 8 ranks are there now           .sums-B.5of8   ─┴► mastermind-summary.json
 //! ```
 //!
-//! What is joined is a tree over the ranks' numbers, so that the summary is what `profile` makes of all logs, to the byte, and no process
+//! The sums are joined in a tree over the ranks' numbers. So the summary equals what `profile` makes of all logs, to the byte, and no process
 //! holds more than the sums of a few ranks. No rank waits for another one, and nothing is sent.
 //!
 //! # Decisions
@@ -114,7 +114,7 @@ pub fn forget(directory: &Path) {
 ///
 /// # Arguments
 /// * `n_ranks` - ranks that the run has
-pub fn told(directory: &Path, n_ranks: usize) -> String {
+pub fn describe(directory: &Path, n_ranks: usize) -> String {
     let n_unjoined: usize = parts(directory).iter().map(|(_, n, _)| n).sum();
     match ProfileSums::read(directory) {
         Ok(sums) if sums.ranks() == n_ranks => "of all ranks, profile --summary shows it".into(),
@@ -199,8 +199,8 @@ pub const CALL_SITES: &str = "call_sites";
 pub enum Summed {
     /// Nothing.
     Nothing,
-    /// Others do it: `run` does at its end, over MPI.
-    Else,
+    /// `run` does it at its end, over MPI.
+    ByRun,
     /// The ranks of this node; others end later.
     Part,
     /// All ranks, of several nodes.
@@ -221,7 +221,7 @@ impl Summed {
         let path = directory.join(SUMMARY_FILE);
         let is_here = match self {
             Self::Nothing | Self::Part => false,
-            Self::Else => has_first && path.is_file(),
+            Self::ByRun => has_first && path.is_file(),
             Self::AllHere | Self::AllOnThisNode => true,
         };
         if !is_here {
@@ -250,7 +250,7 @@ impl Summed {
         for (_, path) in taken {
             let _ = fs::remove_file(path);
         }
-        if self != Self::Else {
+        if self != Self::ByRun {
             // All ranks have ended: none comes to the directory any more, and others see that it has records.
             let _ = fs::remove_file(directory.join(CLAIM_FILE));
         }

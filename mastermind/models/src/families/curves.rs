@@ -14,7 +14,7 @@ use crate::formula::sum::{Factor, Term};
 use crate::samples::points::Points;
 use crate::solve::likelihood::INCREDIBLE;
 
-/// Distinct values that two coefficients and a scale need to be told.
+/// Distinct values that two coefficients and a scale need, with two to spare.
 const MIN_VALUES: usize = 5;
 
 /// Step between the scales that are tried, as a logarithm: arbitrary, below it the curves hardly differ.

@@ -26,10 +26,11 @@ use crate::solve::likelihood::ROUNDING;
 use crate::solve::limits::Limits;
 use crate::solve::mixture::{Part, middle};
 
-/// Drift that is expected before anything is known.
+/// Drift that is expected before anything is known. Source: of 0.05, 0.1 and 0.15, with a [`WORTH`] of 1 and of 3, on 40 shapes of a generator of
+/// our own: at four times the largest size 91, 93 and 94 % of the calls were inside, with half-widths 0, 11 and 26 % larger than without.
 pub(crate) const EXPECTED: f64 = 0.1;
 
-/// Sizes looked ahead from that the expectation is worth.
+/// Sizes looked ahead from that the expectation is worth. Source: as above; 3 made no difference.
 const WORTH: f64 = 1.0;
 
 /// Sizes that a law must be fitted to for it to be one that could drift: a line has one of them to spare twice.
@@ -38,17 +39,18 @@ const LEAST_SIZES: usize = 4;
 /// The largest sizes that are left out, one in so many, one after the other; and always the last one.
 const LEFT_OUT: [usize; 4] = [16, 8, 4, 2];
 
-/// Factor beyond the range from which on a distance tells a drift, and not what the size itself is off by.
+/// Factor beyond the range from which on an error is a drift, and not what the size itself is off by. Arbitrary: below the factor of 2 between most
+/// measured sizes.
 const LEAST_AHEAD: f64 = 1.3;
 
-/// Sizes that it is told from; of more, so many evenly.
+/// Sizes that it is estimated from; of more, so many evenly.
 const MAX_SIZES: usize = 128;
 
 /// Logarithm of the factor that a prediction counts as off by at most.
 const MOST: f64 = std::f64::consts::LN_10;
 
 /// Standard deviation of the logarithm of the time over the prediction, for each factor of e beyond the range, where the parameter that
-/// varies is one; [`EXPECTED`] where the points do not tell.
+/// varies is one; [`EXPECTED`] where the points say nothing of it.
 ///
 /// # Arguments
 /// * `family` - the only family to try

@@ -48,11 +48,11 @@ use crate::samples::sample::Samples;
 use crate::samples::statistic::Statistic;
 use crate::select::model::{Coefficient, Freedom, HeldUp, Model};
 use crate::select::overhead::with_overheads;
-use crate::select::sigma::{Deviation, sigma};
-use crate::select::told::{
+use crate::select::remarks::{
     beside_medians, follows_nothing, is_met, is_within_spread, left_out_far, may_soar, poor,
     scattered, set_aside, uneven, zero,
 };
+use crate::select::sigma::{Deviation, sigma};
 use crate::select::zeros;
 use crate::solve::between_points::as_means;
 use crate::solve::likelihood::{Counts, Distance};

@@ -12,7 +12,7 @@ pub(crate) mod fit;
 mod layout;
 pub(crate) mod model;
 pub(crate) mod overhead;
+mod remarks;
 pub(crate) mod shape;
 pub(crate) mod sigma;
-mod told;
 pub(crate) mod zeros;

@@ -166,8 +166,8 @@ struct Aside {
 }
 
 impl Aside {
-    /// The calls at each coordinate that are drawn beside a model, shape `[n_coordinates]`, and counts the others of its mode: the calls that
-    /// it is of, where it was fitted to these; else those that are not far above the others.
+    /// The calls at each coordinate that are drawn, shape `[n_coordinates]`: the clean ones of a model that was fitted to these samples, else
+    /// those that are not far above the others. Counts the other calls of the model's mode.
     fn drawn(&mut self, model: &Model, samples: &Samples) -> Vec<Summary> {
         let rows = (0..samples.times.len()).filter(|&row| model.matches(&samples.coordinate(row)));
         let rows: Vec<usize> = rows.collect();

@@ -41,8 +41,8 @@ pub(super) fn draw(block: &Block, out: &mut Collected) -> Canvas {
 }
 
 /// A block that is open.
-struct Open {
-    kind: Kind,
+struct OpenBlock {
+    kind: BlockKind,
     line: Line,
     /// The ends of its branches that are done, and of what left it.
     ends: Vec<Tail>,
@@ -53,7 +53,7 @@ struct Open {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum BlockKind {
     If { has_else: bool },
     Switch,
     While,
@@ -63,7 +63,7 @@ enum Kind {
     Frame,
 }
 
-impl Kind {
+impl BlockKind {
     fn end(self) -> &'static str {
         match self {
             Self::If { .. } => "endif",
@@ -79,7 +79,7 @@ impl Kind {
 
 struct Pencil<'a> {
     canvas: Canvas,
-    open: Vec<Open>,
+    open: Vec<OpenBlock>,
     /// Nodes of `label`, which `goto` leads to.
     labels: Vec<(String, usize)>,
     out: &'a mut Collected,
@@ -199,22 +199,22 @@ impl Pencil<'_> {
         if let Some(rest) = after_any(text, &["elseif", "else if"]) {
             self.else_if(line, label, rest, colours);
         } else if let Some(rest) = after(text, "if").filter(|rest| rest.starts_with('(')) {
-            let kind = Kind::If { has_else: false };
+            let kind = BlockKind::If { has_else: false };
             self.decide(line, kind, rest, colours);
         } else if let Some(rest) = after(text, "else") {
-            self.go_on(line, Kind::If { has_else: false }, in_brackets(rest));
+            self.go_on(line, BlockKind::If { has_else: false }, in_brackets(rest));
         } else if after_any(text, &["endif", "end if"]).is_some() {
-            self.close(line, |kind| matches!(kind, Kind::If { .. }), text);
+            self.close(line, |kind| matches!(kind, BlockKind::If { .. }), text);
         } else if let Some(rest) = after(text, "switch") {
-            self.decide(line, Kind::Switch, rest, colours);
+            self.decide(line, BlockKind::Switch, rest, colours);
         } else if let Some(rest) = after(text, "case") {
-            self.go_on(line, Kind::Switch, in_brackets(rest));
+            self.go_on(line, BlockKind::Switch, in_brackets(rest));
         } else if after_any(text, &["endswitch", "end switch"]).is_some() {
-            self.close(line, |kind| kind == Kind::Switch, text);
+            self.close(line, |kind| kind == BlockKind::Switch, text);
         } else if let Some(rest) = after_any(text, &["endwhile", "end while"]) {
-            self.close(line, |kind| kind == Kind::While, rest);
+            self.close(line, |kind| kind == BlockKind::While, rest);
         } else if let Some(rest) = after(text, "while").filter(|rest| rest.starts_with('(')) {
-            self.decide(line, Kind::While, rest, colours);
+            self.decide(line, BlockKind::While, rest, colours);
         } else if let Some(rest) = after_any(text, &["repeat while", "repeatwhile"]) {
             self.close_repeat(line, rest);
         } else if let Some(rest) = after(text, "repeat") {
@@ -234,19 +234,23 @@ impl Pencil<'_> {
         let ends = ["end fork", "endfork", "fork end", "end split", "endsplit"];
         if after_any(text, &again).is_some() {
             let kind = match after_any(text, &again[..2]) {
-                Some(_) => Kind::Fork,
-                None => Kind::Split,
+                Some(_) => BlockKind::Fork,
+                None => BlockKind::Split,
             };
             self.go_on(line, kind, "");
         } else if let Some(rest) = after_any(text, &ends) {
-            self.close(line, |kind| matches!(kind, Kind::Fork | Kind::Split), rest);
+            self.close(
+                line,
+                |kind| matches!(kind, BlockKind::Fork | BlockKind::Split),
+                rest,
+            );
         } else if after_any(text, &["end merge", "endmerge"]).is_some() {
-            self.close(line, |kind| kind == Kind::Fork, "merge");
+            self.close(line, |kind| kind == BlockKind::Fork, "merge");
         } else if after_any(text, &["fork", "split"]) == Some("") {
             let node = self.canvas.then(Vec::new(), Shape::Bar, Colours::default());
             let kind = match after(text, "fork") {
-                Some(_) => Kind::Fork,
-                None => Kind::Split,
+                Some(_) => BlockKind::Fork,
+                None => BlockKind::Split,
             };
             self.open(kind, line, node);
         } else {
@@ -255,9 +259,9 @@ impl Pencil<'_> {
         true
     }
 
-    fn open(&mut self, kind: Kind, line: &Line, node: usize) {
+    fn open(&mut self, kind: BlockKind, line: &Line, node: usize) {
         self.canvas.last = None;
-        self.open.push(Open {
+        self.open.push(OpenBlock {
             kind,
             line: line.clone(),
             ends: Vec::new(),
@@ -267,7 +271,7 @@ impl Pencil<'_> {
     }
 
     /// A diamond with the condition of a block that begins; `is (label)` or `then (label)` stands at its first branch.
-    fn decide(&mut self, line: &Line, kind: Kind, rest: &str, colours: &Colours) {
+    fn decide(&mut self, line: &Line, kind: BlockKind, rest: &str, colours: &Colours) {
         let Some((condition, rest)) = bracketed(rest) else {
             wrong(
                 line,
@@ -279,7 +283,7 @@ impl Pencil<'_> {
         let node = self
             .canvas
             .then(creole(condition), Shape::Diamond, colours.clone());
-        if kind == Kind::Switch {
+        if kind == BlockKind::Switch {
             self.canvas.tails.clear();
         } else {
             self.canvas.tails = vec![Tail::of(node, first_label(rest))];
@@ -290,7 +294,8 @@ impl Pencil<'_> {
     /// A further condition, asked where the one before does not hold.
     fn else_if(&mut self, line: &Line, label: &str, rest: &str, colours: &Colours) {
         let found = bracketed(rest);
-        let (Some((condition, rest)), true) = (found, self.is_in(Kind::If { has_else: false }))
+        let (Some((condition, rest)), true) =
+            (found, self.is_in(BlockKind::If { has_else: false }))
         else {
             wrong(
                 line,
@@ -299,23 +304,23 @@ impl Pencil<'_> {
             );
             return;
         };
-        self.go_on(line, Kind::If { has_else: false }, label);
+        self.go_on(line, BlockKind::If { has_else: false }, label);
         let node = self
             .canvas
             .then(creole(condition), Shape::Diamond, colours.clone());
         self.canvas.tails = vec![Tail::of(node, first_label(rest))];
         self.canvas.last = None;
-        if let Some(Open { kind, node: at, .. }) = self.open.last_mut() {
-            (*kind, *at) = (Kind::If { has_else: false }, node);
+        if let Some(OpenBlock { kind, node: at, .. }) = self.open.last_mut() {
+            (*kind, *at) = (BlockKind::If { has_else: false }, node);
         }
     }
 
-    fn is_in(&self, kind: Kind) -> bool {
+    fn is_in(&self, kind: BlockKind) -> bool {
         self.open.last().is_some_and(|open| open.kind == kind)
     }
 
     /// The next branch of the innermost block, which must be of that kind.
-    fn go_on(&mut self, line: &Line, kind: Kind, label: &str) {
+    fn go_on(&mut self, line: &Line, kind: BlockKind, label: &str) {
         if !self.is_in(kind) {
             let reason = "a branch of a block that is not open, expected one around it";
             wrong(line, reason, self.out);
@@ -324,15 +329,15 @@ impl Pencil<'_> {
         if let Some(open) = self.open.last_mut() {
             open.ends.append(&mut self.canvas.tails);
             self.canvas.tails = vec![Tail::of(open.node, label)];
-            if kind == (Kind::If { has_else: false }) {
-                open.kind = Kind::If { has_else: true };
+            if kind == (BlockKind::If { has_else: false }) {
+                open.kind = BlockKind::If { has_else: true };
             }
         }
         self.canvas.last = None;
     }
 
     /// Ends the innermost block, if it is one that the line ends.
-    fn close(&mut self, line: &Line, fits: impl Fn(Kind) -> bool, rest: &str) {
+    fn close(&mut self, line: &Line, fits: impl Fn(BlockKind) -> bool, rest: &str) {
         let Some(mut open) = self.open.pop_if(|open| fits(open.kind)) else {
             let end = self.open.last().map_or("nothing", |open| open.kind.end());
             wrong(
@@ -344,7 +349,7 @@ impl Pencil<'_> {
         };
         let canvas = &mut self.canvas;
         match open.kind {
-            Kind::If { has_else } => {
+            BlockKind::If { has_else } => {
                 if !has_else {
                     canvas.tails.push(Tail::of(open.node, ""));
                 }
@@ -352,17 +357,17 @@ impl Pencil<'_> {
                 canvas.tails = open.ends;
                 canvas.merge();
             }
-            Kind::Switch => {
+            BlockKind::Switch => {
                 open.ends.append(&mut canvas.tails);
                 canvas.tails = open.ends;
                 canvas.merge();
             }
-            Kind::While => {
+            BlockKind::While => {
                 canvas.tie(open.node);
                 canvas.tails = vec![Tail::of(open.node, in_brackets(rest))];
                 canvas.tails.append(&mut open.ends);
             }
-            Kind::Fork | Kind::Split => {
+            BlockKind::Fork | BlockKind::Split => {
                 open.ends.append(&mut canvas.tails);
                 canvas.tails = open.ends;
                 if rest == "merge" {
@@ -373,7 +378,7 @@ impl Pencil<'_> {
                     canvas.picture.nodes[bar].text = creole(rest.trim());
                 }
             }
-            Kind::Repeat | Kind::Frame => {}
+            BlockKind::Repeat | BlockKind::Frame => {}
         }
         self.canvas.last = None;
     }
@@ -387,7 +392,7 @@ impl Pencil<'_> {
                 .canvas
                 .then(Vec::new(), Shape::Diamond, colours.clone()),
         };
-        self.open(Kind::Repeat, line, node);
+        self.open(BlockKind::Repeat, line, node);
     }
 
     /// An action on the way back of a loop.
@@ -405,11 +410,11 @@ impl Pencil<'_> {
         };
         let action = format!("{action};");
         match kind {
-            Kind::While => {
+            BlockKind::While => {
                 let node = self.add_action(&action, Colours::default());
                 self.canvas.tails = vec![Tail::of(node, label)];
             }
-            Kind::Repeat => {
+            BlockKind::Repeat => {
                 let tails = std::mem::take(&mut self.canvas.tails);
                 let node = self.add_action(&action, Colours::default());
                 self.canvas.tails = tails;
@@ -429,7 +434,7 @@ impl Pencil<'_> {
 
     /// `repeat while (condition) is (label) not (label)`.
     fn close_repeat(&mut self, line: &Line, rest: &str) {
-        let Some(mut open) = self.open.pop_if(|open| open.kind == Kind::Repeat) else {
+        let Some(mut open) = self.open.pop_if(|open| open.kind == BlockKind::Repeat) else {
             wrong(
                 line,
                 "repeat while without a repeat, expected one before it",
@@ -456,7 +461,8 @@ impl Pencil<'_> {
 
     /// `break`: on behind the innermost loop.
     fn leave_loop(&mut self, line: &Line) {
-        let is_loop = |open: &&mut Open| matches!(open.kind, Kind::While | Kind::Repeat);
+        let is_loop =
+            |open: &&mut OpenBlock| matches!(open.kind, BlockKind::While | BlockKind::Repeat);
         match self.open.iter_mut().rev().find(is_loop) {
             Some(open) => open.ends.append(&mut self.canvas.tails),
             None => wrong(
@@ -471,7 +477,7 @@ impl Pencil<'_> {
     fn frame(&mut self, line: &Line, text: &str) -> bool {
         let ends = ["end group", "endgroup", "end partition"];
         if text == "}" || after_any(text, &ends).is_some() {
-            match self.open.pop_if(|open| open.kind == Kind::Frame) {
+            match self.open.pop_if(|open| open.kind == BlockKind::Frame) {
                 Some(_) => {
                     self.canvas.frames.pop();
                     self.canvas.last = None;
@@ -497,7 +503,7 @@ impl Pencil<'_> {
         };
         self.canvas
             .open_frame(title.replace('"', "").trim(), colour);
-        self.open(Kind::Frame, line, 0);
+        self.open(BlockKind::Frame, line, 0);
         true
     }
 

@@ -1,4 +1,4 @@
-//! What a reader must know before believing a fit, told from the points and the form that is shown.
+//! Notes of a fit: what a reader must know before believing it.
 //!
 //! In: points and the best form. Out: a [`Note`] each, where there is something to say.
 
@@ -15,10 +15,10 @@ use crate::solve::quality::r_squared;
 /// Share of the variance between coordinates below which a fit is poor.
 const POOR: f64 = 0.7;
 
-/// Mean error of sizes left out, per cent, that is told: arbitrary, below it most fits of the benchmark's noisiest sets stay.
+/// Mean error of held-out sizes, per cent, from which on a note reports it. Arbitrary: most fits of the benchmark's noisiest sets are below it.
 const FAR_OFF: f64 = 20.0;
 
-/// Weight of an exponential from which on it is told: arbitrary, an interval of 95 % has half of it on either side.
+/// Weight of an exponential from which on a note reports it: what an interval of 95 % leaves out on one side.
 const CREDIBLE: f64 = 0.025;
 
 /// Times the median of its coordinate beyond which a call is long.
@@ -27,10 +27,10 @@ const LONG: f64 = 5.0;
 /// By how much the median of the calls at a coordinate may differ from the formula without a word.
 const BESIDE: f64 = 0.25;
 
-/// Calls at a coordinate from which on their median is told apart from their mean.
+/// Calls at a coordinate from which on their median is compared with their mean.
 const MEDIAN_CALLS: u64 = 20;
 
-/// Share of the coordinates from which on such a difference is told.
+/// Share of the coordinates from which on a note reports such differences.
 const MANY_POINTS: f64 = 1.0 / 6.0;
 
 /// Share of the calls up to which they are few.
@@ -108,8 +108,8 @@ pub(super) fn may_soar(best: &Candidate) -> Option<Note> {
     };
     let exponentials = best.alternatives.iter().filter(|a| soars(&a.formula));
     let weight: f64 = exponentials.map(|alternative| alternative.weight).sum();
-    let is_told = weight >= CREDIBLE && !soars(&best.formula);
-    is_told.then_some(Note::MaySoar {
+    let is_credible = weight >= CREDIBLE && !soars(&best.formula);
+    is_credible.then_some(Note::MaySoar {
         percent: 100.0 * weight,
     })
 }
@@ -136,8 +136,8 @@ pub(super) fn beside_medians(points: &Points, best: &Candidate) -> Option<Note> 
         .collect();
     let n_points = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() > BESIDE);
     let (n_points, of) = (n_points.count(), ratios.len());
-    let is_told = n_points > 0 && n_points as f64 >= MANY_POINTS * of as f64;
-    is_told.then_some(Note::BesideMedians { n_points, of })
+    let are_many = n_points > 0 && n_points as f64 >= MANY_POINTS * of as f64;
+    are_many.then_some(Note::BesideMedians { n_points, of })
 }
 
 /// The median of `count` calls that are apart by time, to the mean of its bin.
