@@ -2,11 +2,16 @@
 //!
 //! `unshare` and `setns` fail for a user namespace where the process has a second thread, and `setns` for a mount namespace where a
 //! second one has the same working directory. Chromium, and programs built on it, end a process that is about to give up its rights if it has a
-//! second thread: they count the links of the folder `/proc/self/task`. Ours must not be that thread: if they are all that stands in the
+//! second thread: they count the links of the folder `/proc/self/task`. Python 3.12 and later read `/proc/self/stat` where the program
+//! has forked, and warn if there is a second thread. Ours must not be that thread: if they are all that stands in the
 //! way, they end before such a call, and the recording goes on without them; where it cannot, it ends too, and `wrap` says why. The
-//! call then fails or succeeds as it does alone. `mastermind redirect` is not heard any more.
+//! call then fails or succeeds as it does alone. `mastermind redirect` is not heard any more. Two exceptions: that file is read for other
+//! reasons too (MPICH's start does), so nothing ends for it in a process that has not forked; and a program that reads it while the recording
+//! needs its thread (on a file system that copies on write) finds that thread.
 
 use std::ffi::{CStr, c_char, c_int, c_ulong, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
@@ -30,19 +35,38 @@ static UNSHARE: Real = Real::new(c"unshare");
 static SETNS: Real = Real::new(c"setns");
 static FSTATAT: Real = Real::new(c"fstatat");
 static FSTATAT64: Real = Real::new(c"fstatat64");
+static FOPEN: Real = Real::new(c"fopen");
+static FOPEN64: Real = Real::new(c"fopen64");
+
+/// Whether this process, or one that it was forked from, has forked.
+static HAS_FORKED: AtomicBool = AtomicBool::new(false);
 
 /// Finds the C library's functions, which may not be looked for later.
 pub(crate) fn prepare() {
-    UNSHARE.address();
-    SETNS.address();
-    FSTATAT.address();
-    FSTATAT64.address();
+    for real in [&UNSHARE, &SETNS, &FSTATAT, &FSTATAT64, &FOPEN, &FOPEN64] {
+        real.address();
+    }
+    // SAFETY: a function of this library, which stays loaded.
+    unsafe { libc::pthread_atfork(None, Some(mark_fork), None) };
+}
+
+unsafe extern "C" fn mark_fork() {
+    HAS_FORKED.store(true, Ordering::Relaxed);
+}
+
+/// What the program does that another thread would change.
+#[derive(Clone, Copy, PartialEq)]
+enum Purpose {
+    /// It fails, or ends, unless it has one thread.
+    Alone,
+    /// It reads how many threads there are.
+    Count,
 }
 
 /// The program is about to call `unshare`.
 pub(crate) fn before_unshare(flags: c_int) {
     if flags & OF_ONE_THREAD != 0 {
-        make_way();
+        make_way(Purpose::Alone);
     }
 }
 
@@ -55,12 +79,12 @@ fn before_setns(file: c_int, kinds: c_int) {
         kinds => is_any(kinds),
     };
     if enters {
-        make_way();
+        make_way(Purpose::Alone);
     }
 }
 
 /// Ends our threads where the program has none but the caller.
-fn make_way() {
+fn make_way(purpose: Purpose) {
     // A forked child has no thread of ours, and one of `vfork` has its parent's memory.
     if own_thread::is_own() || guest::is_at_work() || !crate::is_recorded_process() {
         return;
@@ -70,6 +94,9 @@ fn make_way() {
             return;
         }
         if !crate::go_on_without_thread() {
+            if purpose == Purpose::Count {
+                return;
+            }
             crate::end_early(
                 "the program must have one thread, as to enter other namespaces: what it called after that has no record",
             );
@@ -83,20 +110,29 @@ fn make_way() {
     });
 }
 
-/// The program is about to ask about a file.
+/// The path without what stands for this process in it, `self` or its number: `stat` of `/proc/self/stat`. What is before that is not looked
+/// at, since a program may have `/proc` elsewhere, or open as a folder.
+fn of_this_process(path: &[u8]) -> Option<&[u8]> {
+    let path = path.strip_suffix(b"/").unwrap_or(path);
+    let (before, file) = path.split_at(path.iter().rposition(|byte| *byte == b'/')?);
+    let process = before.rsplit(|byte| *byte == b'/').next()?;
+    let is_number = || std::str::from_utf8(process).ok()?.parse::<u32>().ok();
+    let is_this = process == b"self" || is_number() == Some(std::process::id());
+    is_this.then(|| &file[1..])
+}
+
+/// The program is about to ask about, or to open, `file` of its process.
 ///
 /// # Safety
 /// Null, or a text of C.
-unsafe fn before_asking(path: *const c_char) {
-    /// Whose links are a thread each; behind what the program has as `/proc`.
-    const THREADS: &[u8] = b"self/task";
+unsafe fn before_reading(path: *const c_char, file: &[u8], purpose: Purpose) {
     if path.is_null() {
         return;
     }
     // SAFETY: required of the caller.
     let path = unsafe { CStr::from_ptr(path) }.to_bytes();
-    if path.strip_suffix(b"/").unwrap_or(path).ends_with(THREADS) {
-        make_way();
+    if of_this_process(path) == Some(file) {
+        make_way(purpose);
     }
 }
 
@@ -142,7 +178,8 @@ unsafe fn ask(
     type Function = unsafe extern "C" fn(c_int, *const c_char, *mut c_void, c_int) -> c_int;
     // SAFETY: as for `unshare`.
     unsafe {
-        before_asking(path);
+        // Whose links are a thread each.
+        before_reading(path, b"task", Purpose::Alone);
         let real: Option<Function> = std::mem::transmute(real.address());
         real.map_or_else(none, |real| real(folder, path, out, flags))
     }
@@ -176,4 +213,61 @@ pub unsafe extern "C" fn fstatat64(
 ) -> c_int {
     // SAFETY: required of the caller.
     unsafe { ask(&FSTATAT64, folder, path, out, flags) }
+}
+
+/// # Safety
+/// As the C library's `fopen`.
+unsafe fn open_file(real: &Real, path: *const c_char, mode: *const c_char) -> *mut c_void {
+    type Function = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_void;
+    // SAFETY: as for `unshare`.
+    unsafe {
+        if HAS_FORKED.load(Ordering::Relaxed) {
+            before_reading(path, b"stat", Purpose::Count);
+        }
+        let real: Option<Function> = std::mem::transmute(real.address());
+        real.map_or_else(ptr::null_mut, |real| real(path, mode))
+    }
+}
+
+/// The C library's `fopen`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fopen(path: *const c_char, mode: *const c_char) -> *mut c_void {
+    // SAFETY: required of the caller.
+    unsafe { open_file(&FOPEN, path, mode) }
+}
+
+/// The C library's `fopen64`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fopen64(path: *const c_char, mode: *const c_char) -> *mut c_void {
+    // SAFETY: required of the caller.
+    unsafe { open_file(&FOPEN64, path, mode) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_this_process;
+
+    #[test]
+    fn files_of_this_process_are_recognised() {
+        let own = format!("/proc/{}/task", std::process::id());
+        for (path, file) in [
+            ("/proc/self/task/", Some("task")),
+            ("self/stat", Some("stat")),
+            (own.as_str(), Some("task")),
+            ("/proc/1/task", None),
+            ("/proc/self", None),
+            ("stat", None),
+            ("", None),
+            ("/", None),
+        ] {
+            let found = of_this_process(path.as_bytes());
+            assert_eq!(found, file.map(str::as_bytes), "{path}");
+        }
+    }
 }

@@ -703,7 +703,10 @@ fn why_none(config: &WrapConfig, found: &Trace) -> String {
         return "no process of it has loaded the proxies, expected one; is it linked statically?"
             .into();
     }
-    "0 calls seen, expected at least 1; does it call none, only from a program that is linked statically, or may it not write files?".into()
+    format!(
+        "0 calls seen, expected at least 1; does it call none, only from a program that is linked statically, or as a user who may not \
+         write to \"{directory}\"?"
+    )
 }
 
 /// Gives back the room that logs of processes keep which did not come to end them.
