@@ -33,8 +33,8 @@ fn shock(scratch: &Scratch, flux: &str, others: &[&str], more: &str) -> PathBuf 
     )
 }
 
-/// Models of the steady and of the slowing flux, the latter before it is slow: of medians, which calls that waited for the processor do
-/// not move, so that on a busy machine too the one that takes a third is told to.
+/// Models of the steady flux and of the slowing flux before it slows down. They are of medians, which calls that waited
+/// for the processor do not move: even on a busy machine the flux that takes a third of the time is chosen.
 fn models(scratch: &Scratch) -> String {
     for class in ["SteadyFlux", "SlowingFlux"] {
         let assembly = shock(scratch, &format!("test.{class}"), &["test.SteadyFlux"], "");
@@ -55,7 +55,7 @@ fn models(scratch: &Scratch) -> String {
     "models.json".into()
 }
 
-/// What was decided on a rank: its log, and what is in it.
+/// The log of decisions on a rank, as text and as its lines.
 fn decisions(scratch: &Scratch, records: &str, rank: u32) -> (String, Vec<Value>) {
     let text = scratch.read(&format!("{records}/decisions.{rank}.jsonl"));
     let lines = text.lines().map(serde_json::from_str);
@@ -63,7 +63,7 @@ fn decisions(scratch: &Scratch, records: &str, rank: u32) -> (String, Vec<Value>
     (text, lines)
 }
 
-/// What was done, without what was only learnt: on a busy machine a level may change for a while.
+/// The actions among the decisions. Changes of level are left out: on a busy machine a level may change for a while.
 fn acts(decisions: &[Value]) -> Vec<&str> {
     let acts = decisions.iter().map(|decision| decision["act"].as_str());
     let acts = acts.map(|act| act.expect("an act"));
@@ -76,7 +76,7 @@ fn adapt(scratch: &Scratch, assembly: &Path, models: &str, more: &[&str]) -> Str
     run.well()
 }
 
-/// What a field written to `field.csv` holds.
+/// Takes the field that was written to `field.csv`.
 fn take_field(scratch: &Scratch) -> Vec<f64> {
     let numbers = field(&scratch.read("field.csv"));
     std::fs::remove_file(scratch.path("field.csv")).expect("the field");
@@ -97,14 +97,14 @@ fn a_component_that_becomes_slow_is_replaced_and_nothing_else_changes() {
     let told = adapt(&scratch, &assembly, &models, &FIELD);
     assert_eq!(take_field(&scratch), expected, "{told}");
     let (_, decided) = decisions(&scratch, "records", 0);
-    // What was tried before it was slow has gone again.
+    // The classes that were tried before it slowed down have been swapped out again.
     assert!(acts(&decided).ends_with(&["try", "keep"]), "{told}");
     assert!(told.contains("flux: level test.SlowingFlux: "), "{told}");
     assert!(
         told.contains("try test.SlowingFlux to test.SteadyFlux"),
         "{told}"
     );
-    // The records tell who ran, and that it was swapped.
+    // The records name the classes that ran, and say that one was swapped in.
     let info: Value = {
         let text = scratch.mastermind(&["info", "records", "--json"]).well();
         serde_json::from_str(&text).expect("JSON")
@@ -133,7 +133,7 @@ fn ranks_swap_at_the_same_step() {
     let slow = "[parameters.flux]\nslow_after = 250";
     let classes = ["test.SlowingFlux", "test.SteadyFlux"];
     let assembly = shock(&scratch, classes[0], &classes, slow);
-    // Deciding keeps to a share of the run's seconds: where other work runs beside, few steps do not pay for it.
+    // Decisions take a limited share of the run's time. Where the machine is busy, few steps do not pay for one.
     let long = ["--set", "driver.max_steps=300"];
     for mpi in mpis() {
         let ranks = ["--ranks", "3", "--mpi", mpi.kind.name()];
@@ -159,7 +159,7 @@ fn one_that_fails_in_its_first_call_goes_and_the_run_goes_on() {
     let assembly = shock(&scratch, classes[0], &classes, "");
     scratch.verb("run", &assembly, &FIELD).well();
     let expected = take_field(&scratch);
-    // So short a run bears no call of a class of which nothing is known, if that were a hundred times slower.
+    // A class that nothing is known of could be a hundred times slower. A run this short cannot afford one call of it.
     let most = [&FIELD[..], &["--explore", "20%"]].concat();
     let told = adapt(&scratch, &assembly, &models, &most);
     assert_eq!(take_field(&scratch), expected);
@@ -215,7 +215,7 @@ fn one_that_fails_after_it_was_kept_goes_and_the_run_goes_on() {
         Some(&Value::from(classes[0])),
         "{text}"
     );
-    // What is left of it runs as it is.
+    // The adapted assembly that the run leaves behind runs as it is.
     let adapted = scratch.path("records/adapted.toml");
     scratch.verb("run", &adapted, &FIELD).well();
 }
@@ -416,13 +416,13 @@ fn ranks_that_report_other_numbers_of_steps_are_told() {
     }
 }
 
-/// A class that no model tells anything of is named, and tried all the same.
+/// A class that no model covers is named, and is tried all the same.
 #[test]
 fn a_class_without_a_model_is_named() {
     let scratch = Scratch::new();
     let models = models(&scratch);
     let assembly = shock(&scratch, "test.SteadyFlux", &["test.KnowingFlux"], "");
-    // Long enough that its seconds pay for a trial where other work runs beside, too.
+    // Long enough for its seconds to pay for a trial on a busy machine, too.
     let long = ["--set", "driver.max_steps=300"];
     let records = ["--records", "records", "--adapt", &models];
     let ended = scratch.verb("run", &assembly, &[&records[..], &long].concat());

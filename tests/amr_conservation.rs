@@ -1,4 +1,5 @@
-//! What two levels exchange is neither lost nor made (case study, section 5, tests b and g; section 9, items 7 and 12).
+//! The exchange between two levels neither loses nor creates anything (case study, section 5, tests b and g; section 9,
+//! items 7 and 12).
 
 use cca_core::ConnectionId;
 use hydro_ports::{MeshPort, NVAR};

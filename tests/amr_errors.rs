@@ -126,7 +126,7 @@ fn parameters_that_do_not_go_together_are_named() {
     assert_eq!(error(&["mesh.x_lower=4"]), wanted);
 }
 
-/// Interpolates between levels, but not the next time after it was told so.
+/// Interpolates between levels, but fails the next time after it has been set to fail.
 struct Moody {
     icc: UsesPort<dyn InterLevelPort>,
     refuses: AtomicBool,

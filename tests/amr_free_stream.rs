@@ -70,7 +70,7 @@ fn disjoint(boxes: impl IntoIterator<Item = CellBox>, all: &CellBox) -> Vec<Cell
     kept
 }
 
-/// What to refine of level 0 and of level 1: any boxes, as small as one cell, the second nested in the first.
+/// Boxes to refine of level 0 and of level 1: of any size down to one cell, the second nested in the first.
 fn boxes() -> impl Strategy<Value = Vec<Vec<CellBox>>> {
     let boxes = |nx, ny, n| prop::collection::vec((0..nx, 0..ny, 1..10i64, 1..8i64), n);
     (boxes(24i64, 16i64, 0..4usize), boxes(48, 32, 0..4)).prop_map(|(level_0, level_1)| {

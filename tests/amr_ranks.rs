@@ -50,7 +50,7 @@ fn check(alone: &[Cells], ranks: Vec<Vec<Cells>>) {
     }
 }
 
-/// What a run under the launcher wrote: one row a cell.
+/// The field that a run under the launcher wrote, one row for each cell.
 fn under(mpi: &str, ranks: usize, folder: &Path) -> Vec<Vec<f64>> {
     let text = std::fs::read_to_string(root().join("examples/shock-amr/shock-amr.toml"));
     let libraries = bin_dir();

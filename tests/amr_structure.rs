@@ -89,7 +89,7 @@ impl InterLevelPort for Counting {
     }
 }
 
-/// What the driver and the integrator asked of the mesh, and how often the counted components were called.
+/// The mesh calls of the driver and of the integrator, and how often the counted components were called.
 fn run(comm: RankComm) -> (Vec<MeshCall>, Vec<MeshCall>, [usize; 4]) {
     let steps = format!("driver.max_steps={STEPS}");
     let mut assembly = example("shock-amr/shock-amr.toml", &[&steps]);
@@ -267,7 +267,7 @@ fn the_mesh_is_balanced_once_in_mid_run() {
     }
 }
 
-/// All that is asked of the mesh, by whomever, and how often values were prolonged.
+/// All calls of the mesh, by any caller, and how often values were prolonged.
 fn run_with_one_spy(comm: RankComm) -> (Vec<MeshCall>, usize) {
     let steps = format!("driver.max_steps={STEPS}");
     let mut assembly = example("shock-amr/shock-amr.toml", &[&steps]);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mastermind_tests::{Scratch, assert_golden};
 
-/// What `run` says; `check` says the same, and nothing is recorded.
+/// The error of `run`. `check` reports the same, and nothing is recorded.
 #[track_caller]
 fn error(scratch: &Scratch, assembly: &Path, arguments: &[&str]) -> String {
     let records = [arguments, &["--records", "records"]].concat();
@@ -41,7 +41,7 @@ fn an_alternative_that_cannot_take_the_place() {
         "{error}"
     );
     assert!(!error.contains("Efm"), "{error}");
-    // Who does not ask for it runs.
+    // A run without that option succeeds.
     scratch
         .verb("run", &assembly, &["--set", "driver.max_steps=1"])
         .well();

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use mastermind_tests::{Scratch, assert_golden, bin_dir, c_library, root, rust_library, skip};
 
-/// What `run` says of an assembly with this library on its path, and `describe` of the library itself.
+/// The errors of `run` for an assembly with this library on its path, and of `describe` for the library itself.
 fn errors(scratch: &Scratch, library: &Path) -> [String; 2] {
     let assembly = scratch.example("sod/sod.toml", &[library], &[]);
     let records = ["--records", "records"];

@@ -17,7 +17,7 @@ struct Path {
     mpi_ticks: u64,
 }
 
-/// A call, and what was seen of its children.
+/// A call, with sums over its children.
 #[derive(Default)]
 struct Family {
     children_wall_ns: u64,
@@ -25,11 +25,11 @@ struct Family {
     first_start_ns: Option<u64>,
 }
 
-/// Checks each record against its children, and each call path against those below it. Times in MPI are checked as they were
+/// Checks each record against its children, and each call path against those below it. Times in MPI are checked as
 /// recorded, in clock ticks.
 ///
 /// # Returns
-/// The number of records, and of those of 0 ticks.
+/// The number of records, and the number of records of 0 ticks.
 fn check(log: &Log, has_mpi: bool) -> [u64; 2] {
     let mut paths = BTreeMap::<u32, Path>::new();
     let mut families = BTreeMap::<u64, Family>::new();

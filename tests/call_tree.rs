@@ -1,4 +1,4 @@
-//! The call tree, folded stacks, and the profile of a run that goes on: their times are those of the profile.
+//! The call tree, folded stacks, and the profile of a run in progress: their times agree with the profile.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -282,7 +282,8 @@ fn records_of_another_assembly_are_refused() {
     assert!(n > 0 && flux["inclusive_s"].as_f64() > Some(0.0), "{flux}");
 }
 
-/// Runs of two assemblies at three sizes, each with its own disturbances: the total at another size is that of all of them.
+/// Runs of two assemblies at three sizes, each with its own disturbances: the predicted total at another size uses all
+/// of them, whichever one is named.
 #[test]
 fn a_larger_total_is_the_same_whichever_run_is_named() {
     let scratch = Scratch::new();
@@ -323,7 +324,7 @@ fn a_larger_total_is_the_same_whichever_run_is_named() {
     }
 }
 
-/// Calls of `flux` at twice the largest mesh, beside a run of it.
+/// Calls of `flux` predicted at twice the largest mesh, compared with a run of that size.
 #[test]
 fn a_larger_workload_is_told_from_smaller_runs() {
     let scratch = Scratch::new();
@@ -381,7 +382,7 @@ fn a_larger_workload_is_told_from_smaller_runs() {
     );
 }
 
-/// A total on two ranks has two parts, each from runs on two ranks; a run tells both of its own.
+/// A total on two ranks has two parts, each from runs on two ranks. A run gives both of its own.
 #[test]
 fn what_ranks_compute_and_what_they_wait_is_told_apart() {
     let Some(mpi) = mpis().into_iter().next() else {

@@ -123,7 +123,7 @@ fn an_argument_or_a_name_becomes_a_parameter() {
         let name = format!("n={n}");
         work.record(n, &["--set", &name], &["./program", n, "out"]);
     }
-    // Nothing says which calls are of which run, and that is said.
+    // Nothing assigns the calls to runs, and `fit` reports that.
     let fitted = work
         .scratch
         .mastermind(&["fit", "2", "3", "4", "--method", "work"]);

@@ -72,7 +72,7 @@ fn scratch() -> Scratch {
     scratch
 }
 
-/// What the components wrote down.
+/// The calls that the components counted and wrote down.
 fn counted(scratch: &Scratch) -> Calls {
     let mut calls = Calls::new();
     for line in scratch.read("counts").lines() {
@@ -88,7 +88,7 @@ fn counted(scratch: &Scratch) -> Calls {
     calls
 }
 
-/// What the records hold, and the classes that were swapped in on the first rank.
+/// The recorded calls, and the classes that were swapped in on the first rank.
 fn recorded(scratch: &Scratch) -> (Calls, Vec<(String, String)>) {
     let run = Run::open(&scratch.path("records")).expect("records");
     assert_eq!((run.damage().count(), run.dropped()), (0, 0));
@@ -125,7 +125,7 @@ fn check(threads: u64, ranks: &[&str], n_ranks: u64) {
     let profile = scratch.mastermind(&["profile", "records", "--json"]).well();
     let profile: serde_json::Value = serde_json::from_str(&profile).expect("JSON");
     assert_eq!(profile["lost_records"], 0, "{what}");
-    // Each replacement of "first", that of "other" by the script, and the instances that came.
+    // Each replacement of "first", the one of "other" by the script, and the instances that came.
     let swapped = |from: &str, to: &str| {
         let swap = (from.to_string(), to.to_string());
         swaps.iter().filter(|found| **found == swap).count()

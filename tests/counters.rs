@@ -104,7 +104,7 @@ fn counters_are_columns_and_missing_ones_have_a_reason() {
     }
 }
 
-/// What was counted is fitted like a time, in its own unit; what was not says why.
+/// A counted metric is fitted like a time, in its own unit. For one that was not counted the error says why.
 #[test]
 fn counters_are_fitted() {
     let scratch = Scratch::new();

@@ -52,7 +52,7 @@ fn a_damaged_library_is_named_and_the_others_are_listed() {
     }
 }
 
-/// It is the constructor that hangs or dies, so that no look at the file would tell.
+/// The constructor hangs or dies, so inspecting the file would not show it.
 #[test]
 fn a_library_that_dies_is_named() {
     let scratch = Scratch::new();

@@ -91,11 +91,11 @@ fn kernels_are_left_out_recorded_and_predicted() {
         (sum - of("predicted_s")).abs() < 1e-9 * sum,
         "{prediction:#}"
     );
-    // What is not left out runs.
+    // The methods that are not left out run.
     assert!(calls(&profiles[1], "mesh.fill_ghosts") > 0);
 }
 
-/// The predicted time of a call is that of `predict`.
+/// Calls at sizes beyond those of the models are counted as such, with a warning.
 #[test]
 fn a_method_of_another_size_is_beyond_the_range() {
     let shock = Shock::new("hydro.GodunovFlux", &[]);
@@ -208,7 +208,7 @@ fn what_cannot_be_run_dry_is_an_error() {
     assert!(error.contains("--verify"), "{error}");
 }
 
-/// What calls others is left out with its callees, by models of its whole time.
+/// A method that calls others is left out with its callees, by models of its whole time.
 #[test]
 fn a_method_that_calls_others_is_predicted_with_them() {
     let shock = Shock::new("hydro.GodunovFlux", &["--metric", "inclusive"]);

@@ -1,4 +1,5 @@
-//! A rank that ends in mid-run, in whichever way: the others end as well, with an error that tells it, and nobody waits for ever.
+//! A rank that ends in mid-run, for any reason: the other ranks end too, with an error that names it, and none waits
+//! for ever.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +7,7 @@ use mastermind_tests::{Ended, Mpi, Scratch, bin_dir, mpis, rust_library};
 
 const FLUX: (&str, &str) = ("hydro.GodunovFlux\"\nbc", "test.EndsOneRank\"\nbc");
 
-/// Runs on 3 ranks, of which one ends.
+/// Runs on 3 ranks, one of which ends.
 fn run(scratch: &Scratch, assembly: &Path, mpi: &Mpi, set: &[&str]) -> Ended {
     let set = set.iter().flat_map(|setting| ["--set", setting]);
     let ranks = ["--ranks", "3", "--mpi", mpi.kind.name()];
@@ -26,7 +27,7 @@ fn shock(scratch: &Scratch) -> PathBuf {
     )
 }
 
-/// A signal is told by the launcher: Open MPI's names it, MPICH's gives its number as the exit code.
+/// The launcher reports a signal: Open MPI's by name, MPICH's by the exit code, which is its number.
 #[test]
 fn a_rank_that_is_killed_or_aborts() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! The end-to-end tests, a behaviour a file: `cargo test --release --test end_to_end sod::` runs those of `sod.rs`.
+//! The end-to-end tests, one behaviour per file: `cargo test --release --test end_to_end sod::` runs those of `sod.rs`.
 
 mod adapting;
 mod amr_conservation;

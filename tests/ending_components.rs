@@ -131,7 +131,7 @@ fn not_by_a_library_that_is_cut() {
     for share in [2, 3, 10, 100] {
         let cut = scratch.write("libcut.so", &whole[..whole.len() / share]);
         let ended = scratch.mastermind(&["describe", &cut.display().to_string()]);
-        // What is for debuggers only may be missing.
+        // Output that is only for debuggers may be missing.
         assert!(matches!(ended.code, Some(0 | 1)), "{share}: {ended:?}");
     }
     let cut = scratch.write("libcut.so", &whole[..whole.len() / 20]);
@@ -174,7 +174,7 @@ fn a_large_library_in_a_folder_takes_no_memory() {
     for name in ["libhydro_godunov_flux.so", "libhydro_efm_flux.so"] {
         let path = folder.join(name);
         fs::copy(bin_dir().join(name), &path).expect("a copy");
-        // What follows a library's end is a hole.
+        // The bytes after a library's end are a hole.
         let file = fs::OpenOptions::new()
             .append(true)
             .open(&path)

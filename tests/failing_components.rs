@@ -59,7 +59,7 @@ fn at_the_end() {
             "[assembly]\nname = \"end\"\npath = [{library:?}]\n[instances]\nx = \"test.PanicsAtTheEnd\"\n[go]\nport = \"x.go\"\n"
         ),
     );
-    // It has done its work; what it does when nobody needs it any more is its own affair.
+    // It has done its work; how it ends afterwards is its own affair.
     scratch.verb("run", &assembly, &[]).well();
 }
 
@@ -132,7 +132,7 @@ fn a_vacuum_in_the_riemann_solver() {
     let error = scratch.verb("run", &assembly, &[&apart[..], &output].concat());
     assert_golden("component-vacuum", &error.error());
     assert!(!scratch.path("field.csv").exists());
-    // What was measured up to then can be looked at.
+    // The records up to that point can be shown.
     let profile = scratch.mastermind(&["profile", "records"]).well();
     assert!(profile.contains("flux.compute"), "{profile}");
 }

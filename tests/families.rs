@@ -134,7 +134,7 @@ fn each_call_goes_to_the_class_that_is_fastest_for_it() {
     }
 }
 
-/// The other class has no model: what it takes, and where it is faster, is learnt in the run.
+/// The other class has no model: its cost, and where it is faster, is learnt during the run.
 #[test]
 fn calls_are_sent_elsewhere_while_the_run_learns_where_they_are_fastest() {
     let scratch = Scratch::new();

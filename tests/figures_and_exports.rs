@@ -1,4 +1,4 @@
-//! What the binary makes of the records of a run: exports, figures, a comparison.
+//! Exports, figures and comparisons that the binary makes from the records of a run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn mastermind(arguments: &[&str]) -> Output {
     output.expect("the binary")
 }
 
-/// What a command prints, which must end well.
+/// Runs a command, which must succeed, and returns its output.
 #[track_caller]
 fn printed(arguments: &[&str]) -> String {
     let output = mastermind(arguments);
@@ -192,7 +192,7 @@ fn runs_are_compared_method_by_method() {
     let same = printed(&["compare", &first, &first, "--json"]);
     let same: serde_json::Value = serde_json::from_str(&same).expect("JSON");
     for method in same["methods"].as_array().expect("a list") {
-        // Of a method of few calls nobody can tell, and of one that differs from block to block.
+        // The verdict is open for a method of few calls, and for one that differs from block to block.
         let verdict = method["verdict"].as_str().expect("a verdict");
         assert!(["same", "cannot tell"].contains(&verdict), "{method}");
         if !method["effect"].is_null() {
@@ -203,7 +203,7 @@ fn runs_are_compared_method_by_method() {
     assert!(table.contains("flux.compute"), "{table}");
 }
 
-/// Which of two runs is faster, by calls whose times are chosen: those of real runs are as the machine is.
+/// Which of two runs is faster, by calls with chosen times: those of real runs depend on the machine.
 #[test]
 fn what_became_faster_is_told() {
     let scratch = Scratch::new();
@@ -246,7 +246,7 @@ fn what_became_faster_is_told() {
     }
 }
 
-/// A folder holds the export of one run: the files of another one go, what else is there stays.
+/// A folder holds the export of one run: the files of another export are removed, other files stay.
 #[test]
 fn an_export_does_not_mix_two_runs() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -328,7 +328,7 @@ fn inputs_that_cannot_be_read_say_where() {
     assert!(named.contains("0.002 s"), "{named}");
 }
 
-/// What is wrong with a formula is told once, and what it is wrong about by name.
+/// A mistake in a formula is reported once, with the name of the faulty part.
 #[test]
 fn formulas_that_cannot_be_meant_are_refused() {
     let scratch = Scratch::new();
@@ -381,7 +381,7 @@ fn formulas_that_cannot_be_meant_are_refused() {
     assert!(meant.well().contains("the points do not tell"));
 }
 
-/// A formula that falls where it must not is held level instead of being refused.
+/// A formula that decreases where it must not is kept level instead of being refused.
 #[test]
 fn a_formula_is_held_within_limits() {
     let scratch = Scratch::new();
@@ -491,7 +491,7 @@ fn means_and_deviations_are_drawn() {
             .expect("a figure")
             .starts_with(b"\x89PNG")
     );
-    // Models of medians are drawn beside medians.
+    // Models of medians are drawn with the measured medians.
     let fit = [
         "fit",
         "t.csv",

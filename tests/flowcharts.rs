@@ -1,4 +1,4 @@
-//! Flowcharts of Mermaid, alone and in Markdown, go wherever diagrams go; what is not read is named.
+//! Mermaid flowcharts, alone and in Markdown, are accepted wherever diagrams are; parts that are not read are named.
 
 use std::fs;
 
@@ -62,7 +62,7 @@ fn a_flowchart_of_markdown_is_simulated_checked_drawn_and_transformed() {
     ];
     scratch.mastermind(&words).well();
     assert!(scratch.path("made/src/main.rs").is_file());
-    // Several flowcharts, of which none is named, and one that is not there: those that are there are named.
+    // A page with several flowcharts and no choice, and a choice that does not exist: the error lists the flowcharts.
     for part in ["page.md", "page.md#3"] {
         let said = scratch.mastermind(&["check", part]).error();
         assert!(
@@ -152,7 +152,7 @@ fn graph_draws_what_the_author_drew() {
     assert!(draw(&["--compiled"]).contains("chance"));
 }
 
-/// So it is with PlantUML and XMI, of which a file may have several.
+/// The same holds for PlantUML and XMI files, which may have several diagrams.
 #[test]
 fn graph_draws_plantuml_and_xmi_as_their_authors_did() {
     let scratch = Scratch::new();

@@ -27,7 +27,7 @@ fn what_does_not_fit_is_counted() {
     assert_eq!(none, 0.0);
 
     std::fs::remove_file(scratch.path("flow.csv")).expect("a file");
-    // Who writes beyond the limit gets a signal that ends the process: a recording must not.
+    // A process that writes beyond the limit gets a signal that ends it. A recording must not cause that.
     let limited = format!("ulimit -f {BLOCKS}; exec \"$@\"");
     let mut command = Command::new("sh");
     command.args(["-c", &limited, "sh"]);

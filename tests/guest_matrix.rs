@@ -1,9 +1,10 @@
-//! Situations in which a program may find itself, a row each: under `wrap` it behaves as it does alone, and its calls are recorded.
+//! Situations that a program may be in, one row each: under `wrap` it behaves as it does alone, and its calls are
+//! recorded.
 //!
 //! # To add a row
-//! Put the program into `tests/fixtures/guest/NAME.c` (or `NAME.cpp`) and a line `NAME: guest(),` into the table below. That makes a
-//! test of its own, `guest_matrix::NAME`. The program includes `guest.h`, calls `call(n)`, and prints with `report()` how many calls it
-//! made. Instead of `guest()`:
+//! Put the program into `tests/fixtures/guest/NAME.c` (or `NAME.cpp`) and a line `NAME: guest(),` into the table below.
+//! That makes a test of its own, `guest_matrix::NAME`. The program includes `guest.h`, calls `call(n)`, and prints with
+//! `report()` how many calls it made. Instead of `guest()`:
 //!
 //! ```text
 //! openmp(GCC)                a program of OpenMP by that compiler, also under `wrap --openmp`, where OpenMP must be measured
@@ -138,7 +139,7 @@ rows! {
         .flags(&["-pthread", "-fsanitize=thread"])
         .needs("clang sanitizers")
         .reports("nothing is recorded"),
-    // Without it both ways end alike.
+    // Without it the run ends the same, wrapped or not.
     valgrind: guest().source("allocating").flags(&["-pthread"]).inner(&["env", "valgrind", "-q"]).reports("nothing is recorded"),
     undefined_sanitizer: guest().source("allocating").flags(&["-pthread", "-fsanitize=undefined"]).needs("sanitizers"),
     statically_linked: guest().source("own_tally").flags(&["-static"]).reports("linked statically"),
@@ -222,9 +223,9 @@ const LOADING_CLANG: &[&str] = &[
 /// Compilers, and what their OpenMP needs.
 const GCC: (&str, &str) = ("gcc", "cc");
 const CLANG: (&str, &str) = ("clang", "libomp");
-/// What is said where a call was left under way.
+/// Part of the message where a jump left a call.
 const LEFT: &str = "a call was left under way, by a jump";
-/// What is said where a signal handler called before a recording could begin.
+/// Part of the message where a signal handler called before a recording could begin.
 const POSTPONED: &str = "calls of signal handlers came before the recording had begun";
 /// Without unwind tables.
 const BARE: &[&str] = &[
@@ -232,7 +233,7 @@ const BARE: &[&str] = &[
     "-fno-asynchronous-unwind-tables",
     "-fno-unwind-tables",
 ];
-/// What is said where a signal handler called while another call was being recorded.
+/// Part of the message where a signal handler called while another call was being recorded.
 const INTERRUPTED: &str = "calls of signal handlers came while another call was being recorded";
 
 /// A program and how it is started.
@@ -419,7 +420,7 @@ impl Row {
             .arg("-I")
             .arg(root().join("tests/fixtures/round_about"));
         command.args(self.flags);
-        // What is linked statically has it in itself.
+        // A statically linked program has it in itself.
         if !self.flags.contains(&"-static") {
             command.arg("-L").arg(library).arg("-ltally");
             command.arg(format!("-Wl,-rpath,{}", library.display()));
@@ -543,7 +544,7 @@ impl Ended {
             thread::sleep(Duration::from_millis(5));
             status = child.try_wait().expect("a child");
         }
-        // What it left behind must not disturb other rows.
+        // Processes it left behind must not disturb other rows.
         let kill_group = || {
             let mut kill = Command::new("kill");
             mastermind_tests::ended(kill.args(["-KILL", "--", &format!("-{}", child.id())]))
@@ -603,7 +604,7 @@ fn calls_made(text: &str) -> BTreeMap<String, u64> {
     calls
 }
 
-/// What `profile` shows of these functions, summed over the ranks.
+/// The calls of these functions that `profile` shows, summed over the ranks.
 fn calls_recorded(records: &Path, made: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let mut command = Command::new(bin_dir().join("mastermind"));
     let ended = mastermind_tests::ended(command.arg("profile").arg(records).arg("--json"));

@@ -1,4 +1,4 @@
-//! What a rank of a small program leaves behind: about as much as it has recorded.
+//! The size of the files that a rank of a small program leaves behind is in proportion to its records.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! Runs over time: what is kept of them, and what their check says and ends with.
+//! Runs over time: which data of them are kept, what their check reports, and its exit code.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -51,7 +51,8 @@ fn usual(second: u64) -> Times {
     [0, 1, 2].map(|component| 1e5 * noise(second, component))
 }
 
-/// On several ranks the first waits for the others' logs; what cannot be kept is a warning, and the run ends well.
+/// On several ranks the first waits for the logs of the others. A failure to keep the run is a warning, and the run
+/// succeeds.
 #[test]
 fn a_run_keeps_itself_at_its_end() {
     let scratch = Scratch::new();
@@ -137,7 +138,7 @@ fn a_run_is_kept_with_its_circumstances_and_cells() {
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
     let cells = shown["cells"].as_array().expect("cells");
     let calls = |of: &Value| of["calls"].as_u64().expect("calls");
-    // A caller's own time is that of its segments; a method that calls none has no segments.
+    // A caller's own time consists of its segments; a method that calls none has no segments.
     let of = |method: &str| {
         let mut cells = cells.iter();
         cells.find(|cell| cell["method"] == method).expect("a cell")

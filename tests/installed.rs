@@ -1,4 +1,4 @@
-//! What is installed runs from any folder, without the sources and without the folder it was built in.
+//! The installed programs run from any folder, without the sources and without the build folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ fn an_installation_finds_its_own_parts() {
     ] {
         assert!(size(&prefix.join(part)) > 100, "{part}");
     }
-    // What is written against crates is written against those that came along.
+    // New crates depend on the crates that were installed.
     let new = ["new", "component", "demo.Solver", "-o", "solver"];
     scratch
         .run(mastermind(&prefix, &new).current_dir(scratch.path(".")))

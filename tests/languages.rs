@@ -1,6 +1,6 @@
-//! Components in C, C++ and Fortran: what `new component` makes takes part with a parameter; the header that `describe
-//! --format c` makes of an interface written in Rust is all that a provider in C needs; communicator and properties are
-//! there.
+//! Components in C, C++ and Fortran: the output of `new component` takes part with a parameter. The header that
+//! `describe --format c` generates from an interface written in Rust is all that a provider in C needs. Communicator
+//! and properties are available.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -233,7 +233,7 @@ static int32_t set_services(const void *object, cca_port services, cca_error *er
 }
 "#;
 
-/// What every component in C ends with.
+/// The end of every component in C.
 const END: &str = r#"
 static int32_t release_services(const void *object, cca_error *error) {
     (void)object;
@@ -285,7 +285,7 @@ fn a_header_made_from_rust_is_all_that_c_needs() {
     scratch.verb("check", &assembly, &[]).well();
     let error = scratch.verb("run", &assembly, &[]).error();
     assert!(error.contains("seen by C"), "{error}");
-    // All headers of an application, of which some methods are not for C, are C and C++.
+    // All headers of an application are valid C and C++, including those with methods that C cannot call.
     for class in ["hydro.ShockDriver", "hydro.UniformMesh", "hydro.RK2"] {
         let describe = ["describe", class, "--path", &bin, "--format", "c"];
         let header = scratch.write("all.h", scratch.mastermind(&describe).well());

@@ -34,7 +34,7 @@ fn a_wrong_launcher() {
     let assembly = shock(&scratch);
     let mpis = mpis();
     let [open_mpi, mpich] = &mpis[..] else {
-        // Which of them is missing was told by the function that looked.
+        // The function that searched has reported which of them is missing.
         return;
     };
     for (launcher, name, starter, other) in [
@@ -140,7 +140,7 @@ fn more_ranks_than_patches() {
     for mpi in mpis() {
         let ranks = ["--ranks", "3", "--mpi", mpi.kind.name()];
         let ended = scratch.verb("run", &assembly, &[&patches[..], &ranks].concat());
-        // Every rank has it; it is told once.
+        // Every rank has the error; it is reported once.
         assert_eq!(errors(&ended).len(), 1);
         let wanted =
             "cannot split mesh \"96 x 32\": 2 patches for 3 ranks, expected at least one a rank";

@@ -15,7 +15,7 @@ const FRAMEWORK: [&str; 6] = [
     "cca-comm",
 ];
 
-/// What a component, a proxy or an interface crate sees of the framework.
+/// The framework crates that a component, a proxy or an interface crate may depend on.
 const FOR_COMPONENTS: [&str; 3] = ["cca-abi", "cca-port-macro", "cca-ports"];
 
 /// The crates of `mastermind/` and what each may use, `cca-*` aside.

@@ -1,4 +1,4 @@
-//! Which code a library runs on this processor: kept with the records of a run, compared, and tried with a variable.
+//! The code that a library runs on this processor: kept with the records of a run, compared, and tried with a variable.
 
 use std::process::Command;
 
@@ -55,7 +55,7 @@ impl Program {
         self.scratch.run(&mut command)
     }
 
-    /// What `info` shows of the libraries of a run.
+    /// The libraries of a run, as `info` shows them.
     fn dispatch(&self, records: &str) -> Dispatch {
         let info = self.scratch.mastermind(&["info", records, "--json"]).well();
         let info: Value = serde_json::from_str(&info).expect("JSON");
@@ -88,7 +88,7 @@ impl Program {
     }
 }
 
-/// The value that a library like this should be asked for, on this processor.
+/// The value to ask such a library for on this processor.
 fn best(offered: Option<Level>) -> Option<&'static str> {
     match offered? {
         Level::Avx512 => Some("SkylakeX"),

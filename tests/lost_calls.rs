@@ -1,5 +1,5 @@
-//! Calls that have no record: the run's results are the same, the totals are those of all calls, and every verb that reads
-//! records says what share it does not know.
+//! Calls without a record: the run's results are the same, the totals cover all calls, and every verb that reads
+//! records reports the share that is unknown.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::Command;
 use mastermind_tests::{Scratch, bin_dir, is_of_waiting, skip};
 use serde_json::Value;
 
-/// What stands in the way of a run's records.
+/// The obstacle to a run's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Obstacle {
     Nothing,
@@ -17,7 +17,7 @@ enum Obstacle {
     Limit,
     /// A file system in memory, of 300 KiB.
     FullDisk,
-    /// Files may not grow beyond 600 blocks of 512 bytes; who goes on writing gets a signal.
+    /// Files may not grow beyond 600 blocks of 512 bytes; a process that writes more gets a signal.
     FileSize,
     /// No more than 16 files may be open.
     OpenFiles,
@@ -31,7 +31,7 @@ impl Obstacle {
         (Obstacle::FileSize, "File too large"),
     ];
 
-    /// What a shell does before the program, whose words are its own, and after it; `$0` is where the records go.
+    /// The shell script that runs the program, whose command line is its arguments; `$0` is the record directory.
     fn script(self) -> &'static str {
         match self {
             Obstacle::Nothing | Obstacle::Limit => "exec \"$@\"",
@@ -84,7 +84,7 @@ fn run(scratch: &Scratch, assembly: &Path, records: &str, obstacle: Obstacle) ->
     scratch.run(&mut command).well()
 }
 
-/// What a run printed, without what tells of times and records.
+/// The output of a run without the lines about times and records.
 fn results(printed: &str) -> Vec<&str> {
     let is_result = |line: &&str| !line.starts_with("rank 0: ") && !line.contains(": done on ");
     printed.lines().filter(is_result).collect()
@@ -185,7 +185,7 @@ fn every_verb_says_what_it_does_not_know() {
     }
 }
 
-/// What `choose` predicts for the assembly as it is, seconds, and what it warns of.
+/// The time that `choose` predicts for the unchanged assembly, in seconds, and its warnings.
 fn choose(scratch: &Scratch, assembly: &Path, records: &str) -> (f64, String) {
     let options = ["--models", "models.json", "--records", records, "--json"];
     let ended = scratch.verb("choose", assembly, &options);

@@ -211,7 +211,7 @@ fn the_path_of_components_counts_where_classes_are_looked_for() {
     assert!(described.contains(&own), "{described}");
 }
 
-/// What bash gets for the last of the words.
+/// The completions that bash gets for the last word.
 fn completed(scratch: &Scratch, words: &[&str]) -> Vec<String> {
     let mut asked = std::process::Command::new(bin_dir().join("mastermind"));
     asked.arg("--").arg("mastermind").args(words);

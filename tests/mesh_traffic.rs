@@ -1,5 +1,5 @@
-//! What the operations of a mesh say of their messages is what MPI was given: bytes, messages and neighbours of each call are
-//! those of the calls of MPI within it, on one level and on several.
+//! The messages that mesh operations report agree with those that MPI was given: bytes, messages and neighbours of each
+//! call equal those of the calls of MPI within it, on one level and on several.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,7 +65,7 @@ fn check(log: &Log) -> BTreeMap<&'static str, i64> {
             }
             parent.bytes += value(&record, "bytes");
             if method.method == "MPI_Irecv" {
-                // Room for a double more, by which a message that is too long is seen.
+                // Room for one more double, which reveals a message that is too long.
                 parent.bytes -= size_of::<f64>() as i64;
             }
             parent.messages += 1;
@@ -125,7 +125,8 @@ fn operations_of_a_mesh_have_the_messages_that_mpi_has() {
             }
             let percent = |row: &serde_json::Value| row["mpi_percent"].as_f64().unwrap_or(0.0);
             let functions = shown["functions"].as_array().into_iter().flatten();
-            // What is beside them is the recording of calls, and a processor that others take meanwhile: how much that is, no test can say.
+            // The rest is the recording of calls, and processor time that other work takes meanwhile; no test can
+            // predict how much.
             let whole: f64 = functions.clone().map(percent).sum();
             assert!(whole <= 100.01, "{file} under {name}: {whole} %");
             for called in ["MPI_Waitsome", "MPI_Isend", "MPI_Irecv", "MPI_Allreduce"] {

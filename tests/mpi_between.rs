@@ -1,5 +1,5 @@
-//! A library of MPI functions between the program and MPI, linked or preloaded: the program runs through it as it does alone, under each
-//! MPI of this machine; what the library calls meanwhile is not the program's.
+//! A library of MPI functions between the program and MPI, linked or preloaded. The program runs through it as it does
+//! alone, under each MPI of this machine. Calls that the library makes are not counted as the program's.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Who exchanges what with whom: communicators, sources and sizes of receives, handles that come again, and the communication matrix;
-//! under each MPI of this machine.
+//! Which ranks exchange how much: communicators, sources and sizes of receives, reused handles, and the communication
+//! matrix, under each MPI of this machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -62,7 +62,7 @@ fn peers_have_a_meaning_in_every_communicator() {
                 [[40, 1, 2, to]],
                 "{mpi}"
             );
-            // 100 bytes from anybody were asked for.
+            // It asked for 100 bytes from any source.
             let received = without_comm(&of("MPI_Recv", receiver));
             assert_eq!(received, [[40, 0, 2, from]], "{mpi}");
             assert_eq!(
@@ -137,7 +137,7 @@ fn communicators(scratch: &Scratch, mpi: &str) {
     }
 }
 
-/// Calls are told apart by the size of their communicator and of their message.
+/// Calls are distinguished by the size of their communicator and of their message.
 fn by_communicator(scratch: &Scratch, mpi: &str) {
     let shown = shown(scratch, "--mpi");
     let rows = shown["by_communicator"].as_array().expect("rows");
@@ -165,7 +165,7 @@ fn by_communicator(scratch: &Scratch, mpi: &str) {
     );
     let broadcast = 4 * (201..=204).sum::<u64>();
     assert_eq!(of("MPI_Bcast"), [[4, 7, 128, 255, 16, broadcast]], "{mpi}");
-    // Communicators of one rank are duplicated, those of four divided.
+    // Communicators of one rank are duplicated, those of four are split.
     assert_eq!(of("MPI_Comm_dup"), [[1, 1, 0, 0, 16, 0]], "{mpi}: {shown}");
 }
 

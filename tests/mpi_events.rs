@@ -1,5 +1,5 @@
-//! Each call of MPI as a record, where that is asked for: bytes, peer and ranks, in C and Fortran, under each MPI of this
-//! machine; in a wrapped program and in a run of the case study.
+//! Each call of MPI as a record, on request: bytes, peer and ranks, in C and Fortran, under each MPI of this machine,
+//! in a wrapped program and in a run of the case study.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -199,7 +199,7 @@ fn a_request_completes_with_its_bytes_and_peer() {
                     "{function} of {mpi}"
                 );
             }
-            // What is prepared moves nothing until it is started.
+            // A prepared request moves nothing until it is started.
             for function in ["MPI_Recv_init", "MPI_Send_init"] {
                 assert_eq!(of(function), list(&[with(function, 0, 1)]), "{mpi}");
             }
@@ -283,7 +283,8 @@ fn calls_in_fortran_by_every_interface() {
     }
 }
 
-/// The recorded calls are in the rows of MPI's functions, not beside them, and a model of one has the sizes as parameters.
+/// The recorded calls are in the rows of MPI's functions, not additional to them, and a model of one has the sizes as
+/// parameters.
 #[test]
 fn a_call_of_mpi_can_be_modelled() {
     for mpi in mpis_with("mpicc") {

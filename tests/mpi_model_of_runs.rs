@@ -6,7 +6,7 @@ use std::process::Command;
 use mastermind_tests::{Scratch, bin_dir, compile_mpi, mpirun, mpis_with, output, root};
 use serde_json::Value;
 
-/// What records a run of the ring.
+/// The command that records a run of the ring.
 fn launcher(
     mpi: &str,
     ranks: u32,
@@ -59,7 +59,7 @@ fn one_model_of_three_runs_is_simulated_where_it_is_known() {
         for ranks in [2_u64, 3, 4] {
             let text = simulated(&ranks.to_string()).well();
             let document: Value = serde_json::from_str(&text).expect("a document");
-            // A message of each rank in each round, and those of the reductions.
+            // One message of each rank in each round, and those of the reductions.
             let messages = document["messages"].as_u64().expect("a number");
             assert!(
                 messages > 20 * ranks,

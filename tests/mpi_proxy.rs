@@ -28,7 +28,7 @@ fn run(mpi: &str, program: &Path) -> String {
     output(command.args(["env", &preload]).arg(program))
 }
 
-/// What the lines `WHO NAME CALLS TIME` of both ranks say: calls and time by name.
+/// Parses the lines `WHO NAME CALLS TIME` of both ranks: calls and time by name.
 fn told<'a>(text: &'a str, who: &str) -> BTreeMap<&'a str, Vec<(u64, f64)>> {
     let mut told: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for line in text.lines() {
@@ -43,7 +43,7 @@ fn told<'a>(text: &'a str, who: &str) -> BTreeMap<&'a str, Vec<(u64, f64)>> {
     told
 }
 
-/// Checks that both ranks tell these numbers of calls, and no others but those that start and end MPI.
+/// Checks that both ranks report these numbers of calls, and no others except those that start and end MPI.
 fn assert_calls(text: &str, expected: &[(&str, u64)]) {
     let told = told(text, "proxy");
     for (name, calls) in expected {

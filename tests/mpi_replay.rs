@@ -69,8 +69,8 @@ fn replay(scratch: &Scratch) -> Value {
     replayed
 }
 
-/// The program model of the records has the messages of their schedule, and each rank computes as long in it: when the ranks wait for
-/// one another is a matter of the machine, which may have held up any of them.
+/// The program model of the records has the messages of their schedule, and each rank computes for the same time in it.
+/// When the ranks wait for one another depends on the machine, which may have delayed any of them.
 fn has_a_program(replayed: &Value, scratch: &Scratch) {
     let machine = root()
         .join("examples/sweep3d/machine.toml")
@@ -80,7 +80,7 @@ fn has_a_program(replayed: &Value, scratch: &Scratch) {
     let said = scratch.mastermind(&words).well();
     assert!(said.starts_with("run.toml is written: "), "{said}");
     let ranks = replayed["processes"].as_array().map_or(0, Vec::len);
-    // Of its own ranks unless others are asked for, of which nothing is known.
+    // With its own number of ranks unless another is asked for, for which there are no records.
     let words = ["simulate", "run.toml", "--machine", &machine, "--json"];
     let more = (2 * ranks).to_string();
     let refused = scratch.mastermind(&[&words[..], &["--ranks", &more]].concat());
@@ -106,7 +106,7 @@ fn has_a_program(replayed: &Value, scratch: &Scratch) {
     }
 }
 
-/// What the ranks computed is what they took, less what they spent in recorded communication.
+/// The computation of a rank is its whole time less the time in recorded communication.
 fn computation_is_what_was_recorded(replayed: &Value, mpi: &str) {
     let recorded = &replayed["recorded"];
     let processes = replayed["processes"].as_array().expect("ranks");
@@ -235,7 +235,7 @@ fn an_assembly_becomes_a_schedule_too() {
             .well();
         let replayed = replay(&scratch);
         assert_eq!(replayed["recorded"]["computation"], "processor time");
-        // Each of two borders is exchanged both ways in each step.
+        // Each of two borders is exchanged in both directions in each step.
         assert_eq!(messages(&scratch), 7 * 4, "{}", mpi.kind.name());
         computation_is_what_was_recorded(&replayed, mpi.kind.name());
     }

@@ -199,7 +199,7 @@ fn sites(scratch: &Scratch, report: &Value, mpi: &str) {
         places(report, "MPI_Send").contains(&format!("exchange (phases.c:{send}) 6")),
         "{mpi}"
     );
-    // What is sent is all sent from somewhere.
+    // All sent messages have a source.
     let sent = |report: &Value| -> f64 {
         let of = rows(report, "call_sites").iter();
         of.filter_map(|row| row["sent_percent"].as_f64()).sum()
@@ -222,7 +222,7 @@ fn sites(scratch: &Scratch, report: &Value, mpi: &str) {
     assert_eq!((of_rank(0), of_rank(1)), (None, Some(Some(6))), "{mpi}");
 }
 
-/// Two calls deep, a call is told with who called its function.
+/// With a depth of two calls, the report of a call includes the caller of its function.
 fn stacks(mpi: &str, program: &std::path::Path, scratch: &Scratch) {
     let options = ["--call-sites=2", "--records", "deep"];
     scratch
@@ -288,7 +288,7 @@ fn phases_of_a_program_in_fortran() {
                 2,
                 "{mpi} {interface:?}"
             );
-            // 10 numbers were asked for from anybody, without a status and with one.
+            // 10 numbers were requested from any source, without a status and with one.
             let received = named(functions, "MPI_Recv");
             assert_eq!(received["sizes"]["bytes"], 2 * 12, "{mpi} {interface:?}");
             assert_eq!(

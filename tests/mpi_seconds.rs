@@ -1,7 +1,7 @@
-//! Seconds in MPI, held against a shim of the tests' own that times the same calls with another clock: programs in C, in
+//! Seconds in MPI, compared with a shim of the tests that times the same calls with another clock: programs in C, in
 //! Fortran by each of its interfaces, in Rust, and a component, under each MPI of this machine.
 //!
-//! The programs do little but wait, so that what lies between the two clocks does not count.
+//! The programs do little except wait, so that the time between the two clocks does not count.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,17 +17,17 @@ use mastermind_tests::{
 /// Largest difference of the two, of the shim's.
 const TOLERANCE: f64 = 0.01;
 
-/// Shortest time in MPI of a rank that means anything, seconds: what its programs wait for at least.
+/// Shortest meaningful time in MPI of a rank, seconds: the minimum time that its programs wait.
 const SHORTEST_S: f64 = 0.1;
 
-/// Runs of which one has to be within the tolerance: the system may take the processor away between the two clocks'
-/// readings, which no run can help; a difference that the measurement makes is there in each.
+/// Number of runs, one of which must be within the tolerance. The system may take the processor away between the
+/// readings of the two clocks, which no run can prevent; an error of the measurement occurs in each run.
 const N_RUNS: usize = 3;
 
 /// Calls and seconds by rank and function.
 type Told = BTreeMap<(u32, String), (u64, f64)>;
 
-/// What the lines `WHO RANK NAME CALLS SECONDS` say.
+/// Parses the lines `WHO RANK NAME CALLS SECONDS`.
 fn told(text: &str, who: &str) -> Told {
     let mut told = Told::new();
     for line in text.lines() {
@@ -141,7 +141,7 @@ fn component(mpi: &str, folder: &Path) -> PathBuf {
     library
 }
 
-/// What the records of a run say, by rank and function.
+/// The records of a run, by rank and function.
 fn recorded(records: &str) -> Told {
     let mut command = Command::new(bin_dir().join("mastermind"));
     let text = output(command.args(["profile", records, "--per-rank", "--json"]));

@@ -1,4 +1,5 @@
-//! Sums of calls of MPI without a record each: what `profile --mpi` shows is what it shows of records; calls that find nothing share one.
+//! Sums of calls of MPI without a record each: `profile --mpi` shows the same as with records; polls that find nothing
+//! share a record.
 
 use std::path::Path;
 
@@ -20,7 +21,7 @@ fn shown(mpi: &str, options: &[&str], program: &Path, scratch: &Scratch) -> Valu
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// What of the rows of a table does not depend on time, in order.
+/// The cells of a table's rows that do not depend on time, in order.
 fn table(report: &Value, name: &str) -> Vec<String> {
     let columns = [
         "name",
@@ -77,7 +78,7 @@ fn sums_show_what_records_show() {
             let records = Run::open(&scratch.path("records"))
                 .expect("records")
                 .n_records();
-            // Those of the whole program.
+            // The records of the whole program.
             assert_eq!(records, 2, "{mpi}, {source}");
         }
     }

@@ -7,7 +7,7 @@ use mastermind_tests::{
 };
 use serde_json::Value;
 
-/// What rank 0 waits for in each phase, nanoseconds, as the fixture `switching` has it.
+/// Time that rank 0 waits in each phase, nanoseconds, as in the fixture `switching`.
 const LATE_NS: f64 = 120e6;
 
 #[test]

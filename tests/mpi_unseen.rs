@@ -1,5 +1,5 @@
-//! What `wrap` and `profile` say of calls of MPI that do not come to the proxy, of ranks that are not wrapped, and of a run that hangs; and the
-//! bytes that are moved otherwise than by plain messages.
+//! What `wrap` and `profile` report of calls of MPI that bypass the proxy, of ranks that are not wrapped, and of a run
+//! that hangs; and bytes that are moved otherwise than by plain messages.
 
 use std::process::{Command, Stdio};
 use std::thread;

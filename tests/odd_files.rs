@@ -52,7 +52,7 @@ fn odd_files_give_a_model_or_one_clear_error() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// As a clock of 1 ns reads a hundred short calls of a hundred sizes, beside a method that is too short for it.
+/// The readings of a 1 ns clock for a hundred short calls of a hundred sizes, with a method that is too short for it.
 #[test]
 fn one_call_preempted_among_sizes_measured_once_does_not_decide() {
     let scratch = Scratch::new();
@@ -120,6 +120,6 @@ fn one_call_preempted_among_sizes_measured_once_does_not_decide() {
     ];
     scratch.mastermind(&plot).well();
     let drawn = scratch.read("mean.svg");
-    // Of the clean law, as plain `fit` has it, of which the calls at the first sizes are none either.
+    // Calls are set aside by the clean law, as in plain `fit`, which keeps those at the first sizes.
     assert!(drawn.contains(" held up set aside"), "{drawn}");
 }

@@ -1,4 +1,5 @@
-//! What is printed: lost output is told, a reader that has gone away is no error, and names are shown whatever is in them.
+//! Printed output: lost output is reported, a reader that has gone away is no error, and names are shown whatever they
+//! contain.
 
 use std::fs;
 use std::process::Command;
@@ -57,7 +58,7 @@ fn a_reader_that_has_gone_away_ends_it_quietly() {
         &["nonsense"],
         &["--help"],
     ] {
-        // As `2>&1 | head` when that has seen enough.
+        // As `2>&1 | head` does once it has read enough.
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
         let mut command = Command::new(bin_dir().join("mastermind"));

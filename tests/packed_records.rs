@@ -33,7 +33,7 @@ const READERS: &[&str] = &[
     "graph A --records R --format json",
 ];
 
-/// What each verb says, and what it writes.
+/// The exit code, output and files of each verb.
 type Said = BTreeMap<String, (Option<i32>, String, String, Vec<(PathBuf, Vec<u8>)>)>;
 
 fn contents(path: &Path, into: &mut Vec<(PathBuf, Vec<u8>)>) {

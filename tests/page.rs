@@ -1,4 +1,5 @@
-//! The page of `mastermind serve`, in Debian's Chromium: what the page shows is what the verbs print, and the keyboard does everything.
+//! The page of `mastermind serve`, in Debian's Chromium: it shows what the verbs print, and the keyboard operates all
+//! of it.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -231,7 +232,7 @@ fn the_choice_is_that_of_the_terminal_and_is_saved() {
             page.until("return document.getElementById('state').textContent === 'Saved.'")
                 .await;
         }
-        // The page has asked nobody but its server.
+        // The page has sent requests to its own server only.
         let others = "return performance.getEntriesByType('resource').map((one) => one.name).filter((name) => !name.startsWith(location.origin) && !name.startsWith('blob:'))";
         assert_eq!(page.run(others, vec![]).await, json!([]));
         let elsewhere = "const done = arguments[0]; fetch('http://127.0.0.1:9/').then(() => done('answered'), (error) => done(error.message))";

@@ -1,4 +1,4 @@
-//! The page of `mastermind serve` in Debian's Chromium, for the tests of it: what is shown, and a keyboard.
+//! The page of `mastermind serve` in Debian's Chromium, for its tests: the shown content, and a keyboard.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -15,7 +15,7 @@ pub const TAB: &str = "\u{e004}";
 pub const ENTER: &str = "\u{e007}";
 pub const DOWN: &str = "\u{e015}";
 
-/// What can be reached by the tabulator, in its order.
+/// The elements that the tab key reaches, in its order.
 const STOPS: &str = "a[href], button, input, select, textarea, summary, [tabindex='0']";
 
 /// A program that ends with the test, and the line that it began with.
@@ -28,7 +28,7 @@ impl Begun {
         let mut child = command.process_group(0).spawn().expect("started");
         let mut lines = BufReader::new(child.stdout.take().expect("output")).lines();
         let line = lines.find_map(|line| line.ok().filter(|line| line.contains(mark)));
-        // What it prints later is read, so that it never waits for a reader.
+        // Later output is read, so that the process never waits for a reader.
         std::thread::spawn(move || lines.for_each(drop));
         Begun(child, line.expect("a line"))
     }

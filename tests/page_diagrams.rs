@@ -159,7 +159,7 @@ fn the_sample_of_the_papers_is_drawn_by_keyboard() {
             page.fill(&labelled(word), &format!("{text}{TAB}")).await;
             page.says(word, text).await;
         }
-        // The third kind in the list.
+        // The third entry of the list.
         page.tab_to(&labelled("New element after")).await;
         page.keys(&DOWN.repeat(2)).await;
         page.fill(

@@ -95,7 +95,7 @@ fn plain(sums: &Sums) -> String {
     output(&mut Command::new(sums.path("program")))
 }
 
-/// What the calls of `program.c` are, those that the library makes of itself among them; C does not say in which order
+/// The calls of `program.c`, including those that the library makes of itself. C does not define the order in which
 /// arguments are evaluated.
 const CALLS: [&str; 20] = [
     "fortran.sum_fortran_ n=5",
@@ -267,7 +267,8 @@ fn a_running_program_is_sent_to_another_library_and_back() {
     assert_eq!(last, expected.iter().collect::<Vec<_>>());
 }
 
-/// A header none of whose functions is understood is refused with the lines; one that has a struct of functions beside them tells them.
+/// A header in which no function is understood is refused, with the lines. With a struct of functions as well it is
+/// accepted, and the lines are named.
 #[test]
 fn declarations_that_are_not_understood_are_named() {
     let scratch = Scratch::new();
@@ -298,8 +299,8 @@ fn declarations_that_are_not_understood_are_named() {
     }
 }
 
-/// A shell starts two programs, one of them in each way that the C library has: the records of each are told apart, and one that is
-/// started without an environment is named.
+/// A shell starts two programs, one by each function of the C library for that. Their records are kept apart, and a
+/// program that is started without an environment is named.
 #[test]
 fn programs_that_others_start_are_told_apart() {
     let sums = Sums::new();

@@ -1,4 +1,5 @@
-//! The Python package: the notebooks run, the table is that of the command line, what is missing is told, wrong use is one clear error.
+//! The Python package: the notebooks run, the table equals that of the command line, missing parts are reported, wrong
+//! use is one clear error.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -9,7 +10,8 @@ use mastermind_records::Run;
 use mastermind_tests::{Scratch, bin_dir, mastermind, mpis_with, python_package, root, succeeds};
 use serde_json::Value;
 
-/// Executes the code of a notebook, as a kernel would; what a cell needs beyond the standard library is in its tags.
+/// Executes the code of a notebook as a kernel would. Tags of a cell name the packages it needs beyond the standard
+/// library.
 const RUNNER: &str = r#"
 import importlib.util, json, subprocess, sys
 
@@ -46,7 +48,7 @@ fn python(scratch: &Scratch) -> Command {
     command
 }
 
-/// What a script prints, as JSON.
+/// The output of a script, as JSON.
 fn asked(scratch: &Scratch, script: &str) -> Value {
     let script = format!("import json, mastermind\n{script}");
     let told = succeeds(python(scratch).args(["-W", "error", "-c", &script]));
@@ -163,7 +165,8 @@ print(json.dumps(told))",
     );
     let found = found.as_array().unwrap();
     assert!(found.iter().all(|told| told[0] == true), "{found:?}");
-    // Each of them tells rows apart but two: of one rank none has a higher number, and nothing was measured in MPI.
+    // Each of them distinguishes rows, with two exceptions: no rank has a higher number than the only one, and nothing
+    // was measured in MPI.
     assert_eq!(
         found.iter().filter(|told| told[1] == true).count(),
         9,

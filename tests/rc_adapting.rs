@@ -82,7 +82,7 @@ fn a_script_is_adapted_over_all_its_starts() {
         .well();
 }
 
-/// What was recorded before is of no step, and reading it is not what adapting takes.
+/// Records from before belong to no step, and reading them does not count as a cost of adapting.
 #[test]
 fn what_was_recorded_before_all_alternatives_are_there_is_left_out() {
     let scratch = Scratch::new();
@@ -157,7 +157,7 @@ fn what_cannot_be_adapted_is_refused_before_anything_starts() {
     let told = adapt(&scratch, &gone, &[]).error();
     assert!(told.contains("no instance \"flux\""), "{told}");
     assert!(!scratch.path("records").exists());
-    // Records of another run: that is the only thing that is told.
+    // Records of another run: that is the only thing reported.
     scratch
         .mastermind(&["run", &script, "--records", "records"])
         .well();

@@ -1,5 +1,5 @@
-//! Scripts as people have them for Ccaffeine: what it passes over is passed over, what fails is told, and `check` judges a
-//! script where it starts something, not by what is left at its end.
+//! Ccaffeine scripts as people have them: commands that Ccaffeine ignores are ignored, failures are reported, and
+//! `check` judges a script where it starts something, not by the state at its end.
 
 use std::process::Command;
 
@@ -57,7 +57,7 @@ fn a_script_is_judged_where_it_starts_something() {
     let warning = "warning: line 60: uses port \"mesh\" of \"rk2\" is unconnected";
     assert!(ended.stderr.contains(warning), "{ended:?}");
     ended.well();
-    // What the options change is looked at, too.
+    // The changes that the options make are checked, too.
     let wrong = ["--set", "driver.max_stepps=3"];
     let error = on(&scratch, "check", &whole, &wrong).error();
     assert!(error.contains("max_stepps"), "{error}");

@@ -84,7 +84,7 @@ fn on(scratch: &Scratch, verb: &str, script: &str, arguments: &[&str]) -> Ended 
 
 type Calls = BTreeMap<String, u64>;
 
-/// What the components say that they were called, by `INSTANCE.METHOD`; over all ranks.
+/// The calls that the components counted, by `INSTANCE.METHOD`, over all ranks.
 fn counted(scratch: &Scratch) -> Calls {
     let mut calls = Calls::new();
     let text = fs::read_to_string(scratch.path("counts")).unwrap_or_default();
@@ -98,7 +98,7 @@ fn counted(scratch: &Scratch) -> Calls {
     calls
 }
 
-/// What was recorded, over all ranks.
+/// The recorded calls, over all ranks.
 fn recorded(scratch: &Scratch, records: &str) -> Calls {
     let path: PathBuf = scratch.path(records);
     let run = mastermind_records::Run::open(&path).expect("records");
@@ -169,7 +169,7 @@ fn forms_end_on_several_ranks_as_on_one() {
     }
 }
 
-/// What was started fails on some ranks only: the run ends, whether or not the others wait for those.
+/// The started component fails on some ranks only: the run ends, whether or not the other ranks wait for those.
 #[test]
 fn a_start_that_fails_on_some_ranks_ends_the_run() {
     let scratch = stand_ins();
@@ -212,7 +212,7 @@ fn a_picture_is_of_the_last_start_or_of_a_line() {
         Some(2)
     );
     on(&scratch, "graph", "a.rc", &["--at", "99"]).error();
-    // What was recorded of later instances is drawn with the rest.
+    // The calls of later instances are drawn with the rest.
     on(&scratch, "run", "a.rc", &["--records", "records"]).well();
     let measured = drawn(&["--records", "records"]);
     assert_eq!(measured["connections"][0]["calls"], 1.0);
@@ -277,7 +277,7 @@ fn a_session_is_saved_as_an_assembly_and_as_a_script() {
     }
 }
 
-/// What stays without a proxy is in the log, also of a connection that comes after the first start.
+/// A connection that stays without a proxy is in the log, even if it is made after the first start.
 #[test]
 fn connections_without_a_proxy_are_named_by_every_verb() {
     let scratch = Scratch::new();
@@ -309,7 +309,8 @@ fn connections_without_a_proxy_are_named_by_every_verb() {
     assert!(info.contains("u.touch to p.touch"), "{info}");
 }
 
-/// A library of the path that is no part of the assembly makes the proxy, and one that cannot be asked does no harm.
+/// A library of the path that the assembly does not use supplies the proxy, and one that cannot be inspected does no
+/// harm.
 #[test]
 fn a_library_of_the_path_makes_the_proxy_that_neither_end_can_make() {
     let scratch = Scratch::new();

@@ -54,7 +54,7 @@ fn the_script_runs_to_the_same_bits() {
     assert!(bits(&application) == bits(&from_toml));
 }
 
-/// On several ranks, by the program: what both write is the same, byte for byte.
+/// On several ranks, by the program: both write the same, byte for byte.
 #[test]
 fn the_script_runs_to_the_same_bits_on_several_ranks() {
     let scratch = Scratch::new();
@@ -74,7 +74,7 @@ fn the_script_runs_to_the_same_bits_on_several_ranks() {
         let (shown, from_script) = run(&script, "script.csv");
         assert_eq!(from_script.lines().count(), 1 + 96 * 32);
         assert!(from_script == from_toml, "under {}", mpi.kind);
-        // The first rank tells what all did.
+        // The first rank reports for all of them.
         let told = shown.matches("##specific go command successful").count();
         assert_eq!(told, 1, "{shown}");
     }

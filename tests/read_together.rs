@@ -20,7 +20,7 @@ flow = [
 ]
 "#;
 
-/// Makes the records of a simulated run of 70 ranks, some logs of which lie beside the containers as well.
+/// Makes the records of a simulated run of 70 ranks, with some logs next to the containers as well.
 fn simulate(scratch: &Scratch) {
     scratch.write("chain.toml", MODEL);
     scratch.write("machine.toml", "[nodes]\nprocessors = 16\n");

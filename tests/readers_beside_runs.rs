@@ -1,7 +1,7 @@
-//! Whoever reads records while runs write them, end, reach a limit or are killed gets an answer or an error in words: no signal,
-//! no number that the committed records do not have.
+//! A reader of records gets an answer or an error in words while runs write them, end, reach a limit or are killed: no
+//! signal, and no number that the committed records do not have.
 //!
-//! `MASTERMIND_TEST_ROUNDS=200` makes it 200 rounds; few are enough for each kind of run.
+//! `MASTERMIND_TEST_ROUNDS=200` makes it 200 rounds; a few suffice for each type of run.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -58,13 +58,13 @@ impl Kind {
         }
     }
 
-    /// What is there at its end: the calls of a run that is not disturbed.
+    /// Whether all calls of an undisturbed run are there at its end.
     fn is_whole(self) -> bool {
         self != Kind::Killed
     }
 }
 
-/// What a reader's answer is checked for.
+/// The check of a reader's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     /// Text.
@@ -83,8 +83,8 @@ enum Answer {
     Models,
 }
 
-/// A reader: its words, where `R` stands for the records, `O` for a path of its own, `A` for the assembly, `W` for records of a
-/// run that has ended, `M` for models fitted to these.
+/// A reader: its arguments. `R` stands for the records, `O` for an output path of its own, `A` for the assembly, `W`
+/// for the records of a run that has ended, and `M` for models fitted to these.
 const READERS: &[(Answer, &str)] = &[
     (Answer::Calls, "profile R --json"),
     (Answer::Text, "profile R"),
@@ -151,7 +151,7 @@ impl Place {
         place
     }
 
-    /// Starts a run of this kind.
+    /// Starts a run that ends like this.
     fn begin(&self, kind: Kind, steps: u32, records: &str) -> Run {
         let limits = match kind {
             // Blocks of 512 bytes.
@@ -249,7 +249,7 @@ fn rows(folder: &Path) -> Calls {
 /// One reader, run once: checks its answer.
 ///
 /// # Returns
-/// The calls that it told, if it tells calls.
+/// The calls that it reported, if it reports calls.
 fn read(place: &Place, records: &str, number: usize) -> Option<Calls> {
     let (answer, words) = READERS[number % READERS.len()];
     let own = format!("out{number}");

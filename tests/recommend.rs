@@ -28,7 +28,7 @@ fn recommended(scratch: &Scratch, words: &[&str]) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// The action of a kind.
+/// The action with this `kind`.
 fn of_kind<'v>(document: &'v Value, kind: &str) -> Option<&'v Value> {
     let all = document["recommendations"].as_array().expect("actions");
     all.iter().find(|one| one["kind"] == kind)
@@ -36,7 +36,7 @@ fn of_kind<'v>(document: &'v Value, kind: &str) -> Option<&'v Value> {
 
 #[test]
 fn each_loss_is_named_with_its_cause() {
-    // Processor time, so that other tests beside this one change nothing of it.
+    // Processor time, which other tests that run at the same time do not change.
     let options = ["--mpi-events", "--cpu"];
     let seeds = [
         ("uneven", "10000", "balance", "rank 0"),

@@ -37,7 +37,7 @@ fn records_are_not_written_over_others() {
     errors += &scratch
         .verb("run", &assembly, &[&into[..], &["--ranks", "2"]].concat())
         .error();
-    // What is wrong with the rest of the line is seen before anything is thrown away.
+    // A mistake in the rest of the line is found before anything is deleted.
     let wrong = ["--overwrite", "--monitor", "flux.flow"];
     errors += &scratch
         .verb("run", &assembly, &[&into[..], &wrong].concat())

@@ -2,7 +2,7 @@
 
 use mastermind_tests::{Scratch, compile_mpi, mpi_fixture, mpirun, mpis_with, output};
 
-/// What every report must be, and the sections that some have.
+/// Requirements on every report, and the sections that some have.
 fn check(html: &str, sections: &[&str]) {
     assert!(html.starts_with("<!DOCTYPE html>") && html.trim_end().ends_with("</html>"));
     for outside in ["src=", "href=\"http", "@import", "url(", "<link", "<iframe"] {
@@ -46,7 +46,7 @@ fn a_run_is_one_page() {
         assert!(html.contains(part), "{part}");
     }
     assert!(html.matches("<svg").count() >= 3);
-    // What to swap, with an assembly that has alternatives and models of them.
+    // Swaps to consider, with an assembly that has alternatives and models of them.
     let other = [
         "--set",
         "driver.max_steps=10",
@@ -162,7 +162,7 @@ fn a_wrapped_program_has_a_report() {
         ] {
             assert!(mpi_part.contains(part), "{part}: {mpi_part}");
         }
-        // Time in MPI is the program's, and not once more that of its recorded calls: a header and one row.
+        // Time in MPI is the program's and is not counted again for its recorded calls: a header and one row.
         let time = html.split("<h2 id=\"time\">").nth(1).expect("a section");
         let components = time.split("<h3>").next().expect("a table");
         assert_eq!(components.matches("<tr>").count(), 2, "{components}");

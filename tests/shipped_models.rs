@@ -1,4 +1,4 @@
-//! Models that came with a component: they count where none were fitted here, and are told.
+//! Models that come with a component: they are used where none were fitted here, and the output says so.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -62,7 +62,7 @@ fn models_beside_a_library_count_until_there_are_own_ones() {
     assert!(!ended.stderr.contains("came with"), "{ended:#?}");
     ended.well();
 
-    // What is no file of models is an error; without the library beside them they are nobody's.
+    // A file that holds no models is an error; without the library next to it, it belongs to nobody.
     let broken = "vendor/libhydro_efm_flux.models.json";
     scratch.write(broken, "{\"models\": 3}");
     let error = choose("own.json", &[]).error();

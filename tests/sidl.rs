@@ -1,5 +1,5 @@
-//! Ports from SIDL: components in C, C++ and Fortran that were built with nothing but what `proxy` makes of it are joined and
-//! measured; the ports in Rust are the same ones.
+//! Ports from SIDL: components in C, C++ and Fortran, built with the output of `proxy` alone, are connected and
+//! measured. The ports in Rust are the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -105,7 +105,7 @@ fn components_in_c_and_cpp_are_joined_and_measured() {
     assert_eq!(of("get_effort").len(), 20);
     let profile = scratch.mastermind(&["profile", "records"]).well();
     assert!(profile.contains(" solver.solve "), "{profile}");
-    // Left out in a dry run, a method in C leaves its array as it is, or makes it NaN; the driver looks.
+    // A method in C that a dry run leaves out keeps its array as it is, or sets it to NaN; the driver checks that.
     scratch
         .mastermind(&["fit", "records", "-o", "models.json"])
         .well();

@@ -1,4 +1,5 @@
-//! What a run computes does not depend on how the mesh is cut or on how many ranks share it (case study, section 5, test e).
+//! The result of a run does not depend on how the mesh is divided or on how many ranks share it (case study, section 5,
+//! test e).
 
 use cca_core::Assembly;
 use hydro_ports::Statistics;

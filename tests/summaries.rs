@@ -3,7 +3,7 @@
 use mastermind_tests::{Scratch, mpis};
 use serde_json::Value;
 
-/// What ends MPI comes after the ranks have last talked to each other.
+/// MPI is finalized after the last communication between the ranks.
 const LAST: &str = "MPI_Finalize()";
 
 fn profile(scratch: &Scratch, records: &str, options: &[&str]) -> Value {
@@ -71,7 +71,7 @@ fn a_run_that_fails_leaves_none() {
     scratch
         .verb("run", &assembly, &[&records[..], &fails].concat())
         .error();
-    // That of the run before is gone with its logs.
+    // The summary of the earlier run has been deleted with its logs.
     let error = scratch
         .mastermind(&["profile", "records", "--summary"])
         .error();

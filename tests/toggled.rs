@@ -1,4 +1,4 @@
-//! Monitoring switched while the run goes on: what is computed stays the same bit for bit.
+//! Monitoring switched while the run goes on: the results stay the same bit for bit.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ fn shock() -> Assembly {
     example("shock/shock.toml", &[&format!("driver.max_steps={STEPS}")])
 }
 
-/// Tells somebody each step of the driver, and waits for the answer.
+/// Reports each step of the driver to another thread, and waits for the answer.
 struct EachStep {
     step: Mutex<(mpsc::Sender<()>, mpsc::Receiver<()>)>,
 }
@@ -157,7 +157,7 @@ fn toggled_at_each_step(comm: RankComm, rank: u32, records: &Path) -> Cells {
             }
         });
         let cells = monitored.run();
-        // Whoever waits for a step is told that there are no more.
+        // A thread that waits for a step learns that there are no more.
         *each_step.step.lock().expect("no panic") = {
             let (step, _) = mpsc::channel();
             let (_, answered) = mpsc::channel();

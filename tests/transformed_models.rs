@@ -47,7 +47,7 @@ fn ten_thousand_random_models() {
 
 fn agree(n_models: usize) {
     let mut runner = TestRunner::deterministic();
-    // What only the run tells has no source.
+    // A value that only the run provides has no source.
     let asks = |round: &random::Round| {
         matches!(
             round,
@@ -94,7 +94,7 @@ fn simulated((index, model): (usize, &Model)) -> String {
     format!("{:?} {} {elements:?}", outcome.processes, outcome.messages)
 }
 
-/// What a crate of all models says.
+/// The output of a crate of all models.
 fn built(models: &[Model]) -> String {
     let scratch = Scratch::new();
     let programs = root().join("mastermind/programs");

@@ -1,4 +1,4 @@
-//! Wrong use ends with 2, what cannot be done with 1, and neither with a panic.
+//! Wrong use ends with 2, an operation that fails with 1, and neither with a panic.
 
 use mastermind_tests::{Scratch, bin_dir};
 

@@ -4,7 +4,7 @@ use mastermind_machine::processor::Processor;
 use mastermind_simulation::machine::read_machine;
 use mastermind_tests::Scratch;
 
-/// One pass, at once: what the numbers are is the machine's.
+/// One pass, at once: the values depend on the machine.
 const ONCE: [&str; 4] = ["--passes", "1", "--spread", "0"];
 
 #[test]
@@ -24,7 +24,8 @@ fn a_machine_file_gets_the_processor_and_keeps_the_rest() {
     let processor = table.remove("processor").expect("the table");
     let processor: Processor = processor.try_into().expect("a processor");
     assert_eq!(processor, shown);
-    // What holds on every processor: a clock of 0.2 to 10 GHz, and instructions that wait are slower than those that do not.
+    // These hold on every processor: a clock of 0.2 to 10 GHz, and dependent instructions are slower than independent
+    // ones.
     assert!((0.2e9..10e9).contains(&processor.clock_hz.best));
     let [waiting, others] =
         [&processor.latency_ns, &processor.throughput_ns].map(|of| of["addition"].best);

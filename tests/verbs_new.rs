@@ -1,4 +1,4 @@
-//! `new component` and `new port`, in Rust and C: what they make builds, loads, passes `check`, and its test passes.
+//! `new component` and `new port`, in Rust and C: the result builds, loads, passes `check`, and its test passes.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! `queue`: closed networks by formula, and the same formula beside simulations.
+//! `queue`: closed networks by formula, and the same formula compared with simulations.
 
 use mastermind_tests::{Scratch, root};
 use serde_json::Value;

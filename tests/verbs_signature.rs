@@ -1,4 +1,4 @@
-//! `mastermind signature`: what a call does, counted under valgrind.
+//! `mastermind signature`: the operations of a call, counted under valgrind.
 
 use std::path::Path;
 use std::process::Command;

@@ -303,7 +303,7 @@ fn a_schedule_runs_by_the_rules_of_loggopsim_where_they_are_asked_for() {
     assert!(error.contains("GOAL schedules"), "{error}");
 }
 
-/// What a diagram drawn for people lacks is listed by line; another activity is chosen by its name.
+/// The elements that a diagram drawn for people lacks are listed by line; another activity is chosen by its name.
 #[test]
 fn actions_without_costs_are_listed_with_their_places() {
     let scratch = Scratch::new();

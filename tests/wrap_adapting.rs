@@ -92,13 +92,14 @@ impl Work {
         self.scratch.run(&mut command)
     }
 
-    /// What was decided on a rank, as it was written.
+    /// The decisions on a rank, as they were written.
     fn decided(&self, rank: u32) -> String {
         self.scratch
             .read(&format!("records/decisions.{rank}.jsonl"))
     }
 
-    /// For each rank, after how many of its own calls others answered: the calls that rank r makes between two collective ones are r + 1 times those of rank 0.
+    /// For each rank, the numbers of its own calls after which another library answered. Between two collective calls
+    /// rank r makes r + 1 times the calls of rank 0.
     fn swapped_after(&self, ranks: u32) -> Vec<Vec<usize>> {
         let run = Run::open(&self.path("records")).expect("records");
         let of_rank = |rank: u32| {
@@ -147,7 +148,7 @@ impl Work {
         lines.collect::<Result<_, _>>().expect("decisions")
     }
 
-    /// What was done, from which library to which, without what was only learnt.
+    /// The actions, from which library to which, without changes of what is known.
     fn acts(&self) -> Vec<String> {
         let decisions = self.decisions();
         let text = |decision: &Value, key: &str| decision[key].as_str().unwrap_or("?").to_owned();
@@ -158,8 +159,8 @@ impl Work {
             .collect()
     }
 
-    /// Libraries that answered the calls of the program, in their order, without those that follow on themselves. What a library
-    /// calls while it answers goes to whichever is in use by then.
+    /// The libraries that answered the calls of the program, in order, without repetitions. Calls that a library makes
+    /// while it answers go to the one in use by then.
     fn answered(&self) -> Vec<String> {
         let run = Run::open(&self.path("records")).expect("records");
         let records = run.logs().iter().flat_map(|log| log.records());
@@ -186,7 +187,7 @@ const WRAP: [&str; 6] = [
     "--overwrite",
 ];
 
-/// The other library is allowed, and others are tried as much as they like.
+/// The other library is allowed, with no limit on exploring.
 const ADAPT: [&str; 7] = [
     "--use",
     "work=libother.so",
@@ -413,7 +414,7 @@ fn ranks_that_cannot_decide_together_are_told() {
             assert_eq!(ended.well(), "right\n", "{mpi}");
         }
 
-        // One was asked for something else.
+        // One run was given other options.
         let mut careful = wrapped.clone();
         let percent = careful.iter().position(|word| *word == "100%");
         careful[percent.expect("a part")] = "50%";

@@ -60,7 +60,8 @@ fn much_thread_local_memory_is_no_hindrance() {
             (Some(5), "1\n"),
             "{wrapped:?}"
         );
-        // What the file does not say cannot be provided for: the program runs without, and `wrap` says so.
+        // A name that the file does not give cannot be handled: the program runs without a measurement, and `wrap` says
+        // so.
         let said = wrapped.stderr.contains("the program runs without");
         assert_eq!(said, says_nothing, "{wrapped:?}");
     }

@@ -1,5 +1,5 @@
-//! Every way in which a program may call a library: under `wrap --proxy` the result is that of the plain run, and each call is in
-//! the records, or what goes round the proxy is named.
+//! Every way in which a program may call a library: under `wrap --proxy` the result equals that of the plain run, and
+//! each call is in the records, or the output names what bypasses the proxy.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,7 @@ struct Case {
     command: &'static [&'static str],
     /// Calls of `tally` in the records.
     recorded: usize,
-    /// What is said of those that are not.
+    /// The message about those that are not.
     named: &'static str,
 }
 
@@ -309,7 +309,7 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// What all cases run.
+/// The files that all cases run.
 struct Fixture {
     scratch: Scratch,
 }
@@ -454,7 +454,7 @@ impl Fixture {
         command
     }
 
-    /// What is wrong with a case; nothing if all is right.
+    /// The faults of a case; empty if it passes.
     fn faults(&self, case: &Case) -> Vec<String> {
         let plain = self.scratch.run(&mut self.command(case, None));
         let records = self.path(&format!("records of {}", case.name));
@@ -515,7 +515,7 @@ fn is_missing(case: &Case, fixture: &Fixture) -> bool {
             }
             missing
         }
-        // A package of its own, which hardly any machine has: what it does is looking up a name in a handle, as ctypes does.
+        // A package of its own, which hardly any machine has: it looks up a name in a handle, as ctypes does.
         "cffi" => {
             let mut python = Command::new("python3");
             let found = python.args(["-c", "import cffi"]).output();
@@ -536,8 +536,8 @@ fn is_missing(case: &Case, fixture: &Fixture) -> bool {
     }
 }
 
-/// Where the mark-up says that a name has two definitions, calls of each are recorded, whichever they are: symbol versions, or those of
-/// two libraries.
+/// Where the mark-up says that a name has two definitions, the calls of each are recorded, whether they are symbol
+/// versions or definitions in two libraries.
 #[test]
 fn each_definition_is_a_target_of_its_own() {
     let fixture = Fixture::new("definitions = 2\n");

@@ -1,4 +1,4 @@
-//! `wrap --openmp`: what a program does with OpenMP is counted as by hand, under GCC's runtime and LLVM's.
+//! `wrap --openmp`: the OpenMP counts of a program equal those counted by hand, under GCC's runtime and LLVM's.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -124,7 +124,7 @@ fn every_signal_reaches_the_program() {
 #[test]
 fn what_is_sent_to_the_group_comes_once() {
     let guest = Guest::start(&[]);
-    // The next one is sent to `wrap` alone: what it passed on before has arrived then.
+    // The next one is sent to `wrap` alone: the signals that it passed on before have arrived by then.
     let all = signals();
     for signals in all.chunks_exact(2) {
         guest.send(signals[0], true);
@@ -206,7 +206,7 @@ fn a_killed_wrap_leaves_no_program() {
     });
 }
 
-/// Whether only the entry of a process is left, that its new parent has not asked for.
+/// Whether only the entry of a process is left, which its new parent has not yet collected.
 fn is_ended(process: &std::path::Path) -> bool {
     let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
     stat.is_empty() || stat.contains(") Z ")

@@ -22,7 +22,7 @@ fn has_summary(scratch: &Scratch) -> bool {
     scratch.path("records/mastermind-summary.json").is_file()
 }
 
-/// What `info` says of it.
+/// The output of `info` for it.
 fn told(scratch: &Scratch) -> String {
     let text = scratch.mastermind(&["info", "records"]).well();
     let line = text.lines().find(|line| line.starts_with("summary"));

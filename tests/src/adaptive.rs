@@ -1,4 +1,4 @@
-//! What the tests of the adaptive mesh share: stepping by hand, the composite solution, and stand-ins for components.
+//! Shared by the tests of the adaptive mesh: stepping by hand, the composite solution, and stand-ins for components.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -29,7 +29,7 @@ pub fn end(text: &str) -> Endpoint {
     Endpoint::try_from(text.to_string()).expect("INSTANCE.PORT")
 }
 
-/// Takes an instance out of an assembly; what used its port `port` uses the host's port of the instance's name.
+/// Removes an instance from an assembly; users of its port `port` get the host's port with the instance's name instead.
 ///
 /// # Panics
 /// If there is no such instance.
@@ -261,7 +261,7 @@ impl RegridderPort for FixedBoxes {
     }
 }
 
-/// What was asked of a mesh.
+/// A request to a mesh.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MeshCall {
     /// A step of a level began; the rank's patches of each level.
@@ -270,13 +270,13 @@ pub enum MeshCall {
     Ghosts(u32),
     /// A step of a level ended.
     End(u32),
-    /// The mesh was asked to regrid; the patches of each level after it.
+    /// A regrid, with the patches of each level after it.
     Regrid(Vec<Vec<Patch>>),
-    /// The mesh was asked to balance; whether a patch moved, and the patches of each level after it.
+    /// A balance: whether a patch moved, and the patches of each level after it.
     Balance(bool, Vec<Vec<Patch>>),
 }
 
-/// Stands before a mesh and notes what is asked of it.
+/// Stands before a mesh and notes the requests.
 pub struct MeshSpy {
     mesh: UsesPort<dyn MeshPort>,
     calls: Mutex<Vec<MeshCall>>,

@@ -119,7 +119,7 @@ impl Application {
             .expect("mesh.mesh")
     }
 
-    /// What `statistics.statistics` says. Collective.
+    /// The result of `statistics.statistics`. Collective.
     ///
     /// # Panics
     /// If it is not there or fails.
@@ -151,7 +151,7 @@ fn cells(mesh: &impl MeshPort) -> Result<Cells, PortError> {
     Ok(cells)
 }
 
-/// Progress that nobody looks at.
+/// Progress that nobody reads.
 struct Quiet;
 
 impl ProgressPort for Quiet {

@@ -87,7 +87,7 @@ pub fn rust_library(name: &str) -> PathBuf {
     // `<target>/release/deps/<test>`.
     let program = env::current_exe().expect("own path");
     let target = program.ancestors().nth(3).expect("a target folder");
-    // What they depend on is built once for these and for the crates that the binary makes.
+    // Their dependencies are built once, for these and for the crates that the binary generates.
     let target = target.join("new");
     let folder = target.join("fixtures").join(name);
     copy_crate(&root().join("tests/fixtures").join(name), &folder);

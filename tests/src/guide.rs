@@ -113,7 +113,7 @@ fn single_blanks(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether lines are those that are expected, in which `...` stands for any.
+/// Whether lines equal the expected ones, in which `...` stands for any number of lines.
 fn lines_match(expected: &[String], found: &[String]) -> bool {
     match expected {
         [] => found.is_empty(),
@@ -126,7 +126,7 @@ fn lines_match(expected: &[String], found: &[String]) -> bool {
     }
 }
 
-/// Whether lines are those that are expected, in whatever order; `...` stands for any others.
+/// Whether lines equal the expected ones in any order; `...` stands for any others.
 fn any_order(expected: &[String], found: &[String]) -> bool {
     let mut left: Vec<&String> = found.iter().collect();
     for line in expected.iter().filter(|line| *line != "...") {
@@ -171,7 +171,7 @@ fn without_measured(line: &str) -> String {
     text
 }
 
-/// Whether a line is the expected one, in which `[..]` stands for anything.
+/// Whether a line equals the expected one, in which `[..]` stands for any text.
 fn line_matches(expected: &str, found: &str) -> bool {
     let mut parts = expected.split("[..]");
     let first = parts.next().unwrap_or_default();

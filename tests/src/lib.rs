@@ -1,4 +1,4 @@
-//! End-to-end tests over real dynamic libraries: what they share.
+//! End-to-end tests over real dynamic libraries: their shared code.
 
 mod adaptive;
 mod application;

@@ -1,4 +1,4 @@
-//! What the binary makes for others to build.
+//! Crates and projects that the binary generates, built.
 
 use std::path::Path;
 use std::process::Command;
@@ -32,7 +32,7 @@ pub fn mastermind(arguments: &[&str], folder: &Path) -> String {
     )
 }
 
-/// Runs Cargo in a new crate; what it depends on is built once for all tests.
+/// Runs Cargo in a new crate; its dependencies are built once for all tests.
 ///
 /// # Panics
 /// If it does not end well.
@@ -45,7 +45,7 @@ pub fn cargo(arguments: &[&str], folder: &Path) -> String {
             .args([command, "--offline"])
             .args(words)
             .env("CARGO_TARGET_DIR", target.join("new"))
-            // Nobody looks for lines in what is built here.
+            // Nobody needs line numbers of what is built here.
             .env("CARGO_PROFILE_DEV_DEBUG", "false")
             .env_remove("RUSTFLAGS")
             .current_dir(folder),

@@ -1,4 +1,4 @@
-//! What a test needs and may not be there: an MPI, a compiler.
+//! Requirements of a test that a machine may lack: an MPI, a compiler.
 
 use std::env;
 use std::fmt::Display;
@@ -12,15 +12,15 @@ const WITHOUT: &str = "MASTERMIND_TEST_WITHOUT";
 /// Set, and not to `false`, by services of continuous integration.
 const CI: &str = "CI";
 
-/// Notes that a test, or a part of it, is passed over.
+/// Notes that a test, or a part of it, is skipped.
 ///
 /// # Arguments
-/// * `what` - what is missing: `openmpi`, `mpich`, `cc`, `c++`
-/// * `why` - how that was seen
+/// * `what` - the missing requirement: `openmpi`, `mpich`, `cc`, `c++`
+/// * `why` - the evidence
 ///
 /// # Panics
-/// If it must be there: [`WITH`] names it, or this is continuous integration; and [`WITHOUT`] does not name it. So no check
-/// passes because it was not made.
+/// If it must be there: [`WITH`] names it, or this is continuous integration, and [`WITHOUT`] does not name it. So no
+/// check passes because it was skipped.
 pub fn skip(what: &str, why: impl Display) {
     let variable = |name| env::var(name).unwrap_or_default();
     let ci = !matches!(variable(CI).as_str(), "" | "false" | "0");

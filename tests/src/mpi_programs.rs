@@ -7,7 +7,7 @@ use crate::{bin_dir, root, skip};
 
 const MPIS: [&str; 2] = ["openmpi", "mpich"];
 
-/// The MPIs of which `program` (`mpicc`, `mpif90`, `mpirun`) can be started; a note for each of which it cannot.
+/// The MPIs whose `program` (`mpicc`, `mpif90`, `mpirun`) can be started; notes the others as skipped.
 pub fn mpis_with(program: &str) -> Vec<&'static str> {
     let (found, missing): (Vec<_>, Vec<_>) = MPIS.into_iter().partition(|mpi| {
         let mut version = Command::new(format!("{program}.{mpi}"));

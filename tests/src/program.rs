@@ -40,9 +40,9 @@ pub struct Scratch {
 pub struct Ended {
     /// Its exit code; `None` after a signal.
     pub code: Option<i32>,
-    /// What it printed.
+    /// Its standard output.
     pub stdout: String,
-    /// What it complained about, paths made the same everywhere: `<dir>`, `<bin>`, `<root>`.
+    /// Its standard error, with paths replaced by `<dir>`, `<bin>`, `<root>`.
     pub stderr: String,
 }
 

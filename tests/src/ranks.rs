@@ -10,7 +10,7 @@ use cca_ports::{CommPort, Completion, PortError, RSlice, RSliceMut, RVec, Reduct
 /// Time after which a rank that waits gives up: another one has failed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What the ranks share.
+/// The shared state of the ranks.
 #[derive(Default)]
 struct World {
     size: usize,
@@ -22,7 +22,7 @@ struct World {
 struct State {
     /// Messages on their way, by (sender, receiver, tag).
     messages: BTreeMap<(usize, usize, i32), VecDeque<Vec<f64>>>,
-    /// What the ranks brought to the collective operation in progress.
+    /// The values that each rank has contributed to the collective operation in progress.
     brought: BTreeMap<usize, Vec<f64>>,
     /// Collective operations done, and the result of the last.
     done: u64,
@@ -111,7 +111,7 @@ impl RankComm {
         }
     }
 
-    /// What all ranks brought, in rank order.
+    /// The values that all ranks contributed, in rank order.
     fn all_gather(&self, values: &[f64]) -> Result<Arc<Vec<Vec<f64>>>, PortError> {
         let mut state = self.world.state.lock().expect("no panic");
         let before = state.done;
