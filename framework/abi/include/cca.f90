@@ -1,10 +1,10 @@
 ! The door for components in Fortran: cca.h as a module, Fortran 2008 with ISO_C_BINDING.
 !
-! A component library exports cca_component_v2, a function bind(c) that returns c_loc of a cca_library. What that leads to
-! has the attributes target and save: libraries are never closed. Texts are lent: cca_text_of() points into its argument,
-! which must be a target that lives as long as the text is used (for names in descriptions: as long as the process).
-! cca_header_of, cca_class_of and cca_library_of keep copies of their texts, so that a component has no such variables
-! (`new component --language fortran` writes one).
+! A component library exports cca_component_v2, a function bind(c) that returns c_loc of a cca_library. Everything
+! reachable from it has the attributes target and save, because libraries are never closed. Texts are borrowed:
+! cca_text_of() points into its argument, which must be a target that lives as long as the text is used (for names in
+! descriptions: as long as the process). cca_header_of, cca_class_of and cca_library_of keep copies of their texts, so a
+! component needs no such variables (`new component --language fortran` writes one).
 module cca
     use, intrinsic :: iso_c_binding
     implicit none
@@ -14,7 +14,7 @@ module cca
 
     integer(c_int32_t), parameter, public :: CCA_OK = 0, CCA_FAILED = 1, CCA_BAD_PARAMETER = 17
 
-    ! What a parameter or a property holds.
+    ! Type of a parameter or a property.
     integer(c_int32_t), parameter, public :: CCA_NONE = 0, CCA_BOOL = 1, CCA_INTEGER = 2, CCA_REAL = 3, CCA_STRING = 4
 
     ! How all_reduce combines values.
@@ -67,7 +67,7 @@ module cca
         type(c_ptr) :: interface = c_null_ptr
     end type
 
-    ! A value of one of the kinds above.
+    ! A value of one of the types above.
     type, bind(c), public :: cca_value
         integer(c_int32_t) :: kind = CCA_NONE
         integer(c_int64_t) :: integer = 0
@@ -81,7 +81,7 @@ module cca
         integer(c_size_t) :: length = 0
     end type
 
-    ! A parameter; the default's kind is the parameter's.
+    ! A parameter; its type is the type of the default.
     type, bind(c), public :: cca_parameter
         type(cca_text) :: key
         type(cca_value) :: default_value
@@ -125,7 +125,7 @@ module cca
     end type
 
     ! cca.ParameterListener 1.0: updated_parameter_value(object, port, key, error) is called after a parameter was set,
-    ! update_parameter_port(object, port, error) before the parameters are described; what they return is ignored.
+    ! update_parameter_port(object, port, error) before the parameters are described. Their results are ignored.
     character(kind=c_char, len=21), target, save, public :: CCA_PARAMETER_LISTENER_NAME = 'cca.ParameterListener'
     character(kind=c_char, len=3), target, save, public :: CCA_PARAMETER_LISTENER_VERSION = '1.0'
     integer(c_int64_t), parameter, public :: CCA_PARAMETER_LISTENER_HASH = int(z'25fd526fc5ed8668', c_int64_t)
@@ -348,7 +348,7 @@ module cca
     public :: cca_kept_text, cca_header_of, cca_interface_of, cca_component_table, cca_class_of, cca_library_of
     public :: cca_declare_stateless
 
-    ! What cca_library_of returns: one library for each dynamic library, which this module is compiled into.
+    ! Result of cca_library_of: one library for each dynamic library that this module is compiled into.
     type(cca_library), target, save :: own_library
 
 contains
@@ -415,7 +415,7 @@ contains
         class%create = create
     end function
 
-    ! What cca_component_v2 returns: the library with these classes.
+    ! Result of cca_component_v2: the library with these classes.
     function cca_library_of(classes) result(library)
         type(cca_class), intent(in) :: classes(:)
         type(c_ptr) :: library
@@ -565,7 +565,8 @@ contains
         status = function(services%object, cca_text_of(name), error)
     end function
 
-    ! The slot of a used port, until it is released; cca_target() says what it leads to.
+    ! The slot of a uses port, valid until the port is released; cca_target() gives the provider
+    ! behind it.
     function cca_get_port(services, name, slot, error) result(status)
         type(cca_port), intent(in) :: services
         character(kind=c_char, len=*), target, intent(in) :: name
@@ -619,7 +620,8 @@ contains
         status = function(services%object, cca_text_of(name), error)
     end function
 
-    ! What a slot leads to now: asked before each call, since a provider may be replaced between two.
+    ! The current provider behind a slot. Call it before each call, since a provider may be replaced
+    ! between two calls.
     function cca_target(slot) result(port)
         type(c_ptr), intent(in) :: slot
         type(cca_port) :: port
@@ -645,7 +647,7 @@ contains
         if (status == CCA_OK) name = cca_string_of(text)
     end function
 
-    ! A property of a port of the component; of kind CCA_NONE if there is none of that name.
+    ! A property of a port of the component; its type is CCA_NONE if no property has that name.
     function cca_port_property(services, port, key, value, error) result(status)
         type(cca_port), intent(in) :: services
         character(kind=c_char, len=*), target, intent(in) :: port, key
@@ -685,8 +687,8 @@ contains
         status = function(services%object, cca_text_of(port), error)
     end function
 
-    ! Adds a parameter of the default's kind; a number without bounds if `lower` and `upper` are left out, a text is one of the
-    ! `choices` if there are any (blanks at their ends do not count).
+    ! Adds a parameter of the default's type. A number without `lower` and `upper` has no bounds; a text must be one of
+    ! the `choices` if any are given (blanks at their ends do not count).
     function cca_add_parameter(services, port, key, default_value, error, lower, upper, unit, help, choices) result(status)
         type(cca_port), intent(in) :: services
         character(kind=c_char, len=*), target, intent(in) :: port, key
@@ -724,7 +726,7 @@ contains
         status = function(services%object, cca_text_of(port), parameter, error)
     end function
 
-    ! Sets a parameter of the component's own, as others do by the port.
+    ! Sets a parameter of this component, as other components do through the port.
     function cca_set_parameter(services, port, key, value, error) result(status)
         type(cca_port), intent(in) :: services
         character(kind=c_char, len=*), target, intent(in) :: port, key
@@ -738,7 +740,7 @@ contains
         status = function(services%object, cca_text_of(port), cca_text_of(key), value, error)
     end function
 
-    ! Says what the parameters of a port are for.
+    ! Sets the title of a parameter port: the purpose of its parameters.
     function cca_set_parameter_title(services, port, title, error) result(status)
         type(cca_port), intent(in) :: services
         character(kind=c_char, len=*), target, intent(in) :: port, title
@@ -764,7 +766,7 @@ contains
         status = function(services%object, cca_text_of(port), cca_text_of(group), error)
     end function
 
-    ! What to ask a user for when a parameter is to be set.
+    ! Sets the prompt that asks a user for a parameter.
     function cca_set_parameter_prompt(services, port, key, prompt, error) result(status)
         type(cca_port), intent(in) :: services
         character(kind=c_char, len=*), target, intent(in) :: port, key, prompt

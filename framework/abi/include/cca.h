@@ -61,8 +61,8 @@ enum {
     CCA_NETWORK_ERROR = 21
 };
 
-/* Where a function leaves the text of its error; the caller's. A character 0x1f in it, which nothing shows, says that the text
- * names the instance that it is from: who passes the text on passes that on. */
+/* Buffer, owned by the caller, for the text of an error. A character 0x1f in the text, which is never displayed, marks
+ * that the text names the instance that raised the error; pass it on with the text. */
 typedef struct {
     uint32_t length;
     char text[1020];
@@ -120,12 +120,12 @@ typedef struct {
     const cca_interface *interface;
 } cca_owned_port;
 
-/* What a uses port calls through: read `current` (an atomic load) before each call. */
+/* Target of a uses port: read `current` (an atomic load) before each call. */
 typedef struct {
     const cca_port *current;
 } cca_slot;
 
-/* What a parameter or a property holds. */
+/* Type of a parameter or a property. */
 enum {
     CCA_NONE = 0, /* it is not there */
     CCA_BOOL = 1, /* `integer`, not 0 for true */
@@ -134,7 +134,7 @@ enum {
     CCA_STRING = 4 /* `text` */
 };
 
-/* A value of one of these kinds. Texts that the framework returns live as long as the process. */
+/* A value of one of these types. Texts that the framework returns live as long as the process. */
 typedef struct {
     uint32_t kind;
     int64_t integer;
@@ -148,7 +148,7 @@ typedef struct {
     size_t length;
 } cca_texts;
 
-/* A parameter: the default's kind is the parameter's; what is left out is zero. */
+/* A parameter; its type is the type of the default. Optional fields are zero. */
 typedef struct {
     cca_text key;
     cca_value default_value;
@@ -160,10 +160,10 @@ typedef struct {
     cca_text help;
 } cca_parameter;
 
-/* cca.Services 1.4: what the framework gives a component. `services.object` goes in as `object`. A table may grow at
- * its end: `header.size` says how far it reaches. get_port_nonblocking leaves a null slot if nothing is connected;
- * register_for_release takes a port of interface `cca.ComponentRelease`. Five functions pass Rust types: those at the end
- * say the same in C's. */
+/* cca.Services 1.4: the functions that the framework offers a component. Pass `services.object` as `object`. A table
+ * may grow at its end: `header.size` gives its length. get_port_nonblocking returns a null slot if nothing is
+ * connected; register_for_release takes a port of interface `cca.ComponentRelease`. Five functions pass Rust types; the
+ * functions at the end do the same with C types. */
 typedef struct {
     cca_vtable_header header;
     int32_t (*add_provides_port)(const void *object, cca_text name, cca_owned_port port, cca_error *error);
@@ -182,17 +182,20 @@ typedef struct {
     /* Name and number of the instance. */
     int32_t (*component_name)(const void *object, cca_text *name, cca_error *error);
     int32_t (*component_serial)(const void *object, uint64_t *serial, cca_error *error);
-    /* Properties of a port of the component: one that is not there is of kind CCA_NONE, the name behind the last empty. */
+    /* Properties of a port of the component. The type of a missing property is CCA_NONE; the name behind the last one
+     * is empty. */
     int32_t (*port_property)(const void *object, cca_text port, cca_text key, cca_value *value, cca_error *error);
     int32_t (*set_port_property)(const void *object, cca_text port, cca_text key, cca_value value, cca_error *error);
     int32_t (*port_property_key)(const void *object, cca_text port, size_t index, cca_text *key, cca_error *error);
-    /* Parameters: the port first, then what is in it; read whenever the value is needed. */
+    /* Parameters: add the port first, then its parameters. Read a parameter whenever its value is
+     * needed. */
     int32_t (*add_parameter_port)(const void *object, cca_text port, cca_error *error);
     int32_t (*add_parameter)(const void *object, cca_text port, cca_parameter parameter, cca_error *error);
     int32_t (*parameter)(const void *object, cca_text port, cca_text key, cca_value *value, cca_error *error);
-    /* Since 1.4. Sets a parameter of the component's own, as others do by the port. */
+    /* Since 1.4. Sets a parameter of this component, as other components do through the port. */
     int32_t (*set_parameter)(const void *object, cca_text port, cca_text key, cca_value value, cca_error *error);
-    /* What the parameters are for; a group for those that are added from now on; what to ask a user for. */
+    /* Title of the parameters, group of the parameters that are added from now on, and prompt that asks a
+     * user for a value. */
     int32_t (*set_parameter_title)(const void *object, cca_text port, cca_text title, cca_error *error);
     int32_t (*begin_parameter_group)(const void *object, cca_text port, cca_text group, cca_error *error);
     int32_t (*set_parameter_prompt)(const void *object, cca_text port, cca_text key, cca_text prompt, cca_error *error);
@@ -200,22 +203,23 @@ typedef struct {
     int32_t (*add_parameter_listener)(const void *object, cca_text port, cca_owned_port listener, cca_error *error);
 } cca_services;
 
-/* cca.ParameterListener 1.0: what add_parameter_listener takes. What its functions return is ignored. */
+/* cca.ParameterListener 1.0: the argument of add_parameter_listener. The results of its functions are
+ * ignored. */
 #define CCA_PARAMETER_LISTENER_NAME "cca.ParameterListener"
 #define CCA_PARAMETER_LISTENER_VERSION "1.0"
 #define CCA_PARAMETER_LISTENER_HASH UINT64_C(0x25fd526fc5ed8668)
 typedef struct {
     cca_vtable_header header;
-    /* A parameter was set, by whoever it was; it has its new value. */
+    /* A parameter was set, by any component or by the framework; it already has its new value. */
     int32_t (*updated_parameter_value)(const void *object, cca_text port, cca_text key, cca_error *error);
     /* The parameters are about to be described; some may be added before. */
     int32_t (*update_parameter_port)(const void *object, cca_text port, cca_error *error);
 } cca_parameter_listener;
 
-/* cca.ReplacementService 1.0, led to whoever registers a uses port of it: replaces what others call, while they call it.
- * reconnect leads a connected uses port to another provides port; replace_instance puts a new instance of a class in the
- * place of one, with its name, its connections and the parameters that both have. The old one is kept until no caller can
- * be inside it. */
+/* cca.ReplacementService 1.0, available to every component that registers a uses port of it: replaces providers while
+ * they are called. reconnect connects a uses port to another provides port; replace_instance replaces an instance by a
+ * new instance of a class, with the same name, the same connections and the parameters that both classes have. The old
+ * instance is kept until no caller can be inside it. */
 #define CCA_REPLACEMENT_SERVICE_NAME "cca.ReplacementService"
 #define CCA_REPLACEMENT_SERVICE_VERSION "1.0"
 #define CCA_REPLACEMENT_SERVICE_HASH UINT64_C(0x76bb8757d910b6de)
@@ -226,10 +230,10 @@ typedef struct {
     int32_t (*replace_instance)(const void *object, cca_text instance, cca_text class_name, cca_error *error);
 } cca_replacement_service;
 
-/* cca.PerfModel 1.0, led to whoever registers a uses port of it: what models say while the run goes on. predict: a call of
- * CLASS::PORT.METHOD at "q=4000,axis=y". total: the own time of all calls recorded so far on this rank, were an instance of
- * another class (both empty: as it is). best: the class that would be fastest at an instance for these calls; the text lives
- * as long as the process. */
+/* cca.PerfModel 1.0, available to every component that registers a uses port of it: predictions of models while the run
+ * goes on. predict: time of a call of CLASS::PORT.METHOD at "q=4000,axis=y". total: exclusive time of all calls
+ * recorded so far on this rank, if an instance were of another class (both empty: the assembly as it is). best: the
+ * class that would be fastest at an instance for these calls; the text lives as long as the process. */
 #define CCA_PERF_MODEL_NAME "cca.PerfModel"
 #define CCA_PERF_MODEL_VERSION "1.0"
 #define CCA_PERF_MODEL_HASH UINT64_C(0xeb0005d0a0e6c06e)
@@ -253,7 +257,8 @@ static inline const cca_services *cca_services_table(cca_port services) {
     return (const cca_services *)(const void *)services.vtable;
 }
 
-/* What a uses port leads to now: read before each call, since a provider may be replaced between two. */
+/* Current provider of a uses port: call it before each call, since a provider may be replaced between
+ * two calls. */
 static inline cca_port cca_target(const cca_slot *slot) {
     return *__atomic_load_n(&slot->current, __ATOMIC_ACQUIRE);
 }
@@ -314,8 +319,9 @@ typedef struct {
     int32_t (*go)(const void *object, cca_error *error);
 } cca_go_vtable;
 
-/* cca.Progress 1.0, led to whoever registers a uses port of it: each rank reports after each of its steps which part of the work is
- * done, 0 to 1, and in a few words where it is. While a run is adapted, classes change in between. */
+/* cca.Progress 1.0, available to every component that registers a uses port of it: each rank reports after each of its
+ * steps the fraction of the work that is done, 0 to 1, and a short description. An adaptive run changes classes between
+ * two steps. */
 #define CCA_PROGRESS_NAME "cca.Progress"
 #define CCA_PROGRESS_VERSION "1.0"
 #define CCA_PROGRESS_HASH UINT64_C(0xe23ff7b157c5bba8)
@@ -386,8 +392,9 @@ typedef struct {
 
 #ifndef __cplusplus
 
-/* What every component class in C repeats: `Type` is the struct of an instance, which begins as zeros; `set_services_of` is
- * int32_t (Type *own, cca_port services, cca_error *error), `at_end` void (Type *own), before an instance is given back. */
+/* Boilerplate of a component class in C: `Type` is the struct of an instance and starts as zeros; `set_services_of` is
+ * int32_t (Type *own, cca_port services, cca_error *error); `at_end`, void (Type *own), is called before the struct is
+ * freed. */
 #define CCA_COMPONENT_ENDING(Type, set_services_of, at_end)                                                           \
     static int32_t Type##_set_services(const void *object, cca_port services, cca_error *error) {                     \
         return set_services_of((Type *)(uintptr_t)object, services, error);                                           \
@@ -435,8 +442,8 @@ typedef struct {
 
 namespace cca {
 
-/* Runs the body of a method, a callable that returns a status; an exception becomes an error with its words. A caller in
- * C or Rust cannot catch one: what leaves a method there ends the process. */
+/* Runs the body of a method, a callable that returns a status, and turns an exception into an error with the
+ * exception's text. A caller in C or Rust cannot catch an exception: one that leaves a method ends the process. */
 template <typename Body>
 int32_t guarded(cca_error *error, Body &&body) {
     try {

@@ -346,7 +346,7 @@ class ConnectionID {
 
 namespace ports {
 
-// gov.cca.ports.GoPort. What is not 0, and an exception, is a failure.
+// gov.cca.ports.GoPort. A result other than 0 and an exception are failures.
 class GoPort {
   public:
     virtual ~GoPort() = default;
@@ -439,7 +439,7 @@ class BuilderService {
         framework_.call(&cca_framework::disconnect_all, first.number(), second.number(), timeout);
     }
 
-    // gov.cca.ports.ComponentRepository, with what Ccaffeine adds.
+    // gov.cca.ports.ComponentRepository, with Ccaffeine's additions.
     std::vector<std::string> getAvailableComponentClasses() const {
         std::vector<std::string> found;
         for (size_t i = 0;; ++i) {
@@ -523,7 +523,7 @@ class ServiceRegistry {
   public:
     explicit ServiceRegistry(PortRef<cca_service_registry> registry) : registry_(std::move(registry)) {}
     void addService(const std::string &type, std::shared_ptr<ServiceProvider> provider) const;
-    // One port for all who ask.
+    // One port for all users of the interface.
     void addSingletonService(const cca_owned_port &port) const {
         registry_.call(&cca_service_registry::add_singleton_service, port);
     }
@@ -625,7 +625,8 @@ class ComponentRelease {
 
 namespace ports {
 
-// gov.cca.ports.ParameterSetListener: hears of a parameter that was set, by whoever it was.
+// gov.cca.ports.ParameterSetListener: called after a parameter was set, by any component or by the
+// framework.
 class ParameterSetListener {
   public:
     virtual ~ParameterSetListener() = default;
@@ -641,7 +642,7 @@ class ParameterGetListener {
 
 } // namespace ports
 
-// gov.cca.Services. Copies are the same one.
+// gov.cca.Services. Copies refer to the same object.
 class Services {
   public:
     Services() = default;
@@ -722,7 +723,7 @@ class Services {
         static const cca_interface INTERFACE = { CCA_TEXT(CCA_COMPONENT_RELEASE_NAME), CCA_TEXT(CCA_COMPONENT_RELEASE_VERSION),
                                                  CCA_COMPONENT_RELEASE_HASH, sizeof(cca_component_release), nullptr, 0, nullptr,
                                                  0, nullptr, nullptr };
-        // Without what keeps given services: they would keep themselves.
+        // The owner of the given services is not kept: they would keep themselves alive.
         const auto ended = std::make_shared<Ended>(Ended{ std::move(release), Services(services_) });
         cca_error error{};
         check(table()->register_for_release(services_.object, owned_port(ended, TABLE.header, INTERFACE), &error), error);
@@ -733,7 +734,7 @@ class Services {
         check(table()->unregister_uses_port(services_.object, lend(name), &error), error);
     }
 
-    // Gets a port; it is released with the last copy of what is returned.
+    // Gets a port; it is released when the last copy of the result is destroyed.
     template <typename Table>
     PortRef<Table> getPort(const std::string &name) const {
         cca_error error{};
@@ -742,7 +743,7 @@ class Services {
         return got<Table>(name, slot);
     }
 
-    // The same, and a port that is false where nothing is connected.
+    // The same, but returns a port that is false if nothing is connected.
     template <typename Table>
     PortRef<Table> getPortNonblocking(const std::string &name) const {
         cca_error error{};
@@ -751,7 +752,7 @@ class Services {
         return slot == nullptr ? PortRef<Table>() : got<Table>(name, slot);
     }
 
-    // A property of a port of the component: of kind CCA_NONE if there is none of that name.
+    // A property of a port of the component; its type is CCA_NONE if no property has that name.
     cca_value getPortProperty(const std::string &port, const std::string &key) const {
         cca_error error{};
         cca_value value{};
@@ -773,7 +774,8 @@ class Services {
         }
     }
 
-    // Parameters: the port first, then what is in it; read whenever the value is needed.
+    // Parameters: add the port first, then its parameters. Read a parameter whenever its value is
+    // needed.
     void addParameterPort(const std::string &port) const {
         cca_error error{};
         check(table()->add_parameter_port(services_.object, lend(port), &error), error);
@@ -798,12 +800,12 @@ class Services {
         parameter.choices = { lent.data(), lent.size() };
         add(port, parameter);
     }
-    // Otherwise a text would be taken for a bool.
+    // Without this overload a text would convert to bool.
     void addParameter(const std::string &port, const std::string &key, const char *otherwise, const std::string &help,
                       const std::vector<std::string> &choices = {}) const {
         addParameter(port, key, std::string(otherwise), help, choices);
     }
-    // Sets a parameter of the component's own, as others do by the port.
+    // Sets a parameter of this component, as other components do through the port.
     void setParameter(const std::string &port, const std::string &key, int64_t value) const {
         set(port, key, { CCA_INTEGER, value, 0.0, {} });
     }
@@ -822,7 +824,8 @@ class Services {
     void setParameter(const std::string &port, const std::string &key, const char *value) const {
         setParameter(port, key, std::string(value));
     }
-    // gov.cca.ports.ParameterPortFactory: what the parameters are for, a group for those added from now on, what to ask for.
+    // gov.cca.ports.ParameterPortFactory: title of the parameters, group of those added from now on, prompt for a
+    // value.
     void setBatchTitle(const std::string &port, const std::string &title) const {
         cca_error error{};
         check(table()->set_parameter_title(services_.object, lend(port), lend(title), &error), error);
@@ -849,7 +852,7 @@ class Services {
         return value;
     }
 
-    // What a port of registerBuilderPort() leads to, as either of CCA's interfaces.
+    // The port behind a uses port of registerBuilderPort(), as either of CCA's two interfaces.
     ports::BuilderService getBuilderService(const std::string &name) const {
         return ports::BuilderService(getPort<cca_framework>(name));
     }
@@ -903,7 +906,7 @@ class Services {
         check(table()->set_parameter(services_.object, lend(port), lend(key), value, &error), error);
     }
 
-    // What hears of the parameters of a port; either may be missing.
+    // Listeners for the parameters of a port; either may be missing.
     struct ParameterListeners {
         std::shared_ptr<ports::ParameterSetListener> set;
         std::shared_ptr<ports::ParameterGetListener> get;
@@ -949,7 +952,7 @@ class AbstractFramework {
 
     TypeMap createTypeMap() const { return TypeMap(framework_); }
 
-    // Services of a part of a program that takes part as an instance of its own, until it gives them back.
+    // Services for a part of a program that acts as an instance of its own, until it releases them.
     Services getServices(const std::string &instance, const std::string &className, const TypeMap &properties) const {
         return Services(framework_.ask<cca_owned_port>(&cca_framework::get_services, lend(instance), lend(className),
                                                        properties.number()));
@@ -959,10 +962,10 @@ class AbstractFramework {
         framework_.call(&cca_framework::release_services, lend(instance));
     }
 
-    // Says goodbye to all components and destroys them; not while a port of any is in use.
+    // Releases and destroys all components; fails while a port of any of them is in use.
     void shutdownFramework() const { framework_.call(&cca_framework::shutdown_framework); }
 
-    // Another framework, without components, which ends with the last copy.
+    // Another framework, without components, which ends when the last copy is destroyed.
     AbstractFramework createEmptyFramework() const {
         return AbstractFramework(FrameworkRef::of(framework_.ask<cca_owned_port>(&cca_framework::create_empty_framework)));
     }

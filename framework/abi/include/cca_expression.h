@@ -1,4 +1,5 @@
-/* What the expressions of a mark-up become in C: they neither divide by zero nor read a null pointer. */
+/* Functions that mark-up expressions compile to in C: they neither divide by zero nor read a null
+ * pointer. */
 #ifndef CCA_EXPRESSION_H
 #define CCA_EXPRESSION_H
 
@@ -6,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What expressions of arguments are made of; where they make no sense, `is_valid` becomes 0. */
+/* Operations on arguments; where one is undefined, it sets `is_valid` to 0. */
 static inline int64_t cca_quotient(int64_t a, int64_t b, int *is_valid) {
     if (b == 0) return *is_valid = 0;
     return b == -1 ? (int64_t)-(uint64_t)a : a / b;

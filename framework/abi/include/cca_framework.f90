@@ -1,6 +1,7 @@
-! The framework for components in Fortran: cca_framework.h as a module. A component registers a uses port of cca_framework_interface(),
-! gets it, and calls these functions with what cca_target() gives. Components are numbers, 0 is none; type maps are numbers, to be
-! given back by cca_framework_free_map; places count from 0, with 0 or an empty text behind the last. Times are seconds.
+! The framework for components in Fortran: cca_framework.h as a module. A component registers a uses port of
+! cca_framework_interface(), gets it, and calls these functions with the result of cca_target(). Components are numbers,
+! 0 is none. Type maps are numbers that cca_framework_free_map releases. Indices count from 0; behind the last element
+! the result is 0 or an empty text. Times are in seconds.
 module cca_framework
     use, intrinsic :: iso_c_binding
     use cca
@@ -21,7 +22,8 @@ module cca_framework
     integer(c_int32_t), parameter, public :: CCA_EVENT_ERROR = -1, CCA_EVENT_ALL = 0, CCA_EVENT_CONNECT_PENDING = 1, &
         CCA_EVENT_CONNECTED = 2, CCA_EVENT_DISCONNECT_PENDING = 3, CCA_EVENT_DISCONNECTED = 4
 
-    ! cca.PlainListener 1.0. What cca_framework_add_listener takes; called for every event listened for.
+    ! cca.PlainListener 1.0, the argument of cca_framework_add_listener; called for every event it
+    ! listens for.
     character(kind=c_char, len=17), target, save, public :: CCA_LISTENER_NAME = 'cca.PlainListener'
     character(kind=c_char, len=3), target, save, public :: CCA_LISTENER_VERSION = '1.0'
     integer(c_int64_t), parameter, public :: CCA_LISTENER_HASH = int(z'3acaa1f28bac2bd3', c_int64_t)
@@ -31,7 +33,7 @@ module cca_framework
     end type
     type(cca_interface), target, save :: listener_described
 
-    ! cca.ComponentRelease 1.0. What cca_register_for_release takes.
+    ! cca.ComponentRelease 1.0, the argument of cca_register_for_release.
     character(kind=c_char, len=20), target, save, public :: CCA_COMPONENT_RELEASE_NAME = 'cca.ComponentRelease'
     character(kind=c_char, len=3), target, save, public :: CCA_COMPONENT_RELEASE_VERSION = '1.0'
     integer(c_int64_t), parameter, public :: CCA_COMPONENT_RELEASE_HASH = int(z'7d536eace690e571', c_int64_t)
@@ -51,7 +53,8 @@ module cca_framework
     end type
     type(cca_interface), target, save :: service_provider_described
 
-    ! cca.ServiceRegistry 1.0, led to whoever registers a uses port of it: services are led to uses ports that nobody connected.
+    ! cca.ServiceRegistry 1.0, available to every component that registers a uses port of it: connects unconnected uses
+    ! ports to services.
     character(kind=c_char, len=19), target, save, public :: CCA_SERVICE_REGISTRY_NAME = 'cca.ServiceRegistry'
     character(kind=c_char, len=3), target, save, public :: CCA_SERVICE_REGISTRY_VERSION = '1.0'
     integer(c_int64_t), parameter, public :: CCA_SERVICE_REGISTRY_HASH = int(z'82d0cd599f41efcd', c_int64_t)
@@ -605,7 +608,7 @@ contains
         status = function(framework%object, map, cca_text_of(key), error)
     end function
 
-    ! The type of a property, CCA's number (CCA_TYPE_*); 0 if there is none of that name.
+    ! The type of a property, CCA's number (CCA_TYPE_*); 0 if no property has that name.
     function cca_framework_property_type(framework, map, key, found, error) result(status)
         type(cca_port), intent(in) :: framework
         integer(c_int64_t), intent(in) :: map
@@ -620,7 +623,7 @@ contains
         status = function(framework%object, map, cca_text_of(key), found, error)
     end function
 
-    ! Name of a property by its place among those of a type, or among all of type 0.
+    ! Name of a property by its index among those of a type, or among all of type 0.
     function cca_framework_property_key(framework, map, kind, place, found, error) result(status)
         type(cca_port), intent(in) :: framework
         integer(c_int64_t), intent(in) :: map
@@ -639,7 +642,7 @@ contains
         if (status == CCA_OK) found = cca_string_of(given)
     end function
 
-    ! A property that is one value: of kind 0 if there is none of that name.
+    ! A property with a single value; its type is 0 if no property has that name.
     function cca_framework_property(framework, map, key, found, error) result(status)
         type(cca_port), intent(in) :: framework
         integer(c_int64_t), intent(in) :: map
@@ -670,7 +673,8 @@ contains
         status = function(framework%object, map, cca_text_of(key), kind, value, error)
     end function
 
-    ! Number of elements of a property: of a complex number 2, its parts; 0 if there is none.
+    ! Number of elements of a property: 2 for a complex number, its parts; 0 if no property has that
+    ! name.
     function cca_framework_property_length(framework, map, key, found, error) result(status)
         type(cca_port), intent(in) :: framework
         integer(c_int64_t), intent(in) :: map
@@ -781,8 +785,8 @@ contains
         status = function(framework%object, map, cca_text_of(key), texts(values), error)
     end function
 
-    ! Makes an instance of a class of the framework's repository (createInstance). An empty name stands for the class's
-    ! with a number.
+    ! Makes an instance of a class of the framework's repository (createInstance). With an empty name, the instance is
+    ! named after the class, with a number.
     function cca_framework_create_instance(framework, instance, class_name, properties, found, error) result(status)
         type(cca_port), intent(in) :: framework
         character(kind=c_char, len=*), target, intent(in) :: instance
@@ -998,8 +1002,8 @@ contains
         status = function(framework%object, user, cca_text_of(uses), provider, cca_text_of(provides), error)
     end function
 
-    ! The using component of a connection by its place among those of a component, or among all of component 0
-    ! (getConnectionIDs).
+    ! The using component of a connection, by its index among those of a component, or among all if the
+    ! component is 0 (getConnectionIDs).
     function cca_framework_connection_user(framework, component, place, found, error) result(status)
         type(cca_port), intent(in) :: framework
         integer(c_int64_t), intent(in) :: component
@@ -1203,8 +1207,8 @@ contains
         status = function(framework%object, cca_text_of(path), error)
     end function
 
-    ! Adds a listener for connections, a port of interface cca.PlainListener: to all events of kind 0, or to those of
-    ! one kind (CCA_EVENT_*).
+    ! Adds a listener for connections, a port of interface cca.PlainListener. With kind 0 it hears all events, else
+    ! those of one type (CCA_EVENT_*).
     function cca_framework_add_listener(framework, kind, listener, found, error) result(status)
         type(cca_port), intent(in) :: framework
         integer(c_int32_t), intent(in) :: kind
@@ -1333,7 +1337,8 @@ contains
         interface = c_loc(registry_described)
     end function
 
-    ! Leads uses ports of an interface to what `provider`, a port of cca.ServiceProvider, makes for each.
+    ! Connects each uses port of an interface to a port that `provider`, a port of cca.ServiceProvider,
+    ! makes for it.
     function cca_service_registry_add_service(registry, interface_name, provider, error) result(status)
         type(cca_port), intent(in) :: registry
         character(kind=c_char, len=*), target, intent(in) :: interface_name
@@ -1360,7 +1365,7 @@ contains
         status = function(registry%object, service, error)
     end function
 
-    ! Takes a service away; who uses it keeps it.
+    ! Removes a service; components that already use it keep it.
     function cca_service_registry_remove_service(registry, interface_name, error) result(status)
         type(cca_port), intent(in) :: registry
         character(kind=c_char, len=*), target, intent(in) :: interface_name

@@ -61,7 +61,7 @@ typedef struct {
     size_t length;
 } cca_doubles;
 
-/* cca.PlainFramework 1.0, led to whoever registers a uses port of it. */
+/* cca.PlainFramework 1.0, available to every component that registers a uses port of it. */
 #define CCA_FRAMEWORK_NAME "cca.PlainFramework"
 #define CCA_FRAMEWORK_VERSION "1.0"
 #define CCA_FRAMEWORK_HASH UINT64_C(0x986bbadd667d3b4c)
@@ -75,17 +75,18 @@ typedef struct {
     int32_t (*free_map)(const void *object, uint64_t map, cca_error *error);
     /* Takes a property away, if it is there. */
     int32_t (*remove_property)(const void *object, uint64_t map, cca_text key, cca_error *error);
-    /* The type of a property, CCA's number (CCA_TYPE_…); 0 if there is none of that name. */
+    /* The type of a property, CCA's number (CCA_TYPE_…); 0 if no property has that name. */
     int32_t (*property_type)(const void *object, uint64_t map, cca_text key, uint32_t *result, cca_error *error);
-    /* Name of a property by its place among those of a type, or among all of type 0. */
+    /* Name of a property by its index among those of a type, or among all of type 0. */
     int32_t (*property_key)(const void *object, uint64_t map, uint32_t kind, size_t index, cca_text *result,
                             cca_error *error);
-    /* A property that is one value: of kind 0 if there is none of that name. */
+    /* A property with a single value; its type is 0 if no property has that name. */
     int32_t (*property)(const void *object, uint64_t map, cca_text key, cca_value *result, cca_error *error);
     /* Puts a property that is one value: an int, long, float, double, string or bool. */
     int32_t (*put_property)(const void *object, uint64_t map, cca_text key, uint32_t kind, cca_value value,
                             cca_error *error);
-    /* Number of elements of a property: of a complex number 2, its parts; 0 if there is none. */
+    /* Number of elements of a property: 2 for a complex number, its parts; 0 if no property has
+     * that name. */
     int32_t (*property_length)(const void *object, uint64_t map, cca_text key, size_t *result, cca_error *error);
     /* Copies the elements of an array of int, long or bool. */
     int32_t (*property_integers)(const void *object, uint64_t map, cca_text key, cca_integers_mut values,
@@ -104,8 +105,8 @@ typedef struct {
                          cca_error *error);
     /* Puts an array of texts. */
     int32_t (*put_texts)(const void *object, uint64_t map, cca_text key, cca_texts values, cca_error *error);
-    /* Makes an instance of a class of the framework's repository (createInstance). An empty name stands for the
-     * class's with a number. */
+    /* Makes an instance of a class of the framework's repository (createInstance). With an empty name, the
+     * instance is named after the class, with a number. */
     int32_t (*create_instance)(const void *object, cca_text instance, cca_text class_name, uint64_t properties,
                                uint64_t *result, cca_error *error);
     /* A component by its place (getComponentIDs). */
@@ -138,8 +139,8 @@ typedef struct {
     /* Connects a uses port to a provides port. Using component and uses port name the connection from then on. */
     int32_t (*connect)(const void *object, uint64_t user, cca_text uses, uint64_t provider, cca_text provides,
                        cca_error *error);
-    /* The using component of a connection by its place among those of a component, or among all of component 0
-     * (getConnectionIDs). */
+    /* The using component of a connection, by its index among those of a component, or among all if the
+     * component is 0 (getConnectionIDs). */
     int32_t (*connection_user)(const void *object, uint64_t component, size_t index, uint64_t *result,
                                cca_error *error);
     /* The uses port of that connection. */
@@ -173,8 +174,8 @@ typedef struct {
     int32_t (*class_library)(const void *object, cca_text class_name, cca_text *result, cca_error *error);
     /* Adds a library, or the component libraries of a folder, to the repository. */
     int32_t (*append_repository_path)(const void *object, cca_text path, cca_error *error);
-    /* Adds a listener for connections, a port of interface cca.PlainListener: to all events of kind 0, or to those of
-     * one kind (CCA_EVENT_…). */
+    /* Adds a listener for connections, a port of interface cca.PlainListener. With kind 0 it hears all events, else
+     * those of one type (CCA_EVENT_…). */
     int32_t (*add_listener)(const void *object, int32_t kind, cca_owned_port listener, uint64_t *result,
                             cca_error *error);
     /* Takes a listener away. */
@@ -190,18 +191,20 @@ typedef struct {
     int32_t (*create_empty_framework)(const void *object, cca_owned_port *result, cca_error *error);
 } cca_framework;
 
-/* cca.PlainListener 1.0: what add_listener takes. What connection_activity returns is ignored. */
+/* cca.PlainListener 1.0: the argument of add_listener. The result of connection_activity is
+ * ignored. */
 #define CCA_LISTENER_NAME "cca.PlainListener"
 #define CCA_LISTENER_VERSION "1.0"
 #define CCA_LISTENER_HASH UINT64_C(0x3acaa1f28bac2bd3)
 typedef struct {
     cca_vtable_header header;
-    /* Called for every event listened for, by whoever caused it. */
+    /* Called for every event it listens for, whoever caused it. */
     int32_t (*connection_activity)(const void *object, int32_t kind, uint64_t user, cca_text uses, uint64_t provider,
                                    cca_text provides, cca_text message, cca_error *error);
 } cca_listener;
 
-/* cca.ComponentRelease 1.0: what register_for_release of cca.Services takes; called before the instance is destroyed. */
+/* cca.ComponentRelease 1.0: the argument of register_for_release of cca.Services; called before the instance is
+ * destroyed. */
 #define CCA_COMPONENT_RELEASE_NAME "cca.ComponentRelease"
 #define CCA_COMPONENT_RELEASE_VERSION "1.0"
 #define CCA_COMPONENT_RELEASE_HASH UINT64_C(0x7d536eace690e571)
@@ -219,8 +222,8 @@ typedef struct {
     int32_t (*create_service)(const void *object, cca_text instance, cca_text uses, cca_owned_port *result, cca_error *error);
 } cca_service_provider;
 
-/* cca.ServiceRegistry 1.0, led to whoever registers a uses port of it: services are led to uses ports that nobody connected.
- * add_service takes a port of interface cca.ServiceProvider, add_singleton_service one port for all. */
+/* cca.ServiceRegistry 1.0, available to every component that registers a uses port of it: connects unconnected uses
+ * ports to services. add_service takes a port of interface cca.ServiceProvider, add_singleton_service one port for all. */
 #define CCA_SERVICE_REGISTRY_NAME "cca.ServiceRegistry"
 #define CCA_SERVICE_REGISTRY_VERSION "1.0"
 #define CCA_SERVICE_REGISTRY_HASH UINT64_C(0x82d0cd599f41efcd)

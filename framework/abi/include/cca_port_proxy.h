@@ -1,4 +1,5 @@
-/* What the proxies and dispatchers of ports that were generated in C have in common: the descriptions of cca-abi, and small functions. */
+/* Common parts of the proxies and dispatchers of ports that are generated in C: the descriptions of cca-abi, and small
+ * functions. */
 #ifndef CCA_PORT_PROXY_H
 #define CCA_PORT_PROXY_H
 
@@ -8,7 +9,7 @@
 #include "cca.h"
 #include "cca_recording.h"
 
-/* What the word of a parameter holds: ParameterKind of cca-abi. */
+/* Type of the word of a parameter: ParameterKind of cca-abi. */
 enum { CCA_PARAMETER_INTEGER = 0, CCA_PARAMETER_REAL = 1, CCA_PARAMETER_ENUMERATION = 2 };
 
 static void cca_release_made(const void *object) { free((void *)(uintptr_t)object); }
@@ -55,13 +56,13 @@ typedef struct {
     size_t length;
 } cca_decisions;
 
-/* What a dispatcher holds. */
+/* State of a dispatcher. */
 typedef struct {
     const cca_slot *const *providers;
     cca_decision decisions[];
 } cca_dispatcher;
 
-/* What a call of a method goes to, by its parameters. */
+/* The provider of a call of a method, chosen by its parameters. */
 static inline cca_port cca_decided(const cca_dispatcher *dispatcher, size_t method, const uint64_t *words) {
     const cca_decision_node *nodes = dispatcher->decisions[method].nodes, *node = nodes;
     uint32_t place = 0;
@@ -107,7 +108,8 @@ static inline void cca_poison_float(cca_port target, float *values, size_t n) {
     for (size_t place = 0; place < n; place++) values[place] = __builtin_nanf("");
 }
 
-/* Makes a dispatcher for `n` methods. One decision more, which is not looked at, says that a provider may be a cca_stand_in. */
+/* Makes a dispatcher for `n` methods. An extra decision, which is never read, marks that a provider may be a
+ * cca_stand_in. */
 static inline int32_t cca_new_dispatcher(const cca_slot *const *providers, cca_decisions decisions, size_t n,
                                          const cca_vtable_header *table, const cca_interface *interface,
                                          cca_owned_port *dispatcher, cca_error *error) {
@@ -132,13 +134,13 @@ typedef struct {
 
 static const cca_text cca_bool_labels[] __attribute__((unused)) = { CCA_TEXT("false"), CCA_TEXT("true") };
 
-/* What answers a call that fails while a replacement is on trial; null without. */
+/* The port that answers a call that fails while a replacement is being tried; null outside a trial. */
 static inline const cca_port *cca_before(const cca_proxy_method *method) {
     uint32_t state = __atomic_load_n(&method->state, __ATOMIC_RELAXED);
     return (state & 4) == 0 ? NULL : (const cca_port *)__atomic_load_n(&method->before, __ATOMIC_ACQUIRE);
 }
 
-/* What answers a call in the place of the component that is there, since the call is not let through to it; null where it is. */
+/* The port that answers a call that is not admitted to the current component; null if the call is admitted. */
 static inline const cca_port *cca_instead(const cca_proxy_method *method, const uint64_t *words, size_t n_words) {
     if ((__atomic_load_n(&method->state, __ATOMIC_RELAXED) & 8) == 0) return NULL;
     const cca_admission *admission = __atomic_load_n(&method->admission, __ATOMIC_ACQUIRE);
@@ -152,7 +154,7 @@ static inline uint64_t cca_real_word(double value) {
     return word;
 }
 
-/* 0 where there is none. */
+/* 0 if the quotient is undefined. */
 static inline int64_t cca_port_quotient(int64_t a, int64_t b) {
     return b == 0 || (b == -1 && a == INT64_MIN) ? 0 : a / b;
 }

@@ -1,4 +1,4 @@
-/* What every generated proxy of a C library has in common: the program's calls on their way to an implementation.
+/* Common parts of every generated proxy of a C library, which passes the program's calls on to an implementation.
  *
  *     crc32(…)      the proxy's own symbol:  jmp *cca_proxy_entries_v1[i]
  *                       at first             cca_resolve_i: finds the program's library, then as below
@@ -8,9 +8,9 @@
  * An implementation is immutable; which one is in use is one pointer, so that a call goes to one of them whole and its
  * record names that one. The generated source defines CCA_N_FUNCTIONS and cca_proxy_functions, then includes this.
  *
- * Whoever loads the library (libmastermind_preload) reaches it through cca_proxy_v1(). The arrays with `_v1` in their
+ * The library's loader (libmastermind_preload) reaches the proxy through cca_proxy_v1(). The arrays with `_v1` in their
  * names are for libproxy_audit, which counts the definitions of each name that the program has mapped: where there are
- * several (two libraries, or two versions in one), the proxy stands for one of them, and calls of the others go past it.
+ * several (two libraries, or two versions in one), the proxy replaces one of them, and calls of the others bypass it.
  */
 #ifndef CCA_PROXY_H
 #define CCA_PROXY_H
@@ -42,8 +42,8 @@ typedef struct {
     const char *unit;
 } cca_proxy_parameter;
 
-/* Bits of a function: its calls can be recorded, else they are forwarded only; it stands for another definition of the name behind
- * `cca_spare_N_`, whose calls are never sent elsewhere. */
+/* Bits of a function: its calls can be recorded, else they are forwarded only; it replaces another definition of the
+ * name, behind `cca_spare_N_`, whose calls are never redirected. */
 #define CCA_RECORDED 1u
 #define CCA_OTHER 2u
 
@@ -70,7 +70,7 @@ typedef struct cca_implementation {
     } routes[CCA_N_FUNCTIONS];
 } cca_implementation;
 
-/* What the proxy offers to the program that loads it. */
+/* Functions that the proxy offers to the library that loads it. */
 typedef struct {
     uint64_t size;
     uint64_t version;
@@ -107,8 +107,8 @@ CCA_SEEN uint32_t cca_proxy_counts_v1[CCA_N_FUNCTIONS];
 /* The program's own library, as far as it is known. */
 CCA_SEEN void *cca_proxy_targets_v1[CCA_N_FUNCTIONS];
 
-/* The definition that each stands for, as the dynamic linker bound it; null if nobody tells. Of a name with several
- * definitions calls of the others do not come here. */
+/* The definition that each function replaces, as the dynamic linker bound it; null if unknown. If a name has
+ * several definitions, calls of the others do not come here. */
 CCA_SEEN void *cca_proxy_homes_v1[CCA_N_FUNCTIONS];
 /* Whether that is a function which gives the address of the one to call (IFUNC). */
 CCA_SEEN uint32_t cca_proxy_home_is_ifunc_v1[CCA_N_FUNCTIONS];
@@ -182,8 +182,8 @@ static __attribute__((noinline, cold)) void *cca_find_target(uint32_t index, con
     return target;
 }
 
-/* The function that calls go to, as far as it is known: the implementation's, or, where that has none because calls are never sent
- * elsewhere, the program's own. */
+/* The function that calls go to, if known: the implementation's, or the program's own if the implementation has none
+ * because calls are never redirected. */
 static inline void *cca_known(const cca_implementation *now, uint32_t index) {
     void *function = now->routes[index].function;
     return __builtin_expect(function != NULL, 1) ? function : __atomic_load_n(&cca_proxy_targets_v1[index], __ATOMIC_ACQUIRE);
@@ -195,7 +195,7 @@ static inline void *cca_function(const cca_implementation *now, uint32_t index, 
     return __builtin_expect(function != NULL, 1) ? function : cca_find_target(index, caller);
 }
 
-/* Whether it stands for another definition of its name than the first. */
+/* Whether the function replaces a definition of its name other than the first. */
 static int cca_is_other(uint32_t index) { return (cca_proxy_functions[index].is_recorded & CCA_OTHER) != 0; }
 
 static int cca_is_recorded(const cca_implementation *now, uint32_t index) {
@@ -216,7 +216,7 @@ __attribute__((used)) static void *cca_enter(uint32_t index, const void *caller)
     const cca_implementation *now = cca_now();
     void *function = cca_is_recorded(now, index) ? cca_recorders[index] : cca_function(now, index, caller);
     if (is_asked_again) return function;
-    /* Whoever changes the implementation meanwhile writes all entries after it. */
+    /* A thread that changes the implementation meanwhile writes all entries after it. */
     while (cca_is_recorded(now, index) || cca_known(now, index) != NULL) {
         __atomic_store_n(&cca_proxy_entries_v1[index], cca_entry(now, index), __ATOMIC_SEQ_CST);
         const cca_implementation *after = __atomic_load_n(&cca_current, __ATOMIC_SEQ_CST);
@@ -230,8 +230,8 @@ static void cca_before_first_call(uint32_t (*callback)(void)) {
     __atomic_store_n(&cca_callback, callback, __ATOMIC_RELEASE);
 }
 
-/* What an object defines, by its own tables. dlsym and dladdr wait for a lock that the dynamic linker holds while a library's
- * constructors run, and a thread that such a constructor waits for may come here. */
+/* Definitions of an object, read from its own tables. dlsym and dladdr wait for a lock that the dynamic linker holds
+ * while a library's constructors run, and a thread that such a constructor waits for may come here. */
 typedef struct {
     ElfW(Addr) base;
     const char *strings;
@@ -410,8 +410,8 @@ static inline uint64_t cca_real_word(double value) {
     return word;
 }
 
-/* What a symbol of the proxy, its resolver and its end of the process are made of. The resolver keeps all registers
- * that arguments may be in. Each can be unwound: where a signal came, which called its handler, which called, is asked there. */
+/* Assembly for a symbol of the proxy, its resolver and its end of the process. The resolver saves all registers that
+ * may contain arguments. Each part has unwind information, because a signal handler may call in the middle of it. */
 #define CCA_TEXT_OF(number) #number
 #define CCA_SYMBOL(name, index)                                                                                        \
     __asm__(".text\n.balign 16\n.globl " name "\n.type " name ", @function\n" name ":\n\t.cfi_startproc\n"             \

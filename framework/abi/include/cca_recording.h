@@ -1,4 +1,5 @@
-/* What a proxy in C appends its records through, in line: the layouts and the code of cca-abi's `recording`, version 5.
+/* Context through which a proxy in C appends its records, in line: the layouts and the code of cca-abi's `recording`,
+ * version 5.
  *
  *     uint64_t words[] = { (uint64_t)n };                                before the clock is read
  *     cca_recording call;
@@ -6,9 +7,10 @@
  *     ... the call ...
  *     if (recorded) cca_recording_end(&call, 1, failed);
  *
- * No function of another library is called unless a chunk is full, a call path is new, or a thread records for the first
- * time. A measurement never fails the measured call: what cannot be recorded is dropped and counted. A signal handler may come
- * in between at any instruction, and a call may be left by longjmp: the context's frame shows both (`context.rs`).
+ * No function of another library is called unless a chunk is full, a call path is new, or a thread records for the
+ * first time. A measurement never fails the measured call: a record that cannot be written is dropped and counted. A
+ * signal handler may interrupt at any instruction, and longjmp may leave a call: the context's frame reveals both
+ * (`context.rs`).
  */
 #ifndef CCA_RECORDING_H
 #define CCA_RECORDING_H
@@ -52,7 +54,7 @@ typedef struct {
     uint64_t head;
 } cca_cached_path;
 
-/* What one thread appends its records through; all zero in a forked child. */
+/* Context through which one thread appends its records; all zero in a forked child. */
 typedef struct {
     int64_t frame; /* stack address of the innermost open call, above all without; below 0 while the code that records is at work */
     uint64_t parent;
@@ -78,7 +80,7 @@ typedef struct {
     cca_cached_path other_paths[CCA_N_CACHED_CALL_PATHS]; /* by caller and method */
 } __attribute__((aligned(64))) cca_recording_context;
 
-/* Which calls of a method are let through to the component that is there, and what answers the others (a cca_port). */
+/* Which calls of a method are admitted to the current component, and the port that answers the others (a cca_port). */
 typedef struct cca_admission {
     uint32_t (*admits)(const struct cca_admission *self, const uint64_t *words, size_t n_words);
     const void *instead;
@@ -129,7 +131,7 @@ typedef struct {
 #define CCA_WORD_COUNTED (UINT64_C(1) << 63)
 /* No frame of a context has it. */
 #define CCA_SLOWLY 1
-/* What a call becomes that ends while another call's frame is the innermost. */
+/* Outcome of a call that ends while another call's frame is the innermost. */
 #define CCA_COUNTED 0u
 #define CCA_INNERMOST 1u
 #define CCA_ALONE 2u
@@ -185,8 +187,8 @@ static inline uintptr_t cca_thread_pointer(void) {
 #if defined(CCA_N_FUNCTIONS) && CCA_HAS_THREAD_POINTER
 #define CCA_HAS_OWN_CONTEXT 1
 static cca_recording_context cca_nobody;
-static __thread cca_recording_context *cca_own_context __attribute__((tls_model("initial-exec"))) = &cca_nobody;
-#else
+The proxy of a library is loaded at the start of a program, so a thread-local variable costs it one load.
+Libraries that are loaded later share the little static room there is for such variables.
 #define CCA_HAS_OWN_CONTEXT 0
 #endif
 
@@ -233,8 +235,8 @@ static inline cca_recording_context *cca_thread_context(const cca_recorder *reco
     return cca_find_context(recorder);
 }
 
-/* Notes that the code that records begins its work, for a call whose frame is `frame`: a signal handler that interrupts it does
- * not record. What a handler may change is read after it. */
+/* Marks that the recording code starts, for a call whose frame is `frame`: a signal handler that interrupts it does not
+ * record. Values that a handler may change are read after it. */
 static inline void cca_mark(cca_recording_context *context, int64_t mark) {
     __atomic_store_n(&context->frame, mark, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -242,7 +244,7 @@ static inline void cca_mark(cca_recording_context *context, int64_t mark) {
 #define CCA_BEGIN_MARK(frame) (~(frame))
 #define CCA_END_MARK(frame) (-(frame))
 
-/* Ends that; `frame` is that of the call that is the innermost now. */
+/* Removes the mark; `frame` is the frame of the call that is now the innermost. */
 static inline void cca_unmark(cca_recording_context *context, int64_t frame) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     __atomic_store_n(&context->frame, frame, __ATOMIC_RELAXED);
@@ -252,7 +254,7 @@ static inline int64_t cca_frame_of(const cca_recording_context *context) {
     return __atomic_load_n(&context->frame, __ATOMIC_RELAXED);
 }
 
-/* Place of a call path among those of several callers. */
+/* Place of a call path in the cache for methods with several callers. */
 static inline uint32_t cca_other_slot(uint64_t key) {
     return (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 58);
 }
@@ -284,7 +286,8 @@ static __attribute__((noinline, cold, unused)) void cca_lose_parameters(const cc
     recorder->lost(recorder->object, context, CCA_NO_PARAMETERS, __atomic_load_n(&method->id, __ATOMIC_RELAXED), 0);
 }
 
-/* Begins to read counters where the call has them, and reads whatever clock there is. */
+/* Starts reading counters if the call has them, and reads the clock of the context, whichever it
+ * is. */
 static __attribute__((noinline, cold, unused)) uint64_t cca_begin_slowly(cca_recording_context *context, uint64_t head) {
     const cca_recorder *recorder = context->recorder;
     if ((head & CCA_WORD_COUNTED) && recorder != NULL)

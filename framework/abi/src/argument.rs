@@ -1,4 +1,5 @@
-//! Arguments that may be an enumeration: C may pass any number for one, which Rust must not even look at.
+//! Arguments that may be an enumeration: C may pass any number for one, which Rust must not even read as
+//! the enumeration.
 
 use core::mem::MaybeUninit;
 

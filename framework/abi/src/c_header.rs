@@ -1,8 +1,8 @@
 //! An interface that was written in Rust, as a header for C: a pure function of its description.
 //!
-//! The structs come from the layouts that the structural check compares, so that they are what crosses the border; sizes
-//! are asserted in the header itself. What C has no form for (`RVec`, `RString`, enumerations with fields) makes its method
-//! one that is not for C: it keeps its place in the table.
+//! The structs come from the layouts that the structural check compares, so they match the data that crosses the
+//! border; sizes are asserted in the header itself. A method that needs a type without a form in C (`RVec`, `RString`,
+//! enumerations with fields) cannot be called from C: it keeps its place in the table.
 //!
 //! ```
 //! use cca_abi::{InterfaceDescriptor, RSlice, RStr, c_header};
@@ -23,11 +23,11 @@
 //!
 //! # Decisions
 //!
-//! Components in other languages than Rust see the table of `cca.Services` in C's types only: its
-//! functions from `component_name` on say in plain values what those before say in Rust's.
-//! `c_header` of `abi` makes the header of any interface out of its signatures and the layouts that
-//! the structural check compares. An argument that may be an enumeration comes as bits into a
-//! provider in Rust, which checks them (`abi/src/argument.rs`): C may pass any number.
+//! Components in languages other than Rust use only the C functions of the table of `cca.Services`:
+//! the functions from `component_name` on repeat the earlier ones with plain values instead of Rust
+//! types. `c_header` of `abi` makes the header of any interface from its signatures and the layouts
+//! that the structural check compares. An argument that may be an enumeration reaches a provider in
+//! Rust as bits, which the provider checks (`abi/src/argument.rs`): C may pass any number.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -99,7 +99,7 @@ struct Types<'a> {
     stem: &'a str,
     /// By the text of the type in a signature, lifetimes made one.
     layouts: BTreeMap<String, &'static TypeLayout>,
-    /// By the address of a layout; `None` for what C has no form for.
+    /// By the address of a layout; `None` for a type that C has no form for.
     known: BTreeMap<usize, Option<String>>,
     definitions: String,
     assertions: String,
@@ -107,7 +107,7 @@ struct Types<'a> {
 
 impl<'a> Types<'a> {
     fn of(interface: &'static InterfaceDescriptor, stem: &'a str) -> Self {
-        // The layouts are those of the arguments and results in their order, each once.
+        // The layouts of the arguments and results, in their order, each once.
         let mut texts: Vec<String> = Vec::new();
         for method in interface.methods() {
             let (arguments, result) = parts(&method.signature);
@@ -177,7 +177,7 @@ impl<'a> Types<'a> {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        // What contains itself has no form of its own.
+        // A type that contains itself has no form of its own.
         self.known.insert(key, None);
         let name = self.define(layout);
         self.known.insert(key, name.clone());
@@ -215,7 +215,7 @@ impl<'a> Types<'a> {
                 format!("typedef struct {{\n{members}}} {name};\n\n")
             }
             TLData::Enum(values) if values.field_count.iter().all(|n| *n == 0) => {
-                // The values are told by their `Debug` only: `[0, 1]`.
+                // The only access to the values is their `Debug` output: `[0, 1]`.
                 let numbers = format!("{:?}", values.discriminants);
                 let numbers = numbers.trim_matches(['[', ']']).split(", ");
                 let upper = name.to_uppercase();

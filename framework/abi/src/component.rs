@@ -1,4 +1,4 @@
-//! What a component library exports: its entry symbol, its classes, and the component's own table.
+//! Exports of a component library: its entry symbol, its classes, and the component's own table.
 
 use core::ffi::c_void;
 
@@ -13,7 +13,7 @@ pub const ABI_VERSION: u32 = 2;
 /// Whose structural layouts a Rust library carries; layouts of another are not comparable.
 pub const LAYOUT_ABI: &str = "abi_stable 0.11.3";
 
-/// Signature of the function behind [`ENTRY_SYMBOL`]. What it points to lives as long as the library.
+/// Signature of the function behind [`ENTRY_SYMBOL`]. Its result lives as long as the library.
 pub type LibraryEntry = unsafe extern "C" fn() -> *const LibraryDescriptor;
 
 /// The list of a library's classes.
@@ -49,7 +49,7 @@ pub struct ClassDescriptor {
 #[repr(C)]
 #[derive(Debug)]
 pub struct RawComponent {
-    /// What the functions get as their first argument.
+    /// First argument of the functions.
     pub object: *const c_void,
     /// The component's functions.
     pub vtable: *const ComponentVtable,

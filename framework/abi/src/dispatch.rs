@@ -1,4 +1,5 @@
-//! Which of several providers a call goes to, by its performance parameters: a table that a generated dispatcher looks up.
+//! Chooses one of several providers for a call by its performance parameters: a table that a generated dispatcher looks
+//! up.
 //!
 //! A [`Decision`] is a tree of [`DecisionNode`]s for one method. Each node looks at one parameter, finds between which of its
 //! bounds the value lies, and leads to another node or to a provider. With one parameter that is one node: the dispatcher of
@@ -17,7 +18,7 @@ pub struct DecisionNode {
     pub parameter: u32,
     /// 1 where the parameter is a real number, else 0.
     pub is_real: u32,
-    /// 0 where every call goes on to the one place of `next`, whatever its parameters are.
+    /// 0 if every call goes to the only entry of `next`, whatever its parameters are.
     pub n_bounds: usize,
     /// Keys ([`decision_key`]) in ascending order, `[n_bounds]`.
     pub bounds: *const i64,
@@ -53,7 +54,7 @@ pub const fn decision_key(word: u64, is_real: bool) -> i64 {
     }
 }
 
-/// Whether the words of a parameter of a kind are those of real numbers.
+/// Whether the words of a parameter of this kind encode real numbers.
 pub fn is_real(kind: ParameterKind) -> bool {
     kind == ParameterKind::Real
 }
@@ -82,7 +83,8 @@ impl Decision {
                 let mut below = 0;
                 if n_bounds > 0 {
                     let key = decision_key(*words.get_unchecked(parameter as usize), is_real != 0);
-                    // Halves what is left without a branch on the value, which nobody could foretell.
+                    // Halves the rest without a branch on the value, which no processor could
+                    // predict.
                     let (mut first, mut left) = (bounds, n_bounds);
                     while left > 1 {
                         let half = left / 2;
@@ -102,7 +104,7 @@ impl Decision {
     }
 }
 
-/// What the dispatcher of a port with `N` methods holds; `P` only tells the dispatchers of different ports apart.
+/// State of the dispatcher of a port with `N` methods; `P` only distinguishes the dispatchers of different ports.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Dispatcher<P: ?Sized, const N: usize> {
@@ -149,14 +151,14 @@ impl<P: ?Sized, const N: usize> Dispatcher<P, N> {
         })
     }
 
-    /// What a call of a method goes to.
+    /// The provider of a call of a method.
     ///
     /// # Safety
     /// `method` is below `N`, and `words` are the method's parameters.
     #[inline(always)]
     pub unsafe fn target<const W: usize>(&self, method: usize, words: [u64; W]) -> RawPort {
-        // SAFETY: the places of providers are those of the slots that the maker of the dispatcher gave (`NewDispatcher`),
-        // all connected.
+        // SAFETY: the indices of providers are those of the slots that the maker of the dispatcher gave
+        // (`NewDispatcher`), all connected.
         unsafe {
             let decision = self.decisions.get_unchecked(method);
             (*self.providers.add(decision.provider(words))).load()
@@ -187,7 +189,7 @@ mod tests {
         assert!(keys.is_sorted());
     }
 
-    /// Every number of bounds, every value beside and at each of them.
+    /// Every number of bounds, every value next to and at each of them.
     #[test]
     fn a_value_lies_between_its_bounds() {
         for n_bounds in 1..12_usize {
@@ -238,7 +240,7 @@ mod tests {
         }; 4];
         let made = |n: usize| {
             let decisions = RSlice::from_slice(&decisions[..n]);
-            // SAFETY: nothing is called, so that no slot is looked at.
+            // SAFETY: nothing is called, so no slot is read.
             unsafe { Dispatcher::<Port, 2>::new(slots.as_ptr(), decisions) }.is_ok()
         };
         assert_eq!([1, 2, 3, 4].map(made), [false, true, true, false]);

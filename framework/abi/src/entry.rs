@@ -12,7 +12,7 @@ inventory::collect!(RegisteredClass);
 
 struct Exported(LibraryDescriptor);
 
-// SAFETY: the descriptor is immutable, and so is what it points to.
+// SAFETY: the descriptor and everything reachable from it are immutable.
 unsafe impl Send for Exported {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Exported {}

@@ -3,14 +3,14 @@
 use core::fmt;
 use core::mem::MaybeUninit;
 
-/// What kind of error it is: CCA's exceptions (`gov.cca.CCAExceptionType`), and one of our own, `BadParameter`.
+/// Type of an error: CCA's exceptions (`gov.cca.CCAExceptionType`), and one of our own, `BadParameter`.
 ///
 /// CCA's `Nonstandard` is [`ErrorCode::Failed`], its `Unexpected` is [`ErrorCode::Panicked`]; the others keep their names.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorCode {
-    /// The component could not do what was asked.
+    /// The component could not do the requested work.
     Failed = 1,
     /// The component panicked; the message says so, in the panic's words.
     Panicked = 2,
@@ -28,7 +28,7 @@ pub enum ErrorCode {
     BadPortName = 15,
     /// Another interface, version, hash or layout than expected.
     BadPortType = 16,
-    /// An unknown parameter, or a value outside what is allowed.
+    /// An unknown parameter, or a value outside the allowed range.
     BadParameter = 17,
     /// A property of another type than expected.
     BadProperties = 18,
@@ -89,7 +89,7 @@ impl PortError {
         Self::new(ErrorCode::Failed, message)
     }
 
-    /// What kind of error it is.
+    /// Type of the error.
     pub fn code(&self) -> ErrorCode {
         self.code
     }
@@ -99,7 +99,7 @@ impl PortError {
         &self.message
     }
 
-    /// The same error with what was being done in front of the message.
+    /// The same error, with the failed action in front of the message.
     pub fn context(self, doing: impl fmt::Display) -> Self {
         PortError {
             message: format!("{doing}: {}", self.message),
@@ -107,8 +107,8 @@ impl PortError {
         }
     }
 
-    /// The same error with the instance that returned it in front of the message, unless it says already which instance it is
-    /// from: who passes an error on is not the one that failed.
+    /// The same error with the instance that returned it in front of the message, unless it already names the instance
+    /// it comes from: an instance that only passes an error on did not fail.
     pub fn from_instance(self, instance: &str) -> Self {
         if self.is_named {
             return self;

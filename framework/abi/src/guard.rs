@@ -74,7 +74,8 @@ pub unsafe fn call<T>(
 /// As [`call`], of the port that a slot points to: an error names the instance that it is from.
 ///
 /// # Safety
-/// As for [`call`]; `target` is what the slot pointed to, and the caller is between `get_port` and `release_port`.
+/// As for [`call`]; `target` is the former target of the slot, and the caller is between `get_port` and
+/// `release_port`.
 #[inline(always)]
 pub unsafe fn call_connected<T>(
     target: *const ConnectedPort,
@@ -98,7 +99,7 @@ unsafe fn call_with<T>(
         // SAFETY: status 0 says that the value was written.
         Ok(unsafe { out.assume_init() })
     } else {
-        // SAFETY: the buffer was made empty, and holds what the method left in it.
+        // SAFETY: the buffer started empty, and contains only the output of the method.
         let error = unsafe { ErrorBuffer::read(error.as_ptr(), status) };
         Err(told(error))
     }
@@ -121,7 +122,7 @@ impl Drop for ForeignException {
     #[cold]
     #[inline(never)]
     fn drop(&mut self) {
-        // A panic in a destructor that runs while the stack is unwound: told as any panic, and the end of the process.
+        // A panic in a destructor that runs while the stack is unwound: reported like any panic, and the process ends.
         panic!(
             "cannot return from a component's method: it threw an exception, expected a status; \
              catch it there (`cca::guarded` of cca.h)"

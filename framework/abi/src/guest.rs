@@ -1,9 +1,9 @@
 //! The rules of a guest, for code that runs on a thread of a program that was never written for it.
 //!
-//! [`run`] is the way from such a thread to work of ours that is more than a few instructions. While the work runs, no handler of
-//! the program's signals does, so that none can find a lock of ours taken; the thread cannot be cancelled; and the stack is one of
-//! ours, since the caller's may have a few kilobytes left. Afterwards `errno`, the floating-point environment, the signal mask and
-//! the cancellation state are as they were.
+//! [`run`] runs work of ours that is more than a few instructions on such a thread. While the work runs, no handler of
+//! the program's signals does, so none can find a lock of ours taken; the thread cannot be cancelled; and the stack is
+//! one of ours, since the caller's may have only a few kilobytes left. Afterwards `errno`, the floating-point
+//! environment, the signal mask and the cancellation state are as before.
 //!
 //! ```text
 //! a thread of the program       signals blocked, cancellation off, errno and MXCSR kept
@@ -29,7 +29,7 @@ pub use memory::Memory;
 pub use process::run_in_process;
 pub use thread::{Thread, spawn};
 
-/// Bytes of a stack. Arbitrary: opening a log needs some 20 KiB, and what is never touched is no memory.
+/// Bytes of a stack. Arbitrary: opening a log needs some 20 KiB, and untouched pages occupy no memory.
 const STACK_BYTES: usize = 256 << 10;
 /// Bytes before it that nobody may touch.
 const GUARD_BYTES: usize = 4096;
@@ -64,7 +64,7 @@ thread_local! {
     static ARE_SIGNALS_BLOCKED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the calling thread is within [`run`]: what it calls then is not the program's.
+/// Whether the calling thread is within [`run`]: calls that it makes then are not the program's.
 #[inline]
 pub fn is_at_work() -> bool {
     IS_AT_WORK.get()
@@ -73,8 +73,8 @@ pub fn is_at_work() -> bool {
 /// Does work of ours on a thread of the program.
 ///
 /// # Returns
-/// What it returned; `None` if it panicked, if there is no memory for a stack, or if the thread is at such work already, as where
-/// that calls a function which the program has replaced.
+/// The result of the work; `None` if it panicked, if there is no memory for a stack, or if the thread already runs such
+/// work, as when the work calls a function that the program has replaced.
 pub fn run<T>(work: impl FnOnce() -> T) -> Option<T> {
     if is_at_work() {
         return None;
@@ -87,7 +87,7 @@ pub fn run<T>(work: impl FnOnce() -> T) -> Option<T> {
     done
 }
 
-/// Does something of the program's within [`run`]: what it calls is recorded.
+/// Does something of the program's within [`run`]: calls within it are recorded.
 pub fn as_program<T>(act: impl FnOnce() -> T) -> T {
     let was_at_work = IS_AT_WORK.replace(false);
     let done = act();
@@ -109,7 +109,7 @@ pub fn run_in_place<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// What a thread has that our work would change.
+/// State of a thread that our work would change.
 struct State {
     errno: c_int,
     mxcsr: u32,
@@ -210,7 +210,7 @@ fn mxcsr() -> u32 {
 
 #[cfg(target_arch = "x86_64")]
 fn set_mxcsr(value: u32) {
-    // SAFETY: the value is the default, or one that the register had.
+    // SAFETY: the value is the default, or a former value of the register.
     unsafe {
         std::arch::asm!(
             "ldmxcsr [{}]", in(reg) &raw const value, options(nostack, preserves_flags, readonly)
@@ -246,12 +246,13 @@ pub unsafe extern "C" fn at_thread_exit(
 ) -> c_int {
     let key = *DESTRUCTORS.get_or_init(|| {
         let mut key = 0;
-        // SAFETY: the destructor takes what is put there below.
+        // SAFETY: the destructor takes the value that is stored below.
         let made = unsafe { libc::pthread_key_create(&raw mut key, Some(run_destructors)) };
         (made == 0).then_some(key)
     });
     let Some(key) = key else { return -1 };
-    // SAFETY: what is at the key came from `Box::into_raw` in this thread; nobody else borrows it.
+    // SAFETY: the value at the key came from `Box::into_raw` in this thread; nobody else borrows
+    // it.
     unsafe {
         let mut list: *mut Vec<Destructor> = libc::pthread_getspecific(key).cast();
         if list.is_null() {
@@ -266,7 +267,7 @@ pub unsafe extern "C" fn at_thread_exit(
 /// # Safety
 /// The list is one that [`at_thread_exit`] made.
 unsafe extern "C" fn run_destructors(list: *mut c_void) {
-    // SAFETY: required of the caller. What registers meanwhile has a list of its own.
+    // SAFETY: required of the caller. Functions registered meanwhile go into a list of their own.
     unsafe {
         let mut list = Box::from_raw(list.cast::<Vec<Destructor>>());
         while let Some((destructor, object)) = list.pop() {
@@ -342,7 +343,7 @@ impl Drop for Stack {
     }
 }
 
-/// Work that waits for its stack, and what it returns.
+/// Work that waits for its stack, and its result.
 struct Job<W, T> {
     work: MaybeUninit<W>,
     done: Option<T>,

@@ -1,4 +1,5 @@
-//! What `#[port]` implements for `dyn Trait`, so that one type names an interface everywhere.
+//! Implementations that `#[port]` generates for `dyn Trait`, so that one type names an interface
+//! everywhere.
 
 use std::sync::Arc;
 
@@ -22,7 +23,8 @@ pub unsafe trait Interface: 'static {
 /// An interface that a `T` can provide; implemented by `#[port]` for every `T` that implements the trait.
 ///
 /// # Safety
-/// The port's table is the interface's, and its object is what the table's functions expect.
+/// The port's table belongs to the interface, and its object is the one that the table's functions
+/// expect.
 pub unsafe trait ProvidedBy<T>: Interface {
     /// A port on a share of `object`.
     fn provide(object: Arc<T>) -> OwnedPort;

@@ -1,9 +1,9 @@
 //! C-layout types that cross a library boundary. The ground everything else stands on; it almost never changes.
 //!
-//! * [`RawPort`], [`VtableHeader`], [`InterfaceDescriptor`]: what a port is at run time and how it is described;
+//! * [`RawPort`], [`VtableHeader`], [`InterfaceDescriptor`]: a port at run time and its description;
 //! * [`Slot`]: one end of a connection, re-pointed while calls run;
-//! * [`Decision`]: which of several providers a call goes to;
-//! * [`ClassDescriptor`], [`LibraryDescriptor`]: what a component library exports under [`ENTRY_SYMBOL`];
+//! * [`Decision`]: the choice between several providers of a call;
+//! * [`ClassDescriptor`], [`LibraryDescriptor`]: exports of a component library under [`ENTRY_SYMBOL`];
 //! * [`ErrorBuffer`], [`PortError`]: how an error crosses the border, panics included;
 //! * [`guest`]: how work of ours runs on a thread of a foreign program;
 //! * [`recording`]: the context through which generated proxies append records in line.

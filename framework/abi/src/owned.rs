@@ -10,7 +10,8 @@ use abi_stable::StableAbi;
 /// Gives an array back to the side that made it.
 pub type ReleaseArray<T> = unsafe extern "C" fn(data: *mut T, length: usize);
 
-/// Elements side by side, owned by whoever holds this: in C a pointer, a length, and the function that frees them.
+/// Consecutive elements, owned by the holder of this struct: in C a pointer, a length, and the function that frees
+/// them.
 ///
 /// ```
 /// use cca_abi::OwnedArray;
@@ -36,7 +37,7 @@ unsafe impl<T: Sync> Sync for OwnedArray<T> {}
 impl<T> From<Vec<T>> for OwnedArray<T> {
     fn from(vector: Vec<T>) -> Self {
         unsafe extern "C" fn release<T>(data: *mut T, length: usize) {
-            // SAFETY: pointer and length are those of a boxed slice, which is given back once (`Drop`).
+            // SAFETY: pointer and length belong to a boxed slice, which is given back once (`Drop`).
             let elements =
                 unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(data, length)) };
             // A destructor that panics must not unwind across the border.
@@ -65,7 +66,7 @@ impl<T> Deref for OwnedArray<T> {
         if self.data.is_null() || self.length == 0 {
             return &[];
         }
-        // SAFETY: there are so many elements until they are released (`From`; what C gives says so of itself).
+        // SAFETY: the pointer leads to `length` elements until they are released (`From`; required of C).
         unsafe { std::slice::from_raw_parts(self.data, self.length) }
     }
 }
@@ -91,7 +92,7 @@ impl<T: fmt::Debug> fmt::Debug for OwnedArray<T> {
 pub struct OwnedText(OwnedArray<u8>);
 
 impl OwnedText {
-    /// The text; what is not UTF-8 in it, as C may give it, is replaced.
+    /// The text; bytes that are not UTF-8, which C may pass, are replaced.
     pub fn to_text(&self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
     }

@@ -1,4 +1,4 @@
-//! What a port is at run time, and how its interface is described.
+//! A port at run time, and the description of its interface.
 //!
 //! # Decisions
 //!
@@ -21,7 +21,7 @@ use crate::{Decision, ErrorBuffer, PortError, RSlice, RStr, Slot, SlotPointer};
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct RawPort {
-    /// What the functions get as their first argument.
+    /// First argument of the functions.
     pub object: *const c_void,
     /// The interface's table.
     pub vtable: *const VtableHeader,
@@ -139,8 +139,9 @@ pub type NewProxy = unsafe extern "C" fn(
 ///
 /// # Arguments
 /// * `providers` - the slots of the providers, connected; they and the array outlive the dispatcher
-/// * `decisions` - one for each method, in the table's order; each is a whole tree whose leaves are places in `providers` and
-///   whose parameters are the method's, and outlives the dispatcher; one more, which is not looked at, where providers are stand-ins
+/// * `decisions` - one for each method, in the table's order; each is a whole tree whose leaves are indices in
+///   `providers` and whose parameters are the method's, and outlives the dispatcher; one more, which is never read,
+///   where providers are stand-ins
 /// * `dispatcher` - space for the dispatcher
 pub type NewDispatcher = unsafe extern "C" fn(
     providers: *const SlotPointer,
@@ -191,7 +192,7 @@ pub struct MethodDescriptor {
 pub struct PerfDescriptor {
     /// Name of the parameter.
     pub name: RStr<'static>,
-    /// What its 8-byte word holds.
+    /// Type of its 8-byte word.
     pub kind: ParameterKind,
     /// Unit, empty where none was given.
     pub unit: RStr<'static>,
@@ -225,11 +226,11 @@ pub unsafe fn missing_function(table: *const VtableHeader) -> Option<usize> {
     functions.iter().position(|function| function.is_null())
 }
 
-/// Bytes of the longest name or description: what says that it is longer is none.
+/// Bytes of the longest name or description; a text that claims to be longer is not a text.
 pub const MAX_TEXT_BYTES: usize = 65_536;
 
-/// A text that came across the border, if it is one: C may have left a null pointer, or bytes that are not UTF-8, in what
-/// Rust takes for a text.
+/// A text that came across the border, if it is valid: C may have left a null pointer, or bytes that are not UTF-8,
+/// where Rust expects a text.
 pub fn checked_text<'a>(text: &RStr<'a>) -> Option<&'a str> {
     let length = text.len();
     if length == 0 {
@@ -258,7 +259,7 @@ pub const fn hash_signature(text: &str) -> u64 {
     hash
 }
 
-/// Whether an argument may be passed twice: it is a number or borrows what it leads to.
+/// Whether an argument may be passed twice: it is a number or a borrow.
 #[doc(hidden)]
 pub const fn owns_nothing<T>(_: &T) -> bool {
     !std::mem::needs_drop::<T>()

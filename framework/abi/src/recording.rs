@@ -1,4 +1,4 @@
-//! The recording context: what a proxy appends its records through, in line.
+//! The recording context, through which a proxy appends its records, in line.
 //!
 //! A proxied call runs, in this order: parameters extracted; the calling thread's [`RecordingContext`] fetched, once;
 //! the call's path looked up; the MPI accumulator and the clock read; *the call*; the clock and the accumulator read;
@@ -11,7 +11,7 @@
 //! recording.end(status != 0)                                                   proxy, after the call
 //! ```
 //!
-//! A measurement never fails the measured call: whatever goes wrong here, the record is dropped and counted.
+//! A measurement never fails the measured call: after any error here, the record is dropped and counted.
 
 mod context;
 mod joined;
@@ -69,7 +69,7 @@ pub const MAX_COUNTERS: usize = 16;
 pub struct RecorderFunctions {
     /// This thread's context, or null if it cannot record; the refusal is counted by the recorder.
     pub context: extern "C" fn(object: *const c_void) -> *mut RecordingContext,
-    /// Makes room for `words` more words at the context's cursor. Returns 0 if there is none to be had.
+    /// Makes room for `words` more words at the context's cursor. Returns 0 if there is no more room.
     pub roll_over:
         extern "C" fn(object: *const c_void, context: *mut RecordingContext, words: u64) -> u32,
     /// The id of the call path `parent` → `method`, defined in the log by then; 0 if it cannot be defined.
@@ -79,9 +79,9 @@ pub struct RecorderFunctions {
         parent: u32,
         method: u32,
     ) -> u32,
-    /// Takes note of a call that ended and could not be recorded (`path` is 0 where not even that is known).
-    /// The context is null if the thread has none. `wall` and `mpi` are in clock ticks. With [`NO_PARAMETERS`] as `path` the call's
-    /// parameters could not be computed, and `wall` is the method's id.
+    /// Counts a call that ended and could not be recorded (`path` is 0 if even that is unknown). The context is null if
+    /// the thread has none. `wall` and `mpi` are in clock ticks. With [`NO_PARAMETERS`] as `path` the call's parameters
+    /// could not be computed, and `wall` is the method's id.
     pub lost: extern "C" fn(
         object: *const c_void,
         context: *mut RecordingContext,
@@ -120,7 +120,7 @@ pub const RECORDING_VERSION: u64 = 5;
 #[repr(C)]
 #[derive(Debug)]
 pub struct Recorder {
-    /// [`RECORDING_VERSION`] of the library that made it; first, so that any version can be told from any other.
+    /// [`RECORDING_VERSION`] of the library that made it; first, so that every version can read it.
     version: u64,
     object: *const c_void,
     identity: u64,
@@ -137,7 +137,8 @@ unsafe impl Sync for Recorder {}
 impl Recorder {
     /// # Arguments
     /// * `object` - handed back to every function; not null
-    /// * `created` - clock reading; it tells recorders apart whose objects had the same address one after the other
+    /// * `created` - clock reading; it distinguishes recorders whose objects had the same address one after the
+    ///   other
     ///
     /// # Safety
     /// The functions may be called with `object` from any thread as long as the `Recorder` lives. A context that
@@ -213,7 +214,8 @@ impl Recorder {
     /// or that has another clock.
     ///
     /// # Arguments
-    /// * `frame` - where on the stack the call begins, for as long as it is open; [`NO_FRAME`] for one that belongs to no place
+    /// * `frame` - stack address at which the call begins, for as long as it is open; [`NO_FRAME`] for a call without a
+    ///   place on the stack
     /// * `now` - the stack address of the code that begins it
     #[cold]
     #[inline(never)]
@@ -320,7 +322,7 @@ pub struct Recording<'r, const N: usize> {
     recorder: PhantomData<&'r Recorder>,
 }
 
-/// What is known of a call as it begins.
+/// State of a call as it begins.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     context: NonNull<RecordingContext>,
@@ -382,7 +384,7 @@ impl<'r, const N: usize> Recording<'r, N> {
         })
     }
 
-    /// As [`Recording::begin`], for a call that may end in another function: it is never taken for one that was left.
+    /// As [`Recording::begin`], for a call that may end in another function: it is never treated as abandoned.
     #[cold]
     pub fn begin_anywhere(
         recorder: &'r Recorder,

@@ -1,14 +1,15 @@
 //! One end of a connection: where a uses port finds its provider.
 //!
-//! Connecting moves a pointer to an immutable `{object, vtable}` pair, beside which stands whose it is. Replacing a provider while calls run is one
-//! atomic store: the next call goes to the new pair, a call in flight ends on the old one. Nothing is counted on the
-//! call path; the framework frees an old pair only when no `get_port` is outstanding on the slot, which it knows from
-//! its own lock (`cca-core: connector.rs`). A test of `cca-core` compiles this file over atomics that try every interleaving.
+//! Connecting moves a pointer to an immutable `{object, vtable}` pair, which is stored with the name of its instance.
+//! Replacing a provider while calls run is one atomic store: the next call goes to the new pair, a call in flight ends
+//! on the old one. The call path counts nothing; the framework frees an old pair only when no `get_port` is outstanding
+//! on the slot, which it knows from its own lock (`cca-core: connector.rs`). A test of `cca-core` compiles this file
+//! over atomics that try every interleaving.
 
 use crate::RawPort;
 use crate::atomic::{AtomicPtr, Ordering};
 
-/// What a slot points to: the port that is called, and the name of the instance that provides it.
+/// Target of a slot: the port that is called, and the name of the instance that provides it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectedPort {
@@ -36,7 +37,7 @@ impl ConnectedPort {
     /// A port of an instance.
     ///
     /// # Safety
-    /// `instance` lives, unchanged, as long as what is made here.
+    /// `instance` lives, unchanged, as long as the result.
     pub const unsafe fn of_instance(port: RawPort, instance: &str) -> Self {
         ConnectedPort {
             port,
@@ -85,7 +86,7 @@ impl Slot {
         }
     }
 
-    /// The current pair; what a caller calls.
+    /// The current pair, which a caller calls.
     ///
     /// # Safety
     /// The slot is connected, and stays so for the call: the caller is between `get_port` and `release_port`.

@@ -1,8 +1,10 @@
-//! What answers a call in a dry run, in place of its provider: nothing is computed, and outputs are left as they are.
+//! A stand-in answers calls in a dry run, in place of a provider: it computes nothing, and leaves outputs as they
+//! are.
 //!
-//! A port without a table stands for it among the targets of a dispatcher, and the generated dispatcher knows it by that. Arrays
-//! that the method would write keep what is in them, and it returns the default of its result. A [`StandIn`] that poisons makes
-//! every real number among the outputs NaN instead, so that whoever decides by them is found out.
+//! Among the targets of a dispatcher, a port without a table represents it, and the generated dispatcher recognises it
+//! by that. Arrays that the method would write keep their values, and the call returns the default of its result. A
+//! [`StandIn`] that poisons sets every real number among the outputs to NaN instead, to detect code that decides by
+//! them.
 
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +34,7 @@ impl StandIn {
         self.n_poisoned.load(Ordering::Relaxed)
     }
 
-    /// The port that stands for it among a dispatcher's targets.
+    /// The port that represents it among a dispatcher's targets.
     pub fn port(&self) -> RawPort {
         RawPort {
             object: core::ptr::from_ref(self).cast(),
@@ -49,7 +51,7 @@ impl StandIn {
 }
 
 impl RawPort {
-    /// What answers in place of a provider, if that is what the port stands for.
+    /// The stand-in that the port represents, if it represents one.
     ///
     /// # Safety
     /// A port without a table is [`StandIn::port`] of one that lives as long as the port is used.
@@ -65,7 +67,7 @@ impl RawPort {
 
 /// An output of a method whose real numbers can be made NaN.
 ///
-/// A struct that holds an array to write to implements it by that of the array.
+/// A struct with an array that the method writes implements it with the array's implementation.
 pub trait Poison {
     /// Whether an argument of the type is an output: the caller sees what is written to it.
     const IS_LENT: bool = true;
@@ -151,7 +153,7 @@ pub trait AnyOutput: Sized {
 
 impl<T> AnyOutput for Output<'_, T> {}
 
-/// What a method returns that a stand-in answers.
+/// Result of a method that a stand-in answers.
 #[doc(hidden)]
 pub struct Outcome<T>(PhantomData<T>);
 
@@ -201,7 +203,7 @@ mod tests {
         let (mut values, mut number, mut opaque) = ([1.0_f64, 2.0], 3_i64, Opaque);
         let mut lent = RSliceMut::from_mut_slice(&mut values);
         Output(&mut lent).poison_lent(&stand_in);
-        // What is passed by its value is no output.
+        // An argument that is passed by value is no output.
         let mut passed = 2.5_f64;
         Output(&mut passed).poison_lent(&stand_in);
         assert_eq!(passed, 2.5);
@@ -230,7 +232,7 @@ mod tests {
     #[test]
     fn a_port_without_a_table_is_a_stand_in() {
         let stand_in = StandIn::new(false);
-        // SAFETY: the stand-in lives; the other port has a table, which is not looked at.
+        // SAFETY: the stand-in lives; the other port has a table, which is never read.
         let (found, other) = unsafe {
             let other = RawPort {
                 object: core::ptr::null(),

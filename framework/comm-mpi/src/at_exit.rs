@@ -1,8 +1,8 @@
 //! The end of MPI where somebody still holds the communicator when the process ends.
 //!
-//! MPI is ended when the communicator is dropped. A component's thread that has not given its port back keeps it for ever;
-//! without the end of MPI a launcher takes the rank for one that failed. So it is ended when the process is, once the
-//! framework has said goodbye, unless a thread is inside MPI just then.
+//! MPI is ended when the communicator is dropped. A component's thread that has not released its port keeps it for
+//! ever; without the end of MPI a launcher treats the rank as failed. So MPI is ended when the process ends, after the
+//! framework has released its components, unless a thread is inside MPI just then.
 
 use std::ffi::c_int;
 use std::sync::Once;

@@ -44,11 +44,11 @@ pub enum StartError {
 /// for requests, which a component should check if it makes them. Calls on the communicator of
 /// [`fortran_handle`](Self::fortran_handle) that fail end the run, as is usual in MPI.
 ///
-/// Any thread may call, where the library has `MPI_THREAD_MULTIPLE`: threads send, receive and wait
-/// at the same time, each for requests of its own; collective operations, which MPI wants one after
-/// the other on a communicator, wait for each other. Where MPI allows one thread at a time, calls wait
-/// for each other, and whoever waits for messages lets others in meanwhile; a collective operation
-/// does not. Where it allows just the thread that started it, another gets [`CommError::WrongThread`].
+/// Any thread may call if the library has `MPI_THREAD_MULTIPLE`: threads send, receive and wait at the
+/// same time, each for requests of its own; collective operations, which MPI requires one after the
+/// other on a communicator, wait for each other. If MPI allows one thread at a time, calls wait for
+/// each other; a call that waits for messages lets others in meanwhile, a collective operation does
+/// not. If MPI allows only the thread that started it, other threads get [`CommError::WrongThread`].
 #[derive(Debug)]
 pub struct MpiCommunicator {
     rank: i32,
@@ -57,9 +57,9 @@ pub struct MpiCommunicator {
     fortran_handle: i32,
     threads: Threads,
     handles: Handles,
-    /// Held for a collective operation; where MPI allows one thread at a time, for each call of MPI.
+    /// Locked for a collective operation; if MPI allows one thread at a time, for each call of MPI.
     turn: Mutex<()>,
-    /// Never held while MPI waits for another rank.
+    /// Never locked while MPI waits for another rank.
     requests: Mutex<Requests>,
 }
 
@@ -70,7 +70,7 @@ enum Threads {
     Multiple,
     /// Any, one at a time.
     Serialized,
-    /// The one that started it.
+    /// The thread that started MPI.
     Only(ThreadId),
 }
 
@@ -106,8 +106,8 @@ impl MpiCommunicator {
         Self::start_with(unsafe { ffi::RSMPI_THREAD_MULTIPLE })
     }
 
-    /// As [`MpiCommunicator::start`], with threads that call MPI one at a time (`MPI_THREAD_SERIALIZED`), whatever the
-    /// library could do.
+    /// As [`MpiCommunicator::start`], with threads that call MPI one at a time (`MPI_THREAD_SERIALIZED`), even if the
+    /// library allows more.
     ///
     /// # Errors
     /// As [`MpiCommunicator::start`].
@@ -213,7 +213,7 @@ impl MpiCommunicator {
         }
     }
 
-    /// The right to call MPI for what does not wait for another rank, and the requests.
+    /// Locks for calls of MPI that do not wait for another rank, and the requests.
     fn enter_shortly(&self, operation: &'static str) -> Result<Entered<'_>, CommError> {
         let inside = self.go_inside(operation)?;
         let needs_turn = self.threads == Threads::Serialized;
@@ -226,7 +226,7 @@ impl MpiCommunicator {
         })
     }
 
-    /// Waits until one of the requests that are marked as awaited has ended, with no lock held meanwhile.
+    /// Waits until one of the requests that are marked as awaited has ended, without a lock.
     fn wait_for(&self, awaited: &[u64]) -> Result<(), CommError> {
         if self.threads != Threads::Serialized {
             let mut waiting = self.enter_shortly("wait")?.requests.waiting(awaited);
@@ -339,8 +339,8 @@ impl Communicator for MpiCommunicator {
             .collect();
         let here = self.rank == root;
         let mut all = vec![0.0; if here { total as usize } else { 0 }];
-        // SAFETY: `values` has the number of doubles told to all ranks; on the root, `all` has room
-        // for the sum of the counts, each at its start. `own` and the constant are valid.
+        // SAFETY: `values` has the number of doubles that all ranks received; on the root, `all`
+        // has room for the sum of the counts, each at its start. `own` and the constant are valid.
         check("gather", unsafe {
             ffi::MPI_Gatherv(
                 values.as_ptr().cast(),

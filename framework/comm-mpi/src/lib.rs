@@ -5,9 +5,8 @@
 //! This crate is built once for each MPI (`MPICC=mpicc.openmpi cargo build -p cca-comm-mpi`), and
 //! loaded at run time by an executable that knows nothing of MPI. No other crate depends on it.
 //!
-//! The files: `communicator.rs` has the operations, `requests.rs` the messages under way,
-//! `library.rs` what is asked of the library itself: versions, and the text of its errors; `at_exit.rs` ends MPI with the
-//! process where nobody else does.
+//! The files: `communicator.rs` has the operations, `requests.rs` the messages in flight, `library.rs` queries of the
+//! library itself: versions, and the text of its errors; `at_exit.rs` ends MPI with the process if nothing else does.
 
 mod at_exit;
 mod communicator;

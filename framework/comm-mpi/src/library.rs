@@ -1,4 +1,4 @@
-//! What is asked of the MPI library itself: which it is, and what its error codes mean.
+//! Queries of the MPI library itself: its version, and the text of its error codes.
 
 use std::ffi::{c_char, c_int};
 

@@ -1,4 +1,4 @@
-//! The sends and receives under way, with the memory that MPI reads and writes meanwhile.
+//! The sends and receives in flight, with the memory that MPI reads and writes meanwhile.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Requests {
 /// One message. The heap memory of `data` stays where it is until MPI has ended the request.
 struct Message {
     data: RVec<f64>,
-    /// What a receive was posted for; `None` for a send.
+    /// The expected message of a receive; `None` for a send.
     receive: Option<Expected>,
     state: State,
     /// Whether a thread waits for it.
@@ -148,7 +148,7 @@ impl Requests {
         self.last
     }
 
-    /// Takes note of the requests that the calling thread is about to wait for; none if one has ended already, or if
+    /// Marks the requests that the calling thread is about to wait for; marks none if one has ended already, or if
     /// there are none.
     pub(crate) fn begin_wait(&mut self, requests: &[u64]) -> Result<Vec<u64>, CommError> {
         let wanted = self.wanted(requests)?;
@@ -173,7 +173,8 @@ impl Requests {
         }
     }
 
-    /// What MPI needs to wait for requests under way. The memory of their messages stays in the table.
+    /// Handles that MPI needs to wait for requests in flight. The memory of their messages stays in
+    /// the table.
     pub(crate) fn waiting(&self, awaited: &[u64]) -> Waiting {
         let handles: Vec<_> = awaited
             .iter()
@@ -241,7 +242,8 @@ impl Requests {
         }
     }
 
-    /// Takes those of `requests` that have ended out of the table; the first with an error alone.
+    /// Takes those of `requests` that have ended out of the table; after an error, only the first
+    /// failed one.
     pub(crate) fn hand_back(&mut self, requests: &mut [u64]) -> Result<Vec<Completion>, CommError> {
         let failed = |message: &Message| matches!(message.state, State::Ended(Err(_)));
         let first = requests
@@ -276,7 +278,7 @@ impl Requests {
         Ok(completions)
     }
 
-    /// Gives up what is still under way, before MPI ends.
+    /// Abandons the requests in flight, before MPI ends.
     pub(crate) fn give_up(&mut self) {
         for message in mem::take(&mut self.open).into_values() {
             let State::UnderWay(mut handle) = message.state else {
@@ -306,7 +308,7 @@ pub(crate) struct Waiting {
     handles: Vec<MPI_Request>,
     indices: Vec<c_int>,
     statuses: Vec<MPI_Status>,
-    /// Whether the statuses tell of errors.
+    /// Whether the statuses report errors.
     in_status: bool,
 }
 
@@ -319,7 +321,7 @@ impl Waiting {
         self.ask(ffi::MPI_Waitsome)
     }
 
-    /// Looks which ones MPI has ended.
+    /// Polls for requests that MPI has ended.
     ///
     /// # Returns
     /// How many it has ended.
@@ -382,7 +384,7 @@ impl Message {
         self.state = State::Ended(result);
     }
 
-    /// Cuts the data to what came.
+    /// Truncates the data to the received length.
     fn received(&mut self, expected: Expected, status: &MPI_Status) -> Result<(), CommError> {
         let count = count_of(status)?;
         self.data.truncate(count);
@@ -398,7 +400,8 @@ impl Message {
         if self.data.last().map(|guard| guard.to_bits()) == Some(GUARD) {
             return expected.truncated(format!(": {}", error_text(code)));
         }
-        // What follows this memory may be overwritten as well; to free it would be the next fault.
+        // Memory behind this buffer may be overwritten as well; freeing the buffer could be the
+        // next fault.
         mem::forget(mem::take(&mut self.data));
         let Expected { from, tag, length } = expected;
         CommError::Overrun {

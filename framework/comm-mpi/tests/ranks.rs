@@ -1,5 +1,5 @@
 //! The communicator under its launcher: each test starts this very program again on a few ranks,
-//! where one of the ignored tests at the end is what a rank runs.
+//! and each rank runs one of the ignored tests at the end.
 
 use std::env;
 use std::fs;
@@ -34,8 +34,8 @@ fn one_rank_exchanges_with_itself() {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// On each rank two threads wait for what the other rank's other thread sends only when it got an answer, and one that
-/// waits in a collective operation.
+/// On each rank two threads wait for messages that the other rank's other thread sends only after an answer, and one
+/// thread waits in a collective operation.
 #[test]
 fn threads_wait_at_the_same_time() {
     for test in ["rank_waits_in_threads", "rank_waits_in_turn"] {
@@ -173,7 +173,7 @@ fn in_threads(comm: &MpiCommunicator, with_collectives: bool) {
     let last = comm.receive(other, LAST, 1).expect("receive");
     thread::scope(|scope| {
         let waits = scope.spawn(move || wait_all(comm, &mut [last]).len());
-        // Whether the other thread waits already or not, its request is taken or told.
+        // Whether the other thread waits already or not, its request is taken or reported.
         let again = comm.wait_some(&mut [last, 1 << 40]);
         assert!(again.is_err(), "{again:?}");
         let partners = [1, 2].map(|tag| scope.spawn(move || pass(comm, other, tag)));
@@ -280,7 +280,7 @@ fn sizes_agree(comm: &MpiCommunicator) {
     compare_sizes(Some(&launched), Some(mpi)).expect("equal sizes");
     assert!(!library_version().contains('\0'));
     let mut size = 0;
-    // SAFETY: MPI runs, and the handle is that of a communicator which lives as long as `comm`.
+    // SAFETY: MPI runs, and the handle belongs to a communicator that lives as long as `comm`.
     unsafe {
         let handle = mpi::ffi::RSMPI_Comm_f2c(comm.fortran_handle());
         mpi::ffi::MPI_Comm_size(handle, &mut size);
@@ -375,7 +375,7 @@ fn bad_arguments(comm: &MpiCommunicator) {
 fn messages_that_do_not_fit(comm: &MpiCommunicator) {
     let next = (comm.rank() + 1) % comm.size();
     let previous = (comm.rank() + comm.size() - 1) % comm.size();
-    // The long ones are beyond what MPI sends without asking the receiver first.
+    // The long ones are longer than MPI sends without asking the receiver first.
     for (length, excess) in [(4, 1), (4, 3), (4, 4), (1 << 18, 1), (1 << 18, 1000)] {
         let room = length - excess;
         let mut requests = [

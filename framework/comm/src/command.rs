@@ -51,7 +51,7 @@ impl fmt::Display for MpiKind {
 /// `mpiexec` whose version says that it is this one.
 ///
 /// # Arguments
-/// * `version` - what a program prints for `--version`, `None` where there is no such program;
+/// * `version` - output of a program for `--version`, `None` if there is no such program;
 ///   [`version_of`] outside tests
 pub fn find_launcher(kind: MpiKind, version: impl Fn(&str) -> Option<String>) -> Option<String> {
     let named = ["mpirun", "mpiexec"].map(|program| format!("{program}.{}", kind.name()));
@@ -61,7 +61,7 @@ pub fn find_launcher(kind: MpiKind, version: impl Fn(&str) -> Option<String>) ->
     })
 }
 
-/// What `program --version` prints, `None` where it cannot be started.
+/// Output of `program --version`, `None` if it cannot be started.
 pub fn version_of(program: &str) -> Option<String> {
     let output = Command::new(program)
         .arg("--version")
@@ -76,7 +76,7 @@ pub fn version_of(program: &str) -> Option<String> {
 /// # Arguments
 /// * `program` - the launcher, as [`find_launcher`] gives it
 /// * `ranks` - how many to start, at least 1
-/// * `as_root` - whether this process is root's, which Open MPI refuses without being told
+/// * `as_root` - whether this process is root's, which Open MPI refuses without a flag or variable
 /// * `cores` - cores of this machine; with more ranks than that they share, and are not bound
 pub fn launch_command(
     program: &str,

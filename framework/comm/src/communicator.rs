@@ -1,11 +1,12 @@
-//! The operations of a communicator, whatever it is made on, and the port that gives them to components.
+//! The operations of a communicator, whichever back end it has, and the port that offers them to
+//! components.
 
 use cca_abi::RVec;
 use cca_ports::{CommPort, Completion, PortError, RSlice, RSliceMut, Reduction};
 
 use crate::CommError;
 
-/// A communicator; [`CommPort`] says what the operations mean.
+/// A communicator; [`CommPort`] documents the operations.
 pub trait Communicator: Send + Sync + 'static {
     /// This process among the ranks, from 0.
     fn rank(&self) -> i32;

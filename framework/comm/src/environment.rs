@@ -29,7 +29,7 @@ impl Launcher {
     }
 }
 
-/// What a launcher says about this process.
+/// A launcher's description of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launched {
     /// This process among those started together, from 0.
@@ -168,7 +168,7 @@ fn number<T: FromStr + PartialOrd + Default>(
 mod tests {
     use super::*;
 
-    /// Name, variables, what they mean.
+    /// Name, variables, expected result.
     type Case<'a> = (&'a str, Vec<(&'a str, &'a str)>, Option<Launched>);
 
     fn read(variables: &[(&str, &str)]) -> Result<Option<Launched>, LaunchError> {

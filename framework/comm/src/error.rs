@@ -1,4 +1,4 @@
-//! What can go wrong in an operation of a communicator.
+//! Errors of the operations of a communicator.
 
 use thiserror::Error;
 
@@ -9,7 +9,7 @@ pub enum CommError {
     /// A rank that the communicator does not have.
     #[error("cannot {operation}: rank {found}, expected 0 to {last}")]
     Rank {
-        /// What was to be done.
+        /// The failed operation.
         operation: &'static str,
         /// The rank given.
         found: i32,
@@ -19,7 +19,7 @@ pub enum CommError {
     /// A tag below zero.
     #[error("cannot {operation}: tag {found}, expected 0 or more")]
     Tag {
-        /// What was to be done.
+        /// The failed operation.
         operation: &'static str,
         /// The tag given.
         found: i32,
@@ -27,7 +27,7 @@ pub enum CommError {
     /// More values than MPI can count.
     #[error("cannot {operation}: {found} values, expected at most {most}", most = crate::MAX_VALUES)]
     TooLong {
-        /// What was to be done.
+        /// The failed operation.
         operation: &'static str,
         /// Number of values given.
         found: u64,
@@ -44,7 +44,7 @@ pub enum CommError {
         tag: i32,
         /// Room in values.
         wanted: usize,
-        /// What the library says, after a colon, or nothing.
+        /// The library's text, after a colon, or nothing.
         detail: String,
     },
     /// As [`Truncated`](Self::Truncated), but the library has written the whole message all the same,
@@ -87,17 +87,17 @@ pub enum CommError {
     /// An error the MPI library reports, in its words.
     #[error("cannot {operation}: {text}")]
     Library {
-        /// What was to be done.
+        /// The failed operation.
         operation: &'static str,
         /// The library's own text.
         text: String,
     },
-    /// A call from another thread than the one that started MPI, where MPI allows just that one.
+    /// A call from another thread than the one that started MPI, if MPI allows only that one.
     #[error(
         "cannot {operation}: called from another thread than the one that started MPI, and this MPI allows one"
     )]
     WrongThread {
-        /// What was to be done.
+        /// The failed operation.
         operation: &'static str,
     },
 }

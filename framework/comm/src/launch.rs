@@ -1,4 +1,5 @@
-//! Which launch a process belongs to, so that ranks that do not see each other yet agree on what is theirs.
+//! Identifies the launch that a process belongs to, so that ranks that cannot communicate yet agree on
+//! shared names.
 
 use std::fs;
 
@@ -7,7 +8,8 @@ use crate::{Launched, Launcher};
 /// Helper of MPICH's launcher that starts the ranks of a node; its command line names the launch.
 const HYDRA_PROXY: &str = "hydra_pmi_proxy";
 
-/// Most processes between a rank and what started it, scripts and measurement among them.
+/// Maximum number of processes between a rank and its launcher, such as scripts and the
+/// measurement.
 const MAX_ANCESTORS: usize = 16;
 
 /// Variables of other launchers that name the launch, the same for all its ranks: PMIx, PALS, ALPS, Flux, Slurm's PMI.
@@ -31,11 +33,11 @@ pub struct Launch {
 impl Launch {
     /// The launch that this process belongs to.
     ///
-    /// Where no launcher names it, it is that of the process that started the ranks of this node; then ranks of different nodes
-    /// do not agree.
+    /// If no launcher names it, the launch is identified by the process that started the ranks of this node; then ranks
+    /// of different nodes do not agree.
     ///
     /// # Arguments
-    /// * `launched` - what the launcher says of this process
+    /// * `launched` - the launcher's description of this process
     /// * `variable` - value of an environment variable, `None` where it is not set
     pub fn of(launched: Launched, variable: impl Fn(&str) -> Option<String>) -> Self {
         let named = match launched.launcher {
@@ -82,11 +84,12 @@ fn slurm(variable: impl Fn(&str) -> Option<String>) -> Option<Launch> {
     Some(Launch::started(format!("slurm {job}.{step} {restarts}")))
 }
 
-/// Whether a process of the rank, such as a script, started this one, and not the launcher: then what ranks do together is the script's, and
-/// others need not do what this process does. What a container's runtime starts counts as started by the launcher.
+/// Whether a process of the rank, such as a script, started this one, and not the launcher: then the script decides
+/// what ranks do together, and other ranks need not run what this process runs. Processes that a container's runtime
+/// starts count as started by the launcher.
 ///
 /// # Arguments
-/// * `launched` - what the launcher says of this process
+/// * `launched` - the launcher's description of this process
 pub fn is_started_by_rank(launched: Launched) -> bool {
     let rank = match launched.launcher {
         Launcher::OpenMpi => "OMPI_COMM_WORLD_RANK=",
@@ -104,7 +107,8 @@ pub fn is_started_by_rank(launched: Launched) -> bool {
     starter.is_some_and(|starter| starter.has_variable(rank))
 }
 
-/// What the names of the processes of container runtimes begin with that stay beside what they start: `Apptainer runtime parent`.
+/// Prefixes of process names of container runtimes that keep running next to the process they start: `Apptainer runtime
+/// parent`.
 const RUNTIMES: [&str; 2] = ["apptainer", "singularity"];
 
 /// From `hydra_pmi_proxy --control-port HOST:PORT … --pgid N …`: the address of `mpiexec`, and the number of its group of
@@ -156,7 +160,7 @@ fn ancestors() -> impl Iterator<Item = Ancestor> {
     processes.take(MAX_ANCESTORS).map_while(|process| {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         let command = fs::read(format!("/proc/{process}/cmdline")).ok()?;
-        // That of another user, such as a daemon's, cannot be read.
+        // The environment of another user's process, such as a daemon, cannot be read.
         let variables = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
         let variables = variables.split(|byte| *byte == 0);
         let words = command.split(|byte| *byte == 0);
@@ -237,7 +241,7 @@ mod tests {
         assert_eq!(hydra(&["sh".to_owned(), "--pgid".to_owned()]), None);
     }
 
-    /// What starts the tests stands for a launcher that names nothing.
+    /// The parent of the tests represents a launcher that names nothing.
     #[test]
     fn without_a_name_it_is_that_of_who_started_the_ranks() {
         let launch = of(Launcher::Pmix, &[]);
@@ -249,7 +253,7 @@ mod tests {
         );
     }
 
-    /// What starts the tests has no rank.
+    /// The parent of the tests has no rank.
     #[test]
     fn who_has_no_rank_is_a_launcher() {
         let launched = Launched {

@@ -3,7 +3,7 @@
 //! * [`SerialCommunicator`] is the communicator of one rank without MPI: every operation that a
 //!   [`Communicator`] has, on a message box in memory. The MPI back end is `cca-comm-mpi`.
 //! * [`launched`] reads from the environment whether a launcher started this process, as which rank
-//!   of how many; [`compare_sizes`] holds that against what MPI itself says.
+//!   of how many; [`compare_sizes`] compares that with MPI's own number.
 //! * [`Launch`] names the launch that it belongs to, the same for all its ranks;
 //! * [`launch_command`] gives the line that starts ranks under a launcher.
 //!

@@ -1,4 +1,4 @@
-//! What the operations of all communicators share: argument checks.
+//! Argument checks that the operations of all communicators share.
 
 use crate::CommError;
 

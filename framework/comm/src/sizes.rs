@@ -1,11 +1,11 @@
-//! The launcher's number of ranks held against MPI's: a wrong launcher or a missing back end must
-//! never become n separate runs of one rank.
+//! Compares the launcher's number of ranks with MPI's: a wrong launcher or a missing back end must
+//! never lead to n separate runs of one rank.
 
 use thiserror::Error;
 
 use crate::{Launched, Launcher, MpiKind};
 
-/// What the MPI back end says after it has started.
+/// Size that the MPI back end reports after it has started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MpiSize {
     /// The implementation it was built with.
@@ -55,13 +55,13 @@ fn ranks(count: i32) -> String {
 /// Compares the launcher's number of ranks with MPI's.
 ///
 /// # Arguments
-/// * `launched` - what the launcher says, `None` where there is none
-/// * `mpi` - what MPI says, `None` where no back end is loaded
+/// * `launched` - the launcher's description, `None` without a launcher
+/// * `mpi` - MPI's size, `None` if no back end is loaded
 ///
 /// # Errors
 /// [`SizeError::Mismatch`] if the numbers differ; [`SizeError::MissingBackEnd`] if several ranks,
-/// or nobody knows how many, were started without a back end. Without a launcher whatever MPI
-/// says is right: there are launchers we do not know.
+/// or an unknown number, were started without a back end. Without a launcher MPI's size is always
+/// accepted: there are launchers we do not know.
 pub fn compare_sizes(launched: Option<&Launched>, mpi: Option<MpiSize>) -> Result<(), SizeError> {
     let Some(&Launched { size, launcher, .. }) = launched else {
         return Ok(());

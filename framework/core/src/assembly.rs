@@ -1,4 +1,4 @@
-//! What an assembly file says. Reading it makes nothing; `build.rs` does.
+//! Contents of an assembly file. Reading it makes nothing; `build.rs` does.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,16 +27,17 @@ pub struct Assembly {
     /// Instance to the classes that may take its place.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub alternatives: BTreeMap<String, Vec<String>>,
-    /// Class to attribute to value: order of accuracy, memory in bytes, what an assembly may have to have.
+    /// Class to attribute to value: order of accuracy, memory in bytes, other properties that an assembly
+    /// may have to satisfy.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, BTreeMap<String, f64>>,
     /// Instance that sends each call of a port to one of several others, to its decision table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dispatch: BTreeMap<String, TableSource>,
-    /// What a dry run leaves out.
+    /// Methods that a dry run leaves out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry: Option<Dry>,
-    /// What starts it.
+    /// The instance and port that start it.
     pub go: Option<Start>,
 }
 
@@ -44,7 +45,8 @@ pub struct Assembly {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dry {
-    /// Methods that decide neither what is called nor what is sent: `INSTANCE.METHOD`, or `INSTANCE.*` for all of an instance.
+    /// Methods that affect neither which calls are made nor which messages are sent: `INSTANCE.METHOD`, or `INSTANCE.*`
+    /// for all of an instance.
     pub methods: Vec<String>,
 }
 
@@ -115,12 +117,12 @@ pub enum AssemblyError {
         /// Why not.
         source: io::Error,
     },
-    /// It is not what an assembly file is.
+    /// The file is not an assembly file.
     #[error("cannot read assembly \"{}\": malformed, expected an assembly file", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Where and what.
+        /// Position and cause.
         source: Box<toml::de::Error>,
     },
     /// It is an rc script that does not say so.
@@ -132,11 +134,11 @@ pub enum AssemblyError {
     /// A change names something that is not there.
     #[error("cannot change {what}: {found}, expected {expected}")]
     Change {
-        /// What was to be changed.
+        /// Target of the change.
         what: String,
-        /// What was found.
+        /// The value found.
         found: String,
-        /// What is needed.
+        /// The value expected.
         expected: String,
     },
 }

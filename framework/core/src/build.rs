@@ -1,4 +1,4 @@
-//! Makes of an assembly what it says, or says everything that is wrong with it.
+//! Builds an assembly, or reports every problem with it.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -145,12 +145,13 @@ impl Framework {
         made
     }
 
-    /// What is wrong with the connections of an assembly's instances as they are now: uses ports that lead nowhere, Go
-    /// ports in a cycle.
+    /// Problems with the current connections of an assembly's instances: uses ports that are not connected, Go ports
+    /// in a cycle.
     pub fn problems_of_wiring(&self, assembly: &Assembly) -> Vec<Box<dyn Error + Send + Sync>> {
         let mut problems: Vec<Box<dyn Error + Send + Sync>> = Vec::new();
         for (instance, port, interface) in self.unconnected() {
-            // One that the file connects, but that could not be connected, has its problem already.
+            // A port that the file connects but that could not be connected has been reported
+            // already.
             let end = Endpoint { instance, port };
             if !assembly.connections.contains_key(&end)
                 && assembly.instances.contains_key(&end.instance)

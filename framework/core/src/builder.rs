@@ -12,8 +12,8 @@ use crate::repository::Repository;
 use crate::state::Connection;
 
 impl Framework {
-    /// Makes an instance of a class of the framework's repository. An empty name stands for the last part of the class's
-    /// with a number.
+    /// Makes an instance of a class of the framework's repository. With an empty name, the instance is named after the
+    /// last part of the class name, with a number.
     ///
     /// # Returns
     /// Its name.
@@ -91,7 +91,7 @@ impl Framework {
     /// The component of a name.
     ///
     /// # Errors
-    /// There is none.
+    /// No component has that name.
     pub fn component_id(&self, name: &str) -> Result<ComponentId, FrameworkError> {
         let state = self.shared.lock();
         state.instance(name)?;

@@ -224,7 +224,7 @@ fn id(state: &State, user: &str, uses: &str) -> Option<ConnectionId> {
     })
 }
 
-/// Nobody connects to what is being destroyed.
+/// Nothing connects to an instance that is being destroyed.
 pub(crate) fn refuse_ending(
     state: &State,
     connection: &ConnectionId,
@@ -241,7 +241,8 @@ pub(crate) fn refuse_ending(
     Ok(())
 }
 
-/// Whether a provided port is what a user was compiled against: name, version, hash, size, and the types passed.
+/// Whether a provided port matches the interface that the user was compiled against: name, version, hash, size,
+/// and argument types.
 pub(crate) fn fits(
     connection: &ConnectionId,
     expected: &'static InterfaceDescriptor,

@@ -1,40 +1,41 @@
-//! One uses port's end of a connection: where it leads, who may be inside, and what must be kept for them.
+//! One uses port's end of a connection: its target, the callers that may be inside, and the targets that
+//! must be kept for them.
 //!
-//! Everything but the call itself happens under the framework's lock. A call goes through the [`Slot`] without it; what
-//! makes that sound is that a target is given up only when no `get_port` is outstanding, since whoever gets the port
-//! afterwards takes the lock after the slot was re-pointed (`tests/loom_connector.rs` tries all interleavings).
+//! Everything but the call itself happens under the framework's lock. A call goes through the [`Slot`] without it; this
+//! is sound because a target is released only when no `get_port` is outstanding: a caller that gets the port afterwards
+//! takes the lock after the slot was re-pointed (`tests/loom_connector.rs` tries all interleavings).
 //!
 //! # Decisions
 //!
 //! A connection is a slot: an atomic pointer to an immutable pair. Getting a port, releasing it,
 //! connecting and replacing take the framework's lock; a call takes only the slot. A replaced
-//! target is given up when no `get_port` is outstanding on its slot: whoever comes later has taken
-//! the lock after the slot was re-pointed. `framework/core/tests/loom_connector.rs` compiles slot
-//! and connector over loom's atomics and tries all interleavings. Beside the pair stands the name
-//! of the instance: the caller's side puts it in front of an error, unless a mark in the text,
-//! which nothing shows, says that this was done further down.
+//! target is released when no `get_port` is outstanding on its slot: a later caller has taken the
+//! lock after the slot was re-pointed. `framework/core/tests/loom_connector.rs` compiles slot and
+//! connector over loom's atomics and tries all interleavings. The slot also has the name of the
+//! instance: the caller's side puts it in front of an error, unless a mark in the text, which is
+//! never displayed, shows that this was done further down.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use cca_abi::{ConnectedPort, RawPort, Slot};
 
-/// What keeps a provider alive.
+/// An object that keeps a provider alive.
 pub trait Provider: Send + Sync {}
 
 impl<T: Send + Sync> Provider for T {}
 
-/// What a slot points to: the pair that is called, and a share of whatever is behind it.
+/// Target of a slot: the pair that is called, and a reference that keeps the provider alive.
 #[repr(C)]
 pub struct Target {
     pair: ConnectedPort,
-    /// What the pair says whose it is in; never changed.
+    /// The name that the pair points to; never changed.
     _instance: Option<Box<str>>,
     key: Option<TargetKey>,
     _provider: Arc<dyn Provider>,
 }
 
-/// What two targets have in common that do the same: the provider's address, and its monitor's.
+/// Identity of a target: the provider's address, and its monitor's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetKey {
     /// Address of the provider, which the target keeps.
@@ -44,7 +45,7 @@ pub struct TargetKey {
 }
 
 impl Target {
-    /// What is called; it can be as long as the target is kept.
+    /// The pair that is called; it is valid as long as the target is kept.
     pub fn pair(&self) -> NonNull<RawPort> {
         // It begins with the port.
         NonNull::from(&self.pair).cast()
@@ -88,7 +89,7 @@ impl Target {
 /// A slot with its users counted.
 #[derive(Default)]
 pub struct Connector {
-    // Boxed: its address is what stubs hold.
+    // Boxed, because stubs keep its address.
     slot: Box<Slot>,
     current: Option<Arc<Target>>,
     retired: Vec<Arc<Target>>,
@@ -114,15 +115,15 @@ impl Connector {
     /// Leads to another target from the next call on.
     ///
     /// # Returns
-    /// What nobody can be inside any more, for the caller to drop when it no longer holds the framework's lock: dropping
-    /// may run a component's code.
+    /// Targets that no caller can be inside any more. The caller drops them after it has released the framework's lock:
+    /// dropping may run a component's code.
     #[must_use = "drop it without the framework's lock"]
     pub fn point_to(&mut self, target: Option<Arc<Target>>) -> Vec<Arc<Target>> {
         let pair = target.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
         // `Target` begins with its pair.
         self.slot.replace(pair.cast_mut().cast());
         if let Some(target) = &target {
-            // One that was led to before.
+            // A target that the connector led to before.
             self.retired.retain(|retired| !Arc::ptr_eq(retired, target));
         }
         let old = std::mem::replace(&mut self.current, target);
@@ -136,8 +137,8 @@ impl Connector {
         self.current.clone()
     }
 
-    /// The target of this key that the connector leads to or led to, where a caller may still be inside: who goes to and
-    /// fro between providers while calls run makes no target twice.
+    /// The target of this key that the connector leads to or led to, if a caller may still be inside: switching back
+    /// and forth between providers while calls run makes no second target.
     pub fn find(&self, key: TargetKey) -> Option<Arc<Target>> {
         let mut targets = self.current.iter().chain(&self.retired);
         targets
@@ -145,11 +146,11 @@ impl Connector {
             .map(Arc::clone)
     }
 
-    /// Leads to `last` for ever, for a caller who has not left by the end: neither the slot nor anything that it led to
-    /// is given back. This is then a new connector.
+    /// Leads to `last` for ever, for a caller that has not left by the end: neither the slot nor any of its targets is
+    /// freed. The connector then starts anew.
     pub fn abandon(&mut self, last: Option<Arc<Target>>) {
         let mut abandoned = std::mem::take(self);
-        // What would be unreachable is kept as well.
+        // Targets that would be unreachable are kept as well.
         std::mem::forget(abandoned.point_to(last));
         std::mem::forget(abandoned);
     }

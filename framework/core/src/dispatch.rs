@@ -13,9 +13,10 @@
 //! next = ["fft-Fftw", "fft-Gsl", "fft-Fftw", "fft-Fftw"]
 //! ```
 //!
-//! A step with `labels` in place of `bounds` is of an enumeration, and has as many ends in `next`; a number in `next` is a later
-//! step. The calls reach the providers by uses ports of the dispatcher, named as they are, so that they are recorded under the
-//! name of who answers. Its own port is the framework's, and not recorded.
+//! A step with `labels` in place of `bounds` belongs to an enumeration, and has as many ends in `next`; a number in
+//! `next` is a later step. The calls reach the providers through uses ports of the dispatcher, each named like its
+//! provider, so they are recorded under the name of the provider that answers. Its own port belongs to the framework,
+//! and is not recorded.
 //!
 //! # Decisions
 //!
@@ -23,17 +24,18 @@
 //! `cca_port_proxy.h`): the functions of a port that compute the call's parameters, look up a
 //! provider in a tree of bounds (`abi/src/dispatch.rs`) and call it. The framework makes one from
 //! `[dispatch]` of an assembly (`core/src/dispatch.rs`), as an instance with a uses port for each
-//! provider, so that a call is recorded once, under the name and class of who answers; its own port
-//! is the framework's and not recorded. It holds its uses ports for as long as it is, so none of
-//! its providers can be taken away, and at the end they are given back after all others', unless a
-//! caller is still inside. Only ports that are declared stateless are dispatched to. The tree comes
-//! from `composition/src/decide.rs`: at a point, the class of least expected time where it is
-//! faster than the default rather than not, over all pairs of their credible formulas by weight,
-//! and by more than a hundredth; else the default. Of one number the points are a grid over the
-//! range of the default class's models; of several they are where calls were measured, and between
-//! those, with a thin grid beside them (`decide/points.rs`, `decide/tree.rs`). `nearby.rs` corrects
-//! what the models say there. A mean over many calls is compared, since how single calls spread
-//! decides nothing. Parameters that only the result tells are 0 in it.
+//! provider, so that a call is recorded once, under the name and class of the provider that
+//! answers; its own port belongs to the framework and is not recorded. The dispatcher keeps its
+//! uses ports as long as it exists, so none of its providers can be removed; at the end they are
+//! released after all other connections, unless a caller is still inside. Only ports that are
+//! declared stateless can have a dispatcher. The tree comes from `composition/src/decide.rs`: at a
+//! point, the class of least expected time, provided that it is more likely than not to be faster
+//! than the default, over all pairs of their credible formulas by weight, and faster by more than a
+//! hundredth; else the default. With one parameter the points form a grid over the range of the
+//! default class's models; with several they are the measured points and points between those, with
+//! a thin additional grid (`decide/points.rs`, `decide/tree.rs`). `nearby.rs` corrects the models
+//! there. Means over many calls are compared, so the scatter of single calls does not affect the
+//! decision. Parameters that are known only from the result are 0 in the tree.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -65,7 +67,7 @@ pub struct DecisionTable {
     pub port: String,
     /// Instances, each once; the first one has the calls that the table says nothing of.
     pub providers: Vec<String>,
-    /// Method to its steps, of which the first is where a decision begins.
+    /// Method to its steps; the decision begins at the first.
     #[serde(default)]
     pub methods: BTreeMap<String, Vec<DecisionStep>>,
 }
@@ -93,7 +95,7 @@ impl TableSource {
     }
 }
 
-/// A look at one parameter.
+/// A comparison of one parameter.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecisionStep {
@@ -131,12 +133,12 @@ pub enum DispatchError {
         /// Why not.
         source: io::Error,
     },
-    /// It is none.
+    /// The file is not a decision table.
     #[error("cannot read decision table \"{}\": malformed, expected what choose --dispatch writes", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Where and what.
+        /// Position and cause.
         source: Box<toml::de::Error>,
     },
     /// It does not fit the assembly.
@@ -144,9 +146,9 @@ pub enum DispatchError {
     Unfit {
         /// The dispatcher.
         instance: String,
-        /// What was found.
+        /// The value found.
         found: String,
-        /// What is needed.
+        /// The value expected.
         expected: String,
     },
     /// The library that knows the interface made none.
@@ -179,10 +181,10 @@ impl DecisionTable {
     }
 }
 
-/// What is wrong with a table: what was found, and what was expected.
+/// A problem with a table: the value found, and the value expected.
 struct Wrong(String, String);
 
-/// The tree of a method, with what its nodes point to.
+/// The tree of a method, with the data that its nodes point to.
 #[derive(Default)]
 struct Tree {
     nodes: Vec<DecisionNode>,
@@ -200,7 +202,7 @@ impl Tree {
     }
 }
 
-/// What an instance that dispatches keeps beside its ports.
+/// State of a dispatching instance besides its ports.
 #[derive(Clone)]
 pub struct Dispatching {
     /// As the table named them.
@@ -222,7 +224,7 @@ impl Dispatching {
     }
 }
 
-/// What a dispatcher points to.
+/// Data that a dispatcher points to.
 struct Kept {
     slots: Arc<Vec<SlotPointer>>,
     _trees: Vec<Tree>,
@@ -371,8 +373,8 @@ impl Dispatching {
             slots: Arc::clone(&self.slots),
             _trees: trees,
         };
-        // SAFETY: the port that is made keeps slots and trees (`own_with`); the trees are whole, and their places of providers are
-        // those of the slots, each connected and acquired.
+        // SAFETY: the new port keeps slots and trees (`own_with`); the trees are whole, and their indices of providers
+        // are those of the slots, each connected and acquired.
         let port = unsafe {
             call(|port, error| {
                 new_dispatcher(
@@ -443,8 +445,9 @@ impl Framework {
         made
     }
 
-    /// Has a dispatcher send calls by another table from the next one on, while any number of threads call; a call in flight goes
-    /// where it was sent. What the table before was for is kept as long as a caller may be inside, which is until it releases its port.
+    /// Makes a dispatcher use another table from the next call on, while any number of threads call; a call in flight
+    /// ends at its provider. The former table is kept as long as a caller may be inside, which is until it releases its
+    /// port.
     ///
     /// # Errors
     /// No such dispatcher; a table of another port or other providers, or that does not fit the interface; the framework's.

@@ -1,10 +1,10 @@
-//! What can go wrong when instances are made and connected.
+//! Errors of making and connecting instances.
 
 use cca_abi::{ErrorCode, PortError};
 use cca_loader::LoadError;
 use cca_ports::TypeMismatch;
 
-/// What can go wrong when instances are made and connected; each is one of CCA's exceptions.
+/// Errors of making and connecting instances; each is one of CCA's exceptions.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameworkError {
@@ -83,7 +83,7 @@ pub enum FrameworkError {
         instance: String,
         /// The name.
         port: String,
-        /// What is wrong, and what was expected.
+        /// The problem, and the expected value.
         what: String,
     },
     /// The instance has no such port.
@@ -111,9 +111,9 @@ pub enum FrameworkError {
         provider: Box<str>,
         /// Its port.
         provides: Box<str>,
-        /// What the provider has.
+        /// The provider's value.
         found: Box<str>,
-        /// What the user wants.
+        /// The value that the user expects.
         expected: Box<str>,
     },
     /// The uses port is connected already.
@@ -182,7 +182,7 @@ pub enum FrameworkError {
     /// There is no such listener.
     #[error("cannot remove listener {listener}: unknown, expected one that was added")]
     UnknownListener {
-        /// The number it was told by.
+        /// The number that it was removed by.
         listener: u64,
     },
     /// The interface has a service.
@@ -205,7 +205,7 @@ pub enum FrameworkError {
     /// A port's own error.
     #[error("cannot {act}")]
     Port {
-        /// What was being done.
+        /// The failed action.
         act: String,
         /// The component's words.
         source: PortError,
@@ -217,9 +217,9 @@ pub enum FrameworkError {
         instance: String,
         /// The parameter.
         key: String,
-        /// What was given.
+        /// The given value.
         found: String,
-        /// What is allowed.
+        /// The allowed values.
         expected: String,
     },
 }

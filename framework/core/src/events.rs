@@ -1,4 +1,4 @@
-//! Who is told of connections that come and go.
+//! Notifies listeners of connections that are made and ended.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::error::FrameworkError;
 use crate::framework::{Framework, call_provided};
 use crate::state::{FRAMEWORK, Provided, State};
 
-/// A port that is told.
+/// A listening port.
 pub struct Listener {
     id: u64,
     kind: ConnectionEventKind,
@@ -23,7 +23,7 @@ impl Framework {
     /// Adds a listener, a port of interface `cca.ConnectionEventListener`.
     ///
     /// # Returns
-    /// What removes it again.
+    /// The number that removes it.
     ///
     /// # Errors
     /// It is of another interface.
@@ -42,7 +42,7 @@ impl Framework {
         Ok(id)
     }
 
-    /// Takes a listener away. An event under way may still reach it.
+    /// Removes a listener. An event in flight may still reach it.
     ///
     /// # Errors
     /// There is no such listener.
@@ -56,7 +56,7 @@ impl Framework {
         Ok(())
     }
 
-    /// Changes a connection, with whoever listens told before and afterwards.
+    /// Changes a connection, and notifies the listeners before and after.
     pub(crate) fn told(
         &self,
         connection: &ConnectionId,
@@ -74,7 +74,7 @@ impl Framework {
         changed
     }
 
-    /// Moves connections from one provider to another, with whoever listens told before and afterwards.
+    /// Moves connections from one provider to another, and notifies the listeners before and after.
     ///
     /// # Arguments
     /// * `moves` - each connection as it was and as it will be
@@ -121,7 +121,7 @@ impl Framework {
                 connection: connection.clone(),
                 message: error.map_or_else(String::new, ToString::to_string).into(),
             };
-            // A listener does not stop what it hears of.
+            // A listener cannot veto an event.
             let _ =
                 call_provided::<dyn ConnectionEventListenerPort, _>(&listener, FRAMEWORK, |port| {
                     port.connection_activity(event)

@@ -83,13 +83,13 @@ impl Framework {
         Self::default()
     }
 
-    /// Another way to this framework, which does not end it when it is dropped.
+    /// Another handle to this framework, which does not end it when it is dropped.
     #[must_use]
     pub fn another_handle(&self) -> Self {
         Self::handle(Arc::clone(&self.shared))
     }
 
-    /// A way to a framework that somebody else owns.
+    /// A handle to a framework that has another owner.
     pub(crate) fn handle(shared: Arc<Shared>) -> Self {
         Framework {
             shared,
@@ -243,13 +243,14 @@ impl Framework {
     /// of a program that got its services by that name (`AbstractFramework.releaseServices`).
     ///
     /// # Errors
-    /// No such instance; a port of it, or of one that uses it, still in use after `timeout`.
+    /// No such instance; a port of it, or of an instance that uses it, still in use after
+    /// `timeout`.
     pub fn destroy_instance(&self, name: &str, timeout: Duration) -> Result<(), FrameworkError> {
         let id = self.component_id(name)?;
         let started = Instant::now();
         within(timeout, || self.begin_to_end(&id))?;
         for connection in self.connections_of(&[name]) {
-            // Who got the port meanwhile has the rest of the time to give it back.
+            // A component that got the port meanwhile has the rest of the time to release it.
             let rest = timeout.saturating_sub(started.elapsed());
             if let Err(error) = self.disconnect_within(&connection.user, &connection.uses, rest) {
                 if let Ok(entry) = self.shared.lock().instance_mut(name) {
@@ -284,7 +285,8 @@ impl Framework {
         Ok(())
     }
 
-    /// A component that fails to say goodbye is destroyed all the same, and there is nobody to tell.
+    /// A component that fails to release itself is destroyed all the same; the failure has no
+    /// recipient.
     pub(crate) fn say_goodbye(&self, id: &ComponentId) {
         let (component, releases) = match self.shared.lock().entry_mut(id) {
             Ok(entry) => (entry.component.clone(), std::mem::take(&mut entry.releases)),
@@ -384,7 +386,8 @@ impl Framework {
         drop(monitoring);
     }
 
-    /// Ends the connections of dispatchers, after those of all others: nobody is inside one whose port only its entry keeps.
+    /// Ends the connections of dispatchers, after those of all others: no caller is inside a dispatcher whose port only
+    /// its entry keeps.
     fn end_dispatchers(&self) -> Vec<(Option<Connection>, Vec<Arc<Target>>)> {
         let mut state = self.shared.lock();
         let mut unreachable = Vec::new();
@@ -421,7 +424,7 @@ impl Framework {
     /// One instance.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// No instance has that name.
     pub fn instance(&self, name: &str) -> Result<InstanceInfo, FrameworkError> {
         let state = self.shared.lock();
         Ok(info(name, state.instance(name)?))
@@ -506,8 +509,8 @@ pub(crate) fn within<T>(
     }
 }
 
-/// Ends what leads from a uses port. A component's thread that has not given it back may still call: it goes on to call
-/// the provider, unmonitored, and neither that nor a proxy that it may be inside is ever given back.
+/// Ends the connection of a uses port. A component's thread that has not released it may still call: it continues to
+/// call the provider, unmonitored, and neither the provider nor a proxy that it may be inside is ever freed.
 pub(crate) fn end_connection(uses: &mut Uses) -> (Option<Connection>, Vec<Arc<Target>>) {
     let connection = uses.connection.take();
     if !uses.connector.is_in_use() {

@@ -1,4 +1,5 @@
-//! The framework as components see it: its own ports, led to whoever uses them.
+//! The framework as components see it: its own ports, which it connects to every uses port of their
+//! interfaces.
 
 use std::path::Path;
 use std::sync::Weak;
@@ -18,7 +19,7 @@ use crate::framework::{Framework, InstanceInfo, PortInfo};
 use crate::services::Shared;
 use crate::state::is_own;
 
-/// What is behind the framework's own ports.
+/// Providers of the framework's own ports.
 pub struct FrameworkPorts {
     shared: Weak<Shared>,
     // Of a framework made through a port: it ends with the port.
@@ -39,7 +40,7 @@ impl FrameworkPorts {
         Ok(Framework::handle(shared))
     }
 
-    /// The ports of another framework, which ends with them, and the way to it.
+    /// The ports of another framework, which ends with them, and a reference to it.
     pub fn empty_framework(&self) -> Result<(FrameworkPorts, Weak<Shared>), PortError> {
         let framework = self.framework()?.create_empty_framework();
         let shared = std::sync::Arc::downgrade(&framework.shared);
@@ -92,7 +93,7 @@ fn port_names(ports: &[PortInfo]) -> RVec<RString> {
     names.collect()
 }
 
-/// Seconds to wait; none for what is no time.
+/// Seconds to wait; zero for an invalid time.
 fn timeout(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO)
 }

@@ -36,7 +36,7 @@ pub(crate) fn cycle_from(connections: impl IntoIterator<Item = ConnectionId>) ->
     from.keys().find_map(|start| cycle(start, &from, &mut done))
 }
 
-/// The first cycle that is met on the way from an instance.
+/// The first cycle found in a search from an instance.
 fn cycle<'a>(
     start: &'a str,
     from: &'a BTreeMap<String, Vec<ConnectionId>>,

@@ -1,7 +1,8 @@
 //! Leads a uses port to a provider: straight, or through a proxy where the connection is monitored.
 //!
-//! A proxy is made before the slot is moved, so that the first call through a connection is recorded like any other. The
-//! monitor's and the proxy's code run without the framework's lock; what they were made for is looked at again under it.
+//! A proxy is made before the slot is moved, so that the first call through a connection is recorded like any other.
+//! The monitor's and the proxy's code run without the framework's lock; the state they depend on is checked again under
+//! it.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::framework::Framework;
 use crate::monitor::{Monitoring, proxy_target};
 use crate::state::{Connection, Provided, State};
 
-/// What is done to a uses port.
+/// A change of a uses port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A free one is connected.
@@ -24,7 +25,7 @@ pub enum Change {
     Reconnect,
 }
 
-/// What a slot will point to.
+/// New target of a slot.
 pub struct Way {
     pub target: Arc<Target>,
     /// The `cca.Monitor` port that its calls are recorded through.
@@ -65,7 +66,7 @@ impl Framework {
         }
     }
 
-    /// What the slot of a uses port is to point to after the change.
+    /// The target of a uses port's slot after the change.
     pub(crate) fn way_of(
         &self,
         user: &ComponentId,
@@ -77,8 +78,9 @@ impl Framework {
         self.way(user, connection, port, &before)
     }
 
-    /// What the slot is to point to: a proxy if the monitoring selects the connection, or if it was monitored before. A
-    /// measurement never fails what is measured: without a proxy it is connected all the same, and noted.
+    /// The target of the slot: a proxy if the monitoring selects the connection, or if it was monitored before. A
+    /// measurement never fails the measured program: without a proxy the port is still connected, and the failure is
+    /// noted.
     fn way(
         &self,
         user: &ComponentId,
@@ -134,7 +136,8 @@ impl Framework {
     }
 }
 
-/// By what a target is found again: whoever holds the target holds what is at these addresses.
+/// Identity under which a target is found again: a target keeps the objects at these addresses
+/// alive.
 pub fn target_key(port: &Arc<Provided>, monitor: Option<&Arc<Provided>>) -> TargetKey {
     TargetKey {
         provider: Arc::as_ptr(port).addr(),
@@ -189,7 +192,7 @@ fn check(
 /// Moves the slot, and takes note of it.
 ///
 /// # Returns
-/// What may be dropped without the lock.
+/// Targets that may be dropped without the lock.
 fn point_to(
     state: &mut State,
     user: &ComponentId,

@@ -2,11 +2,11 @@
 //!
 //! * [`Repository`]: the classes that can be instantiated, found in component libraries;
 //! * [`Framework`]: instances, ports and connections (`gov.cca.AbstractFramework` and `gov.cca.ports.BuilderService`,
-//!   which components reach as ports); several in one process do not meet;
-//! * [`Assembly`]: what a TOML file says, and [`Framework::assemble`], which builds it or says everything that is wrong.
+//!   which components reach as ports); several in one process are independent;
+//! * [`Assembly`]: contents of a TOML file, and [`Framework::assemble`], which builds it or reports every problem.
 //!
-//! The framework knows nothing of measurement: [`Framework::start_monitoring`] has a proxy put into every connection that is
-//! made, and the proxy's recorder comes from whoever provides a `cca.Monitor` port.
+//! The framework knows nothing of measurement: [`Framework::start_monitoring`] inserts a proxy into every connection
+//! that is made, and the proxy's recorder comes from the provider of a `cca.Monitor` port.
 //!
 //! A dispatcher ([`Framework::create_dispatcher`]) sends each call to one of several instances, by a [`DecisionTable`], which
 //! [`Framework::redirect`] changes while calls run.

@@ -4,13 +4,13 @@
 //!
 //! Every connection gets its proxy as it is made, before its first call, whoever makes it: the
 //! framework knows which are selected (`Framework::start_monitoring`), and frameworks made by it
-//! know the same; there a monitor's names of instances begin with `framework1/`. A connection that
-//! stays monitored when it is led elsewhere is a proxy for each provider. Where neither side can
-//! make one, any description of the interface that the framework has seen can, its own of the
-//! standard ports included, or a class of a library of the path (`cli/src/session/describing.rs`).
-//! What has no proxy is connected all the same; the log names it, and every verb that reads the log
-//! warns. The call that starts the application is a connection too, from an instance `@main`, and
-//! is recorded with the others.
+//! inherit the selection; there a monitor's names of instances begin with `framework1/`. A
+//! monitored connection that is moved to other providers has a proxy for each provider. If neither
+//! side can make one, the framework uses any description of the interface that it has seen, its own
+//! of the standard ports included, or a class of a library of the path
+//! (`cli/src/session/describing.rs`). A connection without a proxy is still made; the log names it,
+//! and every verb that reads the log warns. The call that starts the application is a connection
+//! too, from an instance `@main`, and is recorded with the others.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -29,7 +29,7 @@ use crate::framework::{Framework, call_provided, interface_of};
 use crate::lead::{Way, straight_target, target_key};
 use crate::state::{ClassOrigin, FRAMEWORK, Provided};
 
-/// A proxy and its own way to the provider.
+/// A proxy and its own slot to the provider.
 struct Proxy {
     // Dropped before the slot that it calls through, and before the monitor whose recorder it records into.
     port: OwnedPort,
@@ -50,7 +50,7 @@ pub type Describes = dyn Fn(&Framework, &'static InterfaceDescriptor) -> Option<
 /// Says of a connection and the name of its interface whether it is monitored.
 type Selects = dyn Fn(&ConnectionId, &str) -> bool + Send + Sync;
 
-/// Which connections get a proxy when they are made, and what it records through.
+/// Which connections get a proxy when they are made, and the monitor that they record to.
 pub struct Monitoring {
     /// A `cca.Monitor` port.
     pub monitor: Arc<Provided>,
@@ -184,7 +184,8 @@ impl Framework {
         proxy_maker(&connection, expected, &port, known).map(|_| ())
     }
 
-    /// An interface as somebody describes it who can make a proxy of it, and so names its methods; as it is, where nobody can.
+    /// An interface as described by a component or library that can make a proxy of it, which thus names its methods;
+    /// unchanged if there is none.
     pub fn described(
         &self,
         interface: &'static InterfaceDescriptor,
@@ -195,8 +196,8 @@ impl Framework {
         }
     }
 
-    /// Asks `describes` for a description of an interface that no component made so far can make a proxy of. It may make components in
-    /// other frameworks; what it finds is kept.
+    /// Asks `describes` for a description of an interface that no component made so far can make a proxy of. It may
+    /// make components in other frameworks; the description is kept.
     pub fn describe_interfaces_by(
         &self,
         describes: impl Fn(
@@ -240,8 +241,8 @@ impl Framework {
         state.proxied(expected)
     }
 
-    /// Monitors every connection that is selected, those there are and those to come, whoever makes them, also in
-    /// frameworks made by this one. Each gets its proxy before the first call goes through it.
+    /// Monitors every selected connection, present and future, whoever makes it, also in frameworks made by this
+    /// one. Each gets its proxy before the first call goes through it.
     ///
     /// # Arguments
     /// * `monitor` - instance and provides port of interface `cca.Monitor`
@@ -318,7 +319,7 @@ impl Framework {
         self.put_in(&id, &connection, &port, expected, &monitor)
     }
 
-    /// Takes the proxy out of a connection; an unmonitored call costs what a bare call costs.
+    /// Takes the proxy out of a connection; an unmonitored call costs as much as a bare call.
     ///
     /// # Errors
     /// An unknown instance or port.
@@ -397,7 +398,8 @@ impl Framework {
     }
 }
 
-/// A connection as a proxy needs it: the user, the connection, what is provided, and the interface that the user knows.
+/// A connection as a proxy needs it: the user, the connection, the provided port, and the interface that the user
+/// knows.
 type Connected = (
     ComponentId,
     ConnectionId,
@@ -405,8 +407,8 @@ type Connected = (
     &'static InterfaceDescriptor,
 );
 
-/// Who can make a proxy: one of the sides, or else anybody whose description of the interface is known, since a component in C
-/// cannot.
+/// Finds a maker of the proxy: one of the two sides, or else any other known description of the interface, since a
+/// component in C cannot make one.
 fn proxy_maker(
     connection: &ConnectionId,
     expected: &'static InterfaceDescriptor,
@@ -425,10 +427,11 @@ fn proxy_maker(
     })
 }
 
-/// A target that records each call through a monitor. No lock is held: the monitor's and the proxy's code run here.
+/// A target that records each call through a monitor. No lock may be held: the monitor's and the proxy's code run
+/// here.
 ///
 /// # Arguments
-/// * `known` - the interface as somebody else than the two ends describes it, who can make a proxy
+/// * `known` - the interface as described by a third party that can make a proxy
 ///
 /// # Errors
 /// An interface that neither side can make a proxy of; the monitor's.
@@ -458,8 +461,8 @@ pub fn proxy_target(
     let inner = Target::new(port.port, Arc::clone(port) as _);
     // A new connector leads nowhere, so that nothing becomes unreachable.
     drop(connector.point_to(Some(inner)));
-    // SAFETY: slot, recorder and methods outlive the proxy: the first lies beside it, the others live as long as the
-    // monitor, of which the proxy keeps a share.
+    // SAFETY: slot, recorder and methods outlive the proxy: the slot is stored with it, the others live as long as
+    // the monitor, which the proxy keeps alive.
     let made = unsafe {
         call(|proxy, error| {
             new_proxy(
@@ -521,8 +524,8 @@ fn register_instance(
     })
 }
 
-/// Tells a monitor of an instance. It may not know the instance yet by a connection; if it will not know it, that is no
-/// matter of the run's.
+/// Reports an instance to a monitor, which may not know it from a connection yet; an error of the monitor does not
+/// affect the run.
 pub fn announce_instance(monitor: &Arc<Provided>, instance: &str, origin: &ClassOrigin) {
     let _ = call_provided::<dyn MonitorPort, _>(monitor, FRAMEWORK, |monitor| {
         register_instance(monitor, instance, origin)

@@ -10,7 +10,7 @@ use crate::framework::{Framework, interface_of};
 pub struct InstanceParameter {
     /// The parameter port it is behind.
     pub port: String,
-    /// What the parameters of that port are for; may be empty.
+    /// Title of that port's parameters; may be empty.
     pub title: String,
     /// Everything about it but its value.
     pub description: ParameterDescription,

@@ -1,5 +1,5 @@
-//! The framework for components in C, C++ and Fortran: what `cca.BuilderService`, `cca.AbstractFramework`, `cca.ComponentRepository`,
-//! `cca.ConnectionEventService` and CCA's type maps say, in types that every language has.
+//! The framework for components in C, C++ and Fortran: the functions of `cca.BuilderService`, `cca.AbstractFramework`,
+//! `cca.ComponentRepository`, `cca.ConnectionEventService` and CCA's type maps, with types that every language has.
 //!
 //! Rust's interfaces own texts and lists, whose memory is Rust's. Here a component is the number that it has in its framework, a type
 //! map a number that this port gave out, a list is asked for by place, and a text that is returned lives as long as the process.
@@ -15,9 +15,9 @@ pub use provider::provide;
 
 /// The framework in plain types. A uses port of it that nobody connects leads to the framework's own.
 ///
-/// Components are numbers, 0 is none. Type maps are numbers that this port gave out, to be given back by `free_map`; as properties of
-/// what is made, 0 is an empty one. Functions with an `index` count from 0 and return 0 or an empty text behind the last. Times to
-/// wait are seconds.
+/// Components are numbers, 0 is none. Type maps are numbers that this port returns and `free_map` releases; where a
+/// function takes properties, 0 is an empty map. Functions with an `index` count from 0 and return 0 or an empty text
+/// behind the last. Times to wait are in seconds.
 #[port(name = "cca.PlainFramework", version = "1.0")]
 pub trait PlainFrameworkPort {
     /// An empty type map (`createTypeMap`).
@@ -44,19 +44,19 @@ pub trait PlainFrameworkPort {
     /// No such map.
     fn remove_property(&self, map: u64, key: RStr<'_>) -> Result<(), PortError>;
 
-    /// The type of a property, CCA's number (`CCA_TYPE_…`); 0 if there is none of that name.
+    /// The type of a property, CCA's number (`CCA_TYPE_…`); 0 if no property has that name.
     ///
     /// # Errors
     /// No such map.
     fn property_type(&self, map: u64, key: RStr<'_>) -> Result<u32, PortError>;
 
-    /// Name of a property by its place among those of a type, or among all of type 0.
+    /// Name of a property by its index among those of a type, or among all of type 0.
     ///
     /// # Errors
     /// No such map or type.
     fn property_key(&self, map: u64, kind: u32, index: usize) -> Result<RStr<'static>, PortError>;
 
-    /// A property that is one value: of kind 0 if there is none of that name.
+    /// A property with a single value; its type is 0 if no property has that name.
     ///
     /// # Errors
     /// No such map; the property is complex or an array.
@@ -65,7 +65,7 @@ pub trait PlainFrameworkPort {
     /// Puts a property that is one value: an int, long, float, double, string or bool.
     ///
     /// # Errors
-    /// No such map; the type is none of these, or not that of the value; it is there already with another type.
+    /// No such map; an unsupported type, or not the type of the value; the property exists with another type.
     fn put_property(
         &self,
         map: u64,
@@ -74,7 +74,8 @@ pub trait PlainFrameworkPort {
         value: PlainValue<'_>,
     ) -> Result<(), PortError>;
 
-    /// Number of elements of a property: of a complex number 2, its parts; 0 if there is none.
+    /// Number of elements of a property: 2 for a complex number, its parts; 0 if no property has
+    /// that name.
     ///
     /// # Errors
     /// No such map.
@@ -116,7 +117,7 @@ pub trait PlainFrameworkPort {
     /// Puts an array of int, long or bool.
     ///
     /// # Errors
-    /// No such map; another type; a value that is none of the type; it is there already with another type.
+    /// No such map; another type; a value outside the type's range; the property exists with another type.
     fn put_integers(
         &self,
         map: u64,
@@ -148,8 +149,8 @@ pub trait PlainFrameworkPort {
         values: RSlice<'_, RStr<'_>>,
     ) -> Result<(), PortError>;
 
-    /// Makes an instance of a class of the framework's repository (`createInstance`). An empty name stands for the class's with a
-    /// number.
+    /// Makes an instance of a class of the framework's repository (`createInstance`). With an empty name, the instance
+    /// is named after the class, with a number.
     ///
     /// # Errors
     /// An unknown class; a name that is bad or taken; the component's own.
@@ -249,8 +250,8 @@ pub trait PlainFrameworkPort {
         provides: RStr<'_>,
     ) -> Result<(), PortError>;
 
-    /// The using component of a connection by its place among those of a component, or among all of component 0
-    /// (`getConnectionIDs`).
+    /// The using component of a connection, by its index among those of a component, or among all if the
+    /// component is 0 (`getConnectionIDs`).
     ///
     /// # Errors
     /// No such component.
@@ -343,14 +344,14 @@ pub trait PlainFrameworkPort {
     /// It cannot be read, or a library cannot be opened.
     fn append_repository_path(&self, path: RStr<'_>) -> Result<(), PortError>;
 
-    /// Adds a listener for connections, a port of interface `cca.PlainListener`: to all events of kind 0, or to those of one kind
-    /// (`CCA_EVENT_…`).
+    /// Adds a listener for connections, a port of interface `cca.PlainListener`. With kind 0 it hears all events, else
+    /// those of one type (`CCA_EVENT_…`).
     ///
     /// # Returns
-    /// What removes it again.
+    /// The number that removes it.
     ///
     /// # Errors
-    /// `CCA_BAD_PORT_TYPE`; no such kind.
+    /// `CCA_BAD_PORT_TYPE`; no such event type.
     fn add_listener(&self, kind: i32, listener: OwnedPort) -> Result<u64, PortError>;
 
     /// Takes a listener away.
@@ -392,10 +393,10 @@ pub trait PlainFrameworkPort {
 /// Hears of connections that come and go, in plain types.
 #[port(name = "cca.PlainListener", version = "1.0")]
 pub trait PlainListenerPort {
-    /// Called for every event listened for, by whoever caused it.
+    /// Called for every event it listens for, whoever caused it.
     ///
     /// # Errors
-    /// Ignored: a listener does not stop what it hears of.
+    /// Ignored: a listener cannot veto an event.
     fn connection_activity(
         &self,
         kind: i32,

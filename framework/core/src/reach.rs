@@ -1,4 +1,5 @@
-//! What a start can reach: the instances that calls from one instance may come to, along the connections there are.
+//! Reachability from a start: the instances that calls from one instance may come to, along the present
+//! connections.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +10,8 @@ use crate::connections::ConnectionId;
 use crate::framework::Framework;
 use crate::go_cycle::{GoCycle, cycle_from};
 
-/// What may be wrong with the wiring that a start can reach. None of it keeps a start from ending well: a port may never be called,
-/// a cycle never be closed.
+/// Possible problems with the wiring reachable from a start. None of them prevents a successful run: a port may never
+/// be called, a cycle never be closed.
 #[derive(Debug, Default)]
 pub struct WiringProblems {
     /// Uses ports that lead nowhere: instance, port, interface.
@@ -39,7 +40,7 @@ impl Framework {
         reached
     }
 
-    /// What may be wrong with the wiring that an instance can reach.
+    /// Possible problems with the wiring reachable from an instance.
     pub fn wiring_from(&self, instance: &str) -> WiringProblems {
         let go = <dyn GoPort>::descriptor().name;
         let mut problems = WiringProblems::default();

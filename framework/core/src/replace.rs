@@ -1,10 +1,10 @@
 //! Puts an instance of another class in the place of one, while it is called.
 //!
-//! The new instance is made beside the old one, under the same name and another number, with ports, parameters and
-//! connections of its own; then, under the framework's lock, every slot that led to the old one is moved to the new one
-//! and the name with it. The old one goes on to exist until no caller can be inside it, which its users tell by releasing
-//! its ports; then it says goodbye and is destroyed. Whatever can fail is done before the slots are moved, so that a
-//! replacement that fails leaves the old instance as it was. `lead` makes the ways through proxies.
+//! The new instance is made while the old one exists, under the same name and another number, with ports, parameters
+//! and connections of its own; then, under the framework's lock, every slot that led to the old one is moved to the new
+//! one and the name with it. The old one exists until no caller can be inside it, that is, until its users have
+//! released its ports; then it is released and destroyed. Every step that can fail runs before the slots are moved, so
+//! a replacement that fails leaves the old instance unchanged. `lead` makes the targets, with their proxies.
 //!
 //! ```text
 //! replace_instance("flux", "hydro.EfmFlux"), while rhs calls flux:
@@ -20,16 +20,16 @@
 //! # Decisions
 //!
 //! A swap is one store to each slot (`core/src/lead.rs`, `core/src/replace.rs`; for components the
-//! port `cca.ReplacementService`). `reconnect` leads a uses port to another provider.
-//! `replace_instance` makes the new instance beside the old one, under the same name and another
-//! number, with its ports, parameters and connections, and under the framework's lock moves every
-//! slot and the name; the old one says goodbye when nobody but its entry keeps its ports. As long
-//! as it may be called, its uses ports are moved with those of other instances. What the new class
-//! has no port or key for is kept with the entry, for a class that comes back. Who goes to and fro
-//! while a caller stays inside gets the targets that are kept already, so that a million swaps keep
-//! no more than there are providers. A method is registered once for each instance and class, so
-//! records name the class that ran; the logs have a `Swap` for each instance that came or changed
-//! its class.
+//! port `cca.ReplacementService`). `reconnect` connects a uses port to another provider.
+//! `replace_instance` makes the new instance while the old one exists, under the same name and
+//! another number, with its ports, parameters and connections, and under the framework's lock moves
+//! every slot and the name; the old one is released when only its entry keeps its ports. As long as
+//! it may be called, its uses ports are moved with those of other instances. Connections and
+//! parameters for which the new class has no port or key are kept with the entry, for a later class
+//! that has them. Switching back and forth while a caller stays inside reuses the targets that are
+//! kept already, so a million swaps keep no more targets than there are providers. A method is
+//! registered once for each instance and class, so records name the class that ran; the logs have a
+//! `Swap` for each instance that was added or changed its class.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -51,21 +51,22 @@ use crate::monitor::{Monitoring, announce_instance};
 use crate::parameters::{parameter_error, read_all};
 use crate::state::{Connection, Entry, Provided, State, Uses};
 
-/// Ways to an instance that can be called as long as this is kept, wherever the connections lead by then.
+/// Ports of an instance that can be called as long as this is kept, wherever the connections lead by
+/// then.
 #[derive(Clone)]
 pub struct KeptWays {
     instance: String,
     ways: Vec<KeptWay>,
 }
 
-/// The way of one connection.
+/// The target of one connection.
 #[derive(Clone)]
 struct KeptWay {
     used: User,
     target: Arc<Target>,
 }
 
-/// Who uses an instance.
+/// A user of an instance.
 #[derive(Clone)]
 struct User {
     /// Port of the instance that is used.
@@ -75,14 +76,15 @@ struct User {
     uses: String,
 }
 
-/// What connections led to before they were led back: dropping it may run code of components, so it is dropped on the thread that runs them.
+/// Former targets of connections that were led back: dropping it may run code of components, so it is dropped on the
+/// thread that runs them.
 #[must_use = "drop it where components may run"]
 pub struct LedBack {
     _unreachable: Vec<Vec<Arc<Target>>>,
 }
 
 impl KeptWays {
-    /// Provides port and what is called there, one for each connection that led to it.
+    /// Provides port and its target, one for each connection that led to it.
     pub fn ports(&self) -> impl Iterator<Item = (&str, NonNull<RawPort>)> {
         let ways = self.ways.iter();
         ways.map(|way| (way.used.provides.as_str(), way.target.pair()))
@@ -96,7 +98,7 @@ struct Move {
     port: Arc<Provided>,
 }
 
-/// What is done in the moment of the replacement.
+/// Changes that are made in the moment of the replacement.
 struct Plan {
     moves: Vec<Move>,
     ways: Vec<Way>,
@@ -104,11 +106,11 @@ struct Plan {
 }
 
 impl Framework {
-    /// Puts a new instance of a class of the framework's repository in the place of an instance, while any number of threads
-    /// call it: the next call of each goes to the new one, a call in flight ends on the old one. The new one has the name,
-    /// the connections, the properties, the values of the parameters that both have, and the state that the old one saves
-    /// (`cca.StatefulComponent`). Connections and values that it has no port or key for are kept for one that comes later and has.
-    /// The old one says goodbye and is destroyed when no caller can be inside it any more.
+    /// Replaces an instance by a new instance of a class of the framework's repository, while any number of threads
+    /// call it: each thread's next call goes to the new one, a call in flight ends on the old one. The new one has the
+    /// same name, connections and properties, the values of the parameters that both have, and the state that the old
+    /// one saves (`cca.StatefulComponent`). Connections and values that it has no port or key for are kept for a later
+    /// instance that has them. The old one is released and destroyed when no caller can be inside it any more.
     ///
     /// # Errors
     /// No such instance or class; an instance that is no component; a port that is connected and that the class lacks or
@@ -179,7 +181,8 @@ impl Framework {
         Ok(())
     }
 
-    /// The values of the parameters that both have, or that one before them had; the others are kept for who comes later.
+    /// Copies the values of the parameters that both have, or that an earlier one had; the others are kept for later
+    /// instances.
     fn hand_over_parameters(
         &self,
         old: &ComponentId,
@@ -210,7 +213,7 @@ impl Framework {
         Ok(())
     }
 
-    /// What the old one's `cca.StatefulComponent` saves, where both have that port.
+    /// Copies the state that the old one's `cca.StatefulComponent` saves, if both have that port.
     fn hand_over_state(&self, old: &ComponentId, new: &ComponentId) -> Result<(), FrameworkError> {
         type State = dyn StatefulComponentPort;
         let (from, to) = (self.ports_of::<State>(old)?, self.ports_of::<State>(new)?);
@@ -229,8 +232,8 @@ impl Framework {
         restored.map_err(|error| failed("restore", new, error))
     }
 
-    /// The ways that lead to an instance now, through proxies where its connections are monitored. While they are kept the
-    /// instance is not destroyed, also when another has taken its place.
+    /// The present targets of connections to an instance, with proxies if the connections are monitored. While they are
+    /// kept the instance is not destroyed, even after another has replaced it.
     ///
     /// # Errors
     /// No such instance.
@@ -246,9 +249,9 @@ impl Framework {
         Ok(KeptWays { instance, ways })
     }
 
-    /// Leads the connections to an instance that has been replaced back to what was there before, from the next call on: one store each,
-    /// from any thread, while calls are under way. The instance that has its place stays, and is to be replaced when no call is.
-    /// A connection that leads elsewhere by now is left alone.
+    /// Leads the connections to an instance that has been replaced back to the former one, from the next call on: one
+    /// store each, from any thread, while calls are in flight. The new instance keeps its place until it is replaced
+    /// while no call runs. A connection that leads elsewhere by now is left alone.
     pub fn lead_back(&self, ways: &KeptWays) -> LedBack {
         let mut state = self.shared.lock();
         let mut unreachable = Vec::new();
@@ -273,8 +276,9 @@ impl Framework {
         }
     }
 
-    /// Whether an instance may be replaced between any two calls: it hands its state over (`cca.StatefulComponent`), or says
-    /// of all its ports, but those of parameters and counters, that what they answer depends on no earlier call ([`STATELESS`]).
+    /// Whether an instance may be replaced between any two calls: it hands its state over (`cca.StatefulComponent`), or
+    /// declares that the answers of all its ports, but those of parameters and counters, depend on no earlier call
+    /// ([`STATELESS`]).
     ///
     /// # Errors
     /// No such instance.
@@ -284,7 +288,8 @@ impl Framework {
             || self.is_stateless(instance)?)
     }
 
-    /// Whether an instance says of all its ports, but those of parameters and counters, that what they answer depends on no earlier call.
+    /// Whether an instance declares that the answers of all its ports, but those of parameters and counters, depend on
+    /// no earlier call.
     ///
     /// # Errors
     /// No such instance.
@@ -305,7 +310,8 @@ impl Framework {
             && self.ports_are(instance, |properties| !is_whole(properties))?)
     }
 
-    /// Whether something is true of the properties of all ports of an instance, but those of parameters and counters.
+    /// Whether a predicate is true of the properties of all ports of an instance, but those of parameters and
+    /// counters.
     fn ports_are(
         &self,
         instance: &str,
@@ -433,7 +439,7 @@ impl Framework {
         })
     }
 
-    /// Tells the monitor of an instance that none of its connections may have told of.
+    /// Reports to the monitor an instance that none of its connections may have reported.
     fn announce(&self, id: &ComponentId) {
         let (monitoring, origin, label) = {
             let state = self.shared.lock();
@@ -533,8 +539,8 @@ fn left_behind(
     Some((connection, Arc::clone(&port.port)))
 }
 
-/// Who uses an instance. Instances that others have replaced and that may still be called are among them: of a class whose code keeps its ports in variables of the library, an instance that
-/// comes later goes on to call through the ports of an earlier one.
+/// The users of an instance, including replaced instances that may still be called: if the code of a class keeps its
+/// ports in variables of the library, a later instance continues to call through the ports of an earlier one.
 fn users(state: &State, of: &ComponentId) -> Result<Vec<User>, FrameworkError> {
     let mut users = Vec::new();
     let replaced = state.beside.values();
@@ -639,7 +645,7 @@ fn is_outdated(
 /// Moves every slot and the name. Nothing here fails once the plan is up to date.
 ///
 /// # Returns
-/// What may be dropped without the lock.
+/// Targets that may be dropped without the lock.
 fn take_place(
     state: &mut State,
     plan: Plan,

@@ -54,8 +54,8 @@ impl Repository {
         errors
     }
 
-    /// Adds what the index files of a folder name. Libraries that are no component libraries are passed over, as they are
-    /// in a folder.
+    /// Adds the libraries and classes that a folder's index files name. Libraries that are no component libraries are
+    /// skipped, as in a folder.
     ///
     /// # Returns
     /// Why files or libraries cannot be used.

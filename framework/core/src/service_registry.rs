@@ -1,4 +1,4 @@
-//! Services: ports that are led to whoever uses their interface and was not connected otherwise.
+//! Services: ports that are connected to unconnected uses ports of their interface.
 
 use std::sync::{Arc, Weak};
 
@@ -25,7 +25,7 @@ use crate::state::{FRAMEWORK, OWN_MARK, Provided, State};
 /// Ccaffeine, `ccafe6.MPIComponent`, `initialize`: "This will appear in the frame as an MPISetup component".
 const MPI_SETUP: &str = "MPISetup";
 
-/// Who serves an interface.
+/// The server of an interface.
 #[derive(Clone)]
 pub enum Service {
     /// A provides port of an instance.
@@ -138,10 +138,10 @@ impl Framework {
         self.offer(interface, Service::Provider(provider))
     }
 
-    /// Adds one port for all who use its interface.
+    /// Adds one port for all users of its interface.
     ///
     /// # Errors
-    /// The interface has a service already; the port has none.
+    /// The interface has a service already; the port has no interface.
     pub fn add_singleton_service(&self, port: OwnedPort) -> Result<(), FrameworkError> {
         let interface = interface_of(&port).name.to_string();
         if interface.is_empty() || port.port.vtable.is_null() {
@@ -166,10 +166,10 @@ impl Framework {
         Ok(())
     }
 
-    /// Takes the service of an interface away; who has it keeps it.
+    /// Removes the service of an interface; present users keep it.
     ///
     /// # Errors
-    /// The interface has none.
+    /// The interface has no service.
     pub fn remove_service(&self, interface: &str) -> Result<(), FrameworkError> {
         let removed = self.shared.lock().services.remove(interface);
         removed

@@ -1,4 +1,4 @@
-//! What a component calls the framework by: `cca.Services` of one instance.
+//! The interface through which a component calls the framework: `cca.Services` of one instance.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -22,7 +22,7 @@ use crate::state::{Entry, Provided, Provides, State, Uses, good_name};
 pub struct Shared(Mutex<State>);
 
 impl Shared {
-    /// The state; no component code may run while it is held.
+    /// The state; no component code may run while it is locked.
     pub fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing that can panic leaves the state half changed, so that a poisoned lock is as good as any.
         self.0
@@ -38,7 +38,7 @@ pub struct ComponentServices {
     pub plain: PlainServices,
 }
 
-/// What components in other languages than Rust have of their framework.
+/// Framework state for components in languages other than Rust.
 #[derive(Default)]
 pub struct PlainServices {
     /// By the name of the port.
@@ -48,7 +48,7 @@ pub struct PlainServices {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is in them is whole at any moment.
+    // The data is consistent at any moment.
     mutex
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -76,7 +76,7 @@ impl ComponentServices {
         self.framework.upgrade().ok_or_else(gone)
     }
 
-    /// The instance's entry: not that of a later one of its name.
+    /// The instance's entry, not that of a later instance of the same name.
     fn own<'a>(&self, state: &'a mut State) -> Result<&'a mut Entry, FrameworkError> {
         state.entry_mut(&self.id)
     }
@@ -220,7 +220,7 @@ impl ServicesPort for ComponentServices {
             }
             let removed = entry.provides.remove(name);
             if removed.is_none() {
-                // Says that there is none.
+                // Fails if there is no such port.
                 entry.provides_port(&self.id.name, name)?;
             }
             removed
@@ -290,7 +290,7 @@ impl ServicesPort for ComponentServices {
             let released = self.uses(&mut state, name)?.connector.release();
             (released, !state.beside.is_empty())
         };
-        // What it led to before may be dropped now; here the lock is free again.
+        // The former target may be dropped now; the lock is free again here.
         match released {
             Some(unreachable) => drop(unreachable),
             None => {
@@ -478,7 +478,7 @@ impl ServicesPort for ComponentServices {
     }
 }
 
-/// What a component handed over to hear of the parameters of one of its ports, as long as the instance lives.
+/// A listener for the parameters of one of a component's ports, as long as the instance lives.
 #[derive(Clone)]
 struct ParameterListener {
     listener: Weak<Provided>,
@@ -487,7 +487,7 @@ struct ParameterListener {
 }
 
 impl ParameterListener {
-    /// Calls the listener; what it returns is ignored.
+    /// Calls the listener; its result is ignored.
     fn call(
         &self,
         work: impl FnOnce(&ParameterListenerPortStub, RStr<'_>) -> Result<(), PortError>,

@@ -87,7 +87,7 @@ pub enum LeaveOutError {
     Framework(#[from] FrameworkError),
 }
 
-/// What the dispatcher in front of a provides port points to.
+/// Data that the dispatcher in front of a provides port points to.
 struct Kept {
     slots: Vec<SlotPointer>,
     _connectors: Vec<Connector>,
@@ -154,8 +154,8 @@ fn stand_in_port(
     decisions.push(Decision {
         nodes: std::ptr::null(),
     });
-    // SAFETY: the port that is made keeps slots, nodes and stand-ins (`Provided::in_front_of`), which are boxed or shared; each leaf
-    // is the place of a slot, each slot is connected, and a node without bounds looks at no parameter.
+    // SAFETY: the new port keeps slots, nodes and stand-ins (`Provided::in_front_of`), which are boxed or shared; each
+    // leaf is the index of a slot, each slot is connected, and a node without bounds reads no parameter.
     let port = unsafe {
         call(|port, error| {
             new_dispatcher(

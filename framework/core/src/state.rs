@@ -1,4 +1,4 @@
-//! What a framework holds, behind its one lock. No component code runs while the lock is held.
+//! State of a framework, behind its one lock. No component code runs while the lock is held.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
@@ -18,13 +18,15 @@ use crate::repository::Repository;
 use crate::service_registry::Service;
 use crate::services::Shared;
 
-/// Name of the instance that stands for the framework's own ports; it is not listed.
+/// Name of the instance that represents the framework's own ports; it is not listed.
 pub const FRAMEWORK: &str = "framework";
 
-/// What the names of the program's own instances begin with, such as `@comm`: the names of others, which may not, are so all free.
+/// Prefix of the names of the program's own instances, such as `@comm`; other names may not have it, so all of them are
+/// free.
 pub const OWN_MARK: char = '@';
 
-/// What a port handed over as a service (`cca.ServiceRegistry`) is monitored as, since nobody knows its class.
+/// Class under which a port passed as a service (`cca.ServiceRegistry`) is monitored, since its class is
+/// unknown.
 const SERVICE_CLASS: &str = "cca.Service";
 
 /// Everything a framework holds.
@@ -34,7 +36,7 @@ pub struct State {
     /// By number, those that share their name with one of `instances`: about to take its place, or replaced and not yet
     /// left by all callers.
     pub beside: BTreeMap<u64, Entry>,
-    /// Who serves uses ports of an interface that nobody connected, by the interface's name.
+    /// Servers of unconnected uses ports, by the interface's name.
     pub services: BTreeMap<String, Service>,
     /// Number to name, for destruction in the order opposite to that of creation.
     pub order: BTreeMap<u64, String>,
@@ -45,7 +47,8 @@ pub struct State {
     pub listeners: Vec<Listener>,
     /// Names of instances that got a uses port, or lost a connection, since the services were last connected.
     pub unserved: BTreeSet<String>,
-    /// Descriptions of interfaces that come with a proxy, by name, version and hash: a component in C has none of its own.
+    /// Descriptions of interfaces that include a proxy, by name, version and hash: a component in C has none of its
+    /// own.
     pub proxied: BTreeMap<InterfaceKey, &'static InterfaceDescriptor>,
     /// Finds descriptions that are not in `proxied`.
     pub describes: Option<Arc<Describes>>,
@@ -53,7 +56,7 @@ pub struct State {
     pub repository: Repository,
     /// Which connections get a proxy when they are made.
     pub monitoring: Option<Arc<Monitoring>>,
-    /// What a monitor knows the instances by: comes before their names. Empty but in a framework made by another.
+    /// Prefix of a monitor's names of the instances. Empty except in a framework made by another.
     pub label: String,
     /// The frameworks made by this one, monitored as it is.
     pub children: Vec<Weak<Shared>>,
@@ -82,21 +85,22 @@ pub struct Entry {
     pub component: Option<Arc<Instance>>,
     /// It is being destroyed.
     pub is_ending: bool,
-    /// Of one that dispatches: its uses ports are in use as long as its provides port is.
+    /// Set for a dispatching instance: its uses ports are in use as long as its provides port is.
     pub dispatching: Option<Dispatching>,
     /// Another has taken its place.
     pub is_replaced: bool,
-    /// Who says goodbye as well (`register_for_release`).
+    /// Called before it is destroyed (`register_for_release`).
     pub releases: Vec<Arc<Provided>>,
-    /// Who hears of its parameters (`add_parameter_listener`).
+    /// Listeners for its parameters (`add_parameter_listener`).
     pub parameter_listeners: Vec<Arc<Provided>>,
     pub provides: BTreeMap<String, Provides>,
     pub uses: BTreeMap<String, Uses>,
-    /// What those before it in its place had.
+    /// State that its predecessors left.
     pub left_behind: LeftBehind,
 }
 
-/// What instances that were replaced had, and their successors have no place for: one that comes back finds it again.
+/// Connections and parameters of replaced instances that their successors have no port or key for: a later instance
+/// of the class gets them back.
 #[derive(Clone, Default)]
 pub struct LeftBehind {
     /// Provider and its port, by uses port.
@@ -105,7 +109,7 @@ pub struct LeftBehind {
     pub parameters: BTreeMap<(String, String), ParameterValue>,
 }
 
-/// What an instance is made of.
+/// Parts of an instance.
 #[derive(Clone, Debug)]
 pub struct ClassOrigin {
     pub class: String,
@@ -114,14 +118,14 @@ pub struct ClassOrigin {
     pub library: Option<PathBuf>,
 }
 
-/// A provided port, with a share of the instance that it belongs to: whoever may be inside keeps both.
+/// A provided port, with a reference to its instance: a caller that may be inside keeps both alive.
 pub struct Provided {
     // Given back before the instance is destroyed.
     port: OwnedPort,
     /// The implementation behind it; `None` for the framework's own ports, which are not monitored.
     pub class: Option<Arc<ClassOrigin>>,
     _instance: Option<Arc<Instance>>,
-    /// What the port points to.
+    /// Data that the port points to.
     _behind: Option<Arc<dyn Provider>>,
 }
 
@@ -136,7 +140,7 @@ impl Provided {
         })
     }
 
-    /// A port that takes another's place in front of it, of the same instance and class, with what it points to.
+    /// A port that is put in front of another, of the same instance and class, with the data that it points to.
     pub fn in_front_of(
         provided: &Provided,
         port: OwnedPort,
@@ -179,7 +183,7 @@ impl Provided {
         })
     }
 
-    /// A port of the framework's own that points to what is kept with it.
+    /// A port of the framework's own, with the data that it points to.
     pub fn own_with(port: OwnedPort, behind: Arc<dyn Provider>) -> Arc<Self> {
         Arc::new(Provided {
             port,
@@ -219,7 +223,8 @@ pub struct Uses {
 pub struct Connection {
     pub provider: String,
     pub port: String,
-    /// What is called at its end; not the provider's port if that is made for each connection.
+    /// The port that is called at its end; not the provider's port if that is made for each
+    /// connection.
     pub provided: Arc<Provided>,
     pub properties: TypeMap,
     /// The `cca.Monitor` port that it is recorded through, if it is monitored.
@@ -303,7 +308,7 @@ impl State {
         }
     }
 
-    /// The same interface as somebody describes it who can make a proxy of it.
+    /// The same interface, as described by a component or library that can make a proxy of it.
     pub fn proxied(
         &self,
         interface: &'static InterfaceDescriptor,

@@ -26,7 +26,7 @@ use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 use slot::{ConnectedPort, Slot};
 
-/// Stands for a provider: says whether it has been given up.
+/// Represents a provider: records whether it has been released.
 struct Instance {
     // Leaked with the test's model, so that a wrong access is seen and not undefined.
     alive: &'static AtomicBool,
@@ -48,7 +48,7 @@ fn target() -> Arc<Target> {
 }
 
 fn call(slot: &Slot) {
-    // SAFETY: the slot is connected and in use: that is what the test is about.
+    // SAFETY: the slot is connected and in use, which this test checks.
     let pair = unsafe { slot.load() };
     // SAFETY: the object is a leaked `AtomicBool`.
     let alive = unsafe { &*pair.object.cast::<AtomicBool>() };

@@ -1,4 +1,4 @@
-//! What the code of a library was to do: what is told if it ends the process instead.
+//! The current action of a library's code, which is reported if the code ends the process instead.
 
 use std::cell::Cell;
 use std::ptr;
@@ -9,7 +9,8 @@ thread_local! {
     static CURRENT: Cell<*const ActivityGuard> = const { Cell::new(ptr::null()) };
 }
 
-/// While it lives, this thread has the code of a library do something; then what it had it do before.
+/// While it lives, this thread runs code of a library for an action; dropping it restores the action
+/// before.
 pub(crate) struct ActivityGuard {
     text: String,
     outer: *const ActivityGuard,
@@ -29,7 +30,7 @@ impl Drop for ActivityGuard {
     }
 }
 
-/// What this thread has the code of a library do, such as `open library "…"`, if it is in the midst of that.
+/// The action that this thread has a library's code do, such as `open library "…"`, if there is one.
 pub fn activity() -> Option<String> {
     with_text(str::to_owned)
 }

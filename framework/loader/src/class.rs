@@ -55,7 +55,7 @@ impl Class {
         self.version
     }
 
-    /// What it is, one paragraph; may be empty.
+    /// Description, one paragraph; may be empty.
     pub fn doc(&self) -> &'static str {
         self.doc
     }
@@ -68,7 +68,7 @@ impl Class {
     /// Makes an instance.
     ///
     /// # Arguments
-    /// * `name` - by which it is told if its code ends the process
+    /// * `name` - name that the report uses if its code ends the process
     ///
     /// # Errors
     /// [`LoadError::Create`] with the component's words, a panic's included.
@@ -89,7 +89,7 @@ impl Class {
                 "{found}, expected {size} bytes"
             ))));
         }
-        // SAFETY: the table is as large as it must be; words are read, not functions, of which C may have left one out.
+        // SAFETY: the table is large enough; words are read, not functions, since C may have left out some.
         let words =
             unsafe { slice::from_raw_parts(raw.vtable.cast::<usize>(), size / size_of::<usize>()) };
         if words.contains(&0) {

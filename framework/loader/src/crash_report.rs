@@ -1,12 +1,12 @@
 //! Says whose code it was when a signal ends the process: a null pointer in a component, an `abort`, a bus error.
 //!
-//! A handler is put in front of those that are there. It writes a few lines, of what it finds on the stack, and hands the
-//! signal on to them, so that the process ends as it would have: by Rust's own handler, MPI's, or the system's default.
-//! It uses nothing that a signal handler may not use: no memory is asked for, no lock is taken, text goes to `write`.
+//! A handler is installed in front of the existing ones. It writes a few lines about the stack, and passes the signal
+//! on to them, so the process ends as it would have: by Rust's own handler, MPI's, or the system's default. It uses
+//! only functions that a signal handler may use: it allocates no memory and takes no lock, and writes text by `write`.
 //!
-//! Each address on the stack is looked up in a list of the libraries' code that only grows; what a thread is about to have a library do
-//! (`activity`) is told where no code is known yet. A damaged library is refused before it is opened, by its own segments (`image.rs`), so that
-//! no child process is needed to try it.
+//! Each address on the stack is looked up in a list of the libraries' code that only grows; while no code is known yet,
+//! the report names the action that the thread has a library do (`activity`). A damaged library is refused before it is
+//! opened, by its own segments (`image.rs`), so no child process is needed to try it.
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
@@ -26,20 +26,20 @@ const SIGNALS: [(c_int, &str); 5] = [
     (libc::SIGABRT, "abort (SIGABRT)"),
 ];
 
-/// Stack of the handler: unwinding needs some, and what overflowed is no use.
+/// Stack of the handler: unwinding needs some, and an overflowed stack is unusable.
 const STACK_BYTES: usize = 128 << 10;
 
-/// Frames of the stack that are looked at.
+/// Frames of the stack that are searched.
 const MAX_FRAMES: usize = 256;
 
 /// Callers that are named.
 const MAX_CALLERS: usize = 32;
 
-/// Who had the signal before, in the order of [`SIGNALS`]; leaked.
+/// The former handlers, in the order of [`SIGNALS`]; leaked.
 static BEFORE: [AtomicPtr<libc::sigaction>; SIGNALS.len()] =
     [const { AtomicPtr::new(ptr::null_mut()) }; SIGNALS.len()];
 
-/// Whether something was told already: what follows from it is not.
+/// Whether a crash was reported already: crashes that follow from it are not reported.
 static IS_TOLD: AtomicBool = AtomicBool::new(false);
 
 /// From now on a signal that ends the process because of a component's code says so on standard error. May be called again
@@ -58,7 +58,7 @@ pub fn report_crashes() {
 
 fn install(index: usize, signal: c_int) {
     let mut before = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: asks who has the signal; the answer has its type.
+    // SAFETY: reads the handler of the signal; the result has its type.
     let before = unsafe {
         if libc::sigaction(signal, ptr::null(), before.as_mut_ptr()) != 0 {
             return;
@@ -80,7 +80,7 @@ fn install(index: usize, signal: c_int) {
     }
 }
 
-/// Gives this thread a stack for handlers, if it has none that is large enough.
+/// Gives this thread a stack for handlers, unless it has one that is large enough.
 fn own_stack() {
     // SAFETY: asks for the present one, and puts one in place that is leaked, and so never taken away.
     unsafe {
@@ -109,7 +109,7 @@ type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
 extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     if !IS_TOLD.swap(true, Ordering::AcqRel) {
-        // SAFETY: the system passes the context of what was interrupted. The report is this call's alone.
+        // SAFETY: the system passes the context of the interrupted code. The report is this call's alone.
         unsafe {
             let interrupted = Interrupted::of(context);
             let (frames, text) = &mut *REPORT.0.get();
@@ -139,9 +139,9 @@ extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut
 
 /// Registers that were changed so that the stack can be walked from a call of a null pointer.
 struct Interrupted {
-    /// Address of the instruction, or of the one that called a function that is none.
+    /// Address of the instruction, or of the caller if a call went to an invalid address.
     at: usize,
-    /// What the instruction and stack pointers were.
+    /// The instruction and stack pointers at that time.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     before: [i64; 2],
 }
@@ -168,7 +168,7 @@ impl Interrupted {
     /// Puts the registers back.
     ///
     /// # Safety
-    /// As for [`Interrupted::of`], of which this is the result.
+    /// As for [`Interrupted::of`], which returned `self`.
     unsafe fn restore(self, context: *mut c_void) {
         // SAFETY: the caller's promise.
         let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
@@ -193,12 +193,12 @@ impl Interrupted {
 /// Memory of the one report that there is: a thread's stack for handlers may be small.
 struct Report(UnsafeCell<(Frames, Text)>);
 
-// SAFETY: used by whoever is the first to set `IS_TOLD`, and by nobody else.
+// SAFETY: only the first thread to set `IS_TOLD` uses it.
 unsafe impl Sync for Report {}
 
 static REPORT: Report = Report(UnsafeCell::new((Frames::new(0), Text::new())));
 
-/// Writes whose code it was, and who called it.
+/// Writes whose code failed, and its callers.
 fn tell(
     signal: c_int,
     info: *mut libc::siginfo_t,
@@ -254,7 +254,7 @@ fn tell(
     text.write();
 }
 
-/// Return addresses on the stack, from what was interrupted outwards.
+/// Return addresses on the stack, from the interrupted code outwards.
 struct Frames {
     /// Where it was interrupted; frames before it are the handler's own.
     at: usize,
@@ -301,7 +301,7 @@ impl Frames {
     }
 
     fn walk(&mut self) {
-        // SAFETY: the function takes the argument for what it is.
+        // SAFETY: the function gets the argument with its true type.
         unsafe { _Unwind_Backtrace(visit, ptr::from_mut(self).cast()) };
     }
 }

@@ -30,9 +30,9 @@ pub enum LoadError {
     Architecture {
         /// Absolute path.
         path: PathBuf,
-        /// What it is for.
+        /// The machine it was built for.
         found: String,
-        /// What we are for.
+        /// The machine of this process.
         expected: &'static str,
     },
     /// Its end is missing.
@@ -50,7 +50,7 @@ pub enum LoadError {
     Damaged {
         /// Absolute path.
         path: PathBuf,
-        /// What became of that process.
+        /// How that process ended.
         how: String,
     },
     /// It is a library, but of something else.
@@ -101,7 +101,7 @@ pub enum LoadError {
         /// Ours.
         expected: u64,
     },
-    /// A library has none of an interface's functions.
+    /// A library has no function of an interface.
     #[error("cannot use library \"{}\" as {interface}: 0 of its {n_functions} functions there, expected all", path.display())]
     NoAlternative {
         /// Absolute path.
@@ -140,12 +140,12 @@ pub enum LoadError {
         /// Ours.
         expected: &'static str,
     },
-    /// What its entry function returned makes no sense.
+    /// The result of its entry function is invalid.
     #[error("cannot open library \"{}\": {what}", path.display())]
     Malformed {
         /// Absolute path.
         path: PathBuf,
-        /// What is wrong, and what was expected.
+        /// The problem, and the expected value.
         what: String,
     },
     /// A `.cca` index file cannot be used.
@@ -153,7 +153,7 @@ pub enum LoadError {
     Index {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and what was expected.
+        /// The problem, and the expected value.
         what: String,
     },
     /// A class did not make an instance.

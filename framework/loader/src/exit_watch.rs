@@ -3,9 +3,9 @@
 //! # Decisions
 //!
 //! A component may call `exit`, as Fortran's `stop` does. While an assembly runs, a library is
-//! opened or an instance is made or ended, this is noticed (`on_exit`, glibc), told, and ends the
-//! process with the code 1: MPICH's launcher took a first rank that ended with the code 0 for the
-//! end of the run.
+//! opened or an instance is made or ended, the loader notices the call (`on_exit`, glibc), reports
+//! it, and ends the process with the code 1: MPICH's launcher took a first rank that ended with the
+//! code 0 for the end of the run.
 
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -60,10 +60,10 @@ extern "C" fn at_exit(_: c_int, watch: *mut c_void) {
     // SAFETY: the pointer of `ExitWatch::begin`, counted for this one call.
     let watch = unsafe { Arc::from_raw(watch.cast_const().cast::<Watch>()) };
     if watch.process == std::process::id() && watch.is_on.swap(false, Ordering::AcqRel) {
-        // Whatever happens there, the process ends here.
+        // Whatever the callback does, the process ends here.
         let was_wrong = catch_unwind(AssertUnwindSafe(|| (watch.last_words)()));
         if was_wrong.unwrap_or(true) {
-            // SAFETY: always allowed; what `exit` had still to do belongs to a run that is lost.
+            // SAFETY: always allowed; the rest of `exit`'s work belongs to a run that is lost.
             unsafe { _exit(1) };
         }
     }

@@ -1,5 +1,5 @@
-//! What a library's file says of itself, read without loading it: for which machine it is, whether all of it is there, what
-//! it exports.
+//! Reads a library's file without loading it: the machine it was built for, whether the file is complete, and its
+//! exports.
 
 use std::fs::File;
 use std::io;
@@ -19,7 +19,7 @@ pub struct Image {
     machine: elf::Machine,
     /// Whether addresses have 64 bits.
     is_64: bool,
-    /// Bytes that the file must have for what is mapped of it; unknown if its table of segments is not there.
+    /// Bytes that the mapped segments require of the file; unknown without a table of segments.
     least_bytes: Option<u64>,
     /// Bytes that it has.
     bytes: u64,
@@ -41,7 +41,7 @@ impl Image {
         })
     }
 
-    /// Bytes from its beginning that a process sees: what follows is for debuggers, or nothing.
+    /// Bytes from its beginning that a process maps: the rest is for debuggers, or unused.
     pub fn mapped_bytes(&self) -> u64 {
         self.least_bytes.unwrap_or(self.bytes)
     }
@@ -49,8 +49,8 @@ impl Image {
     /// Whether the dynamic linker can be given the file.
     ///
     /// # Errors
-    /// [`LoadError::Architecture`], or [`LoadError::Cut`]: the linker maps what is not there, and the process would end by
-    /// SIGBUS when that is touched.
+    /// [`LoadError::Architecture`], or [`LoadError::Cut`]: the linker maps pages beyond the end of the file, and the
+    /// process would end by SIGBUS when it touches them.
     pub fn check(&self, path: &Path) -> Result<(), LoadError> {
         let found = name(self.machine, self.is_64);
         let expected = std::env::consts::ARCH;
@@ -100,7 +100,7 @@ where
     })
 }
 
-/// Of a file that begins as ELF, and of which not even the head is whole.
+/// For a file that begins as ELF but does not even have a whole header.
 fn damaged_head<'data>(data: impl ReadRef<'data>, bytes: u64) -> Option<Image> {
     let mark = data.read_bytes_at(0, elf::ELFMAG.len() as u64).ok()?;
     (mark == elf::ELFMAG).then_some(Image {

@@ -61,7 +61,7 @@ pub fn read_index(path: &Path) -> Result<Vec<IndexedClass>, LoadError> {
     let text = String::from_utf8_lossy(&bytes);
     let folder = path.parent().unwrap_or(Path::new(""));
     if text.starts_with('<') {
-        // What describes a class, and not where it is, names no library.
+        // A file that describes a class, and not its location, names no library.
         return deployed(&text, folder).map_err(wrong);
     }
     listed(&text, folder).map_err(wrong)

@@ -1,14 +1,16 @@
 //! Opens component libraries and checks them; never closes them. With `cca-abi` the home of FFI unsafe.
 //!
-//! * [`Library`]: one opened library and its [`Class`]es; [`try_libraries_with`]: how a damaged one is found before;
-//! * [`MpiProxy`]: the proxy of MPI, which is no component; [`Meeting`]: where it has all ranks in one call;
+//! * [`Library`]: one opened library and its [`Class`]es; [`try_libraries_with`]: detects a damaged one before it is
+//!   opened;
+//! * [`MpiProxy`]: the proxy of MPI, which is no component; [`Meeting`]: a moment when all ranks are in one call of
+//!   MPI;
 //! * [`OpenMpProxy`]: the proxy of OpenMP;
 //! * [`ExitWatch`]: notices that the code of a library ends the process; [`report_crashes`]: that a signal does;
-//!   [`activity`]: what it was to do;
+//!   [`activity`]: the action it was to do;
 //! * [`read_index`]: Ccaffeine's `.cca` files, which name libraries and classes;
-//! * [`LibraryProxy`]: the generated proxy of a C library, and [`Alternative`], what its calls may go to;
-//! * [`Startup`]: what the start of a program needs of the dynamic linker;
-//! * [`find_libraries`]: the component libraries of a folder, told by their contents without running them.
+//! * [`LibraryProxy`]: the generated proxy of a C library, and [`Alternative`], another target of its calls;
+//! * [`Startup`]: a program's requirements on the dynamic linker at its start;
+//! * [`find_libraries`]: the component libraries of a folder, recognised by their contents without running them.
 
 mod activity;
 mod class;

@@ -19,13 +19,13 @@ use crate::{Class, LoadError, activity};
 /// More classes than any library has: a count beyond it is not a count.
 const MAX_CLASSES: u32 = 65_536;
 
-/// What is asked before a library is opened, with its absolute path.
+/// Called before a library is opened, with its absolute path.
 pub type Trial = fn(&Path) -> Result<(), LoadError>;
 
 static TRIAL: OnceLock<Trial> = OnceLock::new();
 
-/// Has a program ask before it opens a library: the dynamic linker believes what a file says of itself, and runs what is in it, so
-/// that a damaged one ends the process or never returns. Only another process can find that out. The first trial stays.
+/// Calls `trial` before a library is opened: the dynamic linker trusts the contents of a file and runs its code, so a
+/// damaged one ends the process or never returns. Only another process can find that out. The first trial stays.
 pub fn try_libraries_with(trial: Trial) {
     let _ = TRIAL.set(trial);
 }
@@ -71,14 +71,14 @@ impl Library {
     /// The classes that are linked into this program itself.
     ///
     /// # Errors
-    /// There is none; the system does not say which file this program is.
+    /// The program describes no classes, or the system does not report its file.
     pub fn of_program() -> Result<Self, LoadError> {
         let no_file = |source| LoadError::NoFile {
             path: "this program".into(),
             source,
         };
         let path = std::env::current_exe().map_err(no_file)?;
-        // SAFETY: the entry of the crate that this one is linked with; what it points to is static.
+        // SAFETY: the entry of the crate that this one is linked with; its result is static.
         let descriptor = unsafe { cca_abi::cca_component_v2().as_ref() };
         let descriptor = descriptor.ok_or_else(|| malformed(&path, "no description"))?;
         let classes = classes(descriptor, &path)?;
@@ -101,7 +101,7 @@ impl Library {
             image.check(&path)?;
         }
         let _opening = activity::begin(format!("open library \"{}\"", path.display()));
-        // SAFETY: the initialisers of a component library may run; that is what the user asks for by naming it.
+        // SAFETY: the initialisers of a component library may run; the user requests that by naming it.
         let handle = unsafe { Handle::open(Some(&path), RTLD_NOW | scope) };
         let handle = handle.map_err(|error| LoadError::NotLoadable {
             path: path.clone(),
@@ -136,7 +136,7 @@ pub(crate) fn linker_error(error: &libloading::Error) -> LinkerError {
 }
 
 fn descriptor(handle: &Handle, path: &Path) -> Result<&'static LibraryDescriptor, LoadError> {
-    // SAFETY: the symbol's type is what its name promises.
+    // SAFETY: the symbol has the type that its name promises.
     let entry = unsafe { handle.get::<LibraryEntry>(ENTRY_SYMBOL.as_bytes()) };
     let Ok(entry) = entry else {
         return Err(match other_version(handle) {
@@ -147,7 +147,7 @@ fn descriptor(handle: &Handle, path: &Path) -> Result<&'static LibraryDescriptor
             },
         });
     };
-    // SAFETY: as the entry's name promises; what it points to lives as long as the library, which is never closed.
+    // SAFETY: as the entry's name promises; its result lives as long as the library, which is never closed.
     let descriptor = unsafe { entry().as_ref() };
     let descriptor = descriptor.ok_or_else(|| malformed(path, "no description, expected one"))?;
     if descriptor.abi_version != ABI_VERSION {
@@ -169,7 +169,7 @@ fn descriptor(handle: &Handle, path: &Path) -> Result<&'static LibraryDescriptor
 fn other_version(handle: &Handle) -> Option<u32> {
     (1..100).find(|version| {
         let symbol = format!("cca_component_v{version}");
-        // SAFETY: only looked up, never called.
+        // SAFETY: the symbol is only looked up, never called.
         unsafe { handle.get::<LibraryEntry>(symbol.as_bytes()) }.is_ok()
     })
 }
@@ -202,8 +202,8 @@ fn classes(descriptor: &'static LibraryDescriptor, path: &Path) -> Result<Vec<Cl
     }
     (0..n as usize)
         .map(|i| {
-            // SAFETY: the library says that there are `n`, in static memory; count and pointer have been checked for sense.
-            // Whether there is a function is seen before it is taken for one: C may have left it out.
+            // SAFETY: the library promises `n` classes in static memory; count and pointer have been checked. Each
+            // function pointer is checked before it is used as a function: C may have left it out.
             let class = unsafe {
                 let class = descriptor.classes.add(i);
                 let create = (&raw const (*class).create).cast::<*const ()>();

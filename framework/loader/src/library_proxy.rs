@@ -26,9 +26,9 @@ const STATELESS_SYMBOL: &[u8] = b"cca_proxy_stateless_v1";
 pub struct LibraryFunction {
     /// Name in the library; of its other definitions `NAME@N`.
     pub name: String,
-    /// Whether it stands for another definition than the first.
+    /// Whether it replaces a definition other than the first.
     pub is_other: bool,
-    /// What it is grouped under.
+    /// Name of its group.
     pub group: String,
     /// Its performance parameters.
     pub parameters: Vec<FunctionParameter>,
@@ -75,7 +75,7 @@ impl LibraryProxy {
     /// [`LoadError`]: no file, no shared library, another library, or a proxy of another version.
     pub fn open(path: &Path) -> Result<Self, LoadError> {
         let (handle, path) = open(path, RTLD_NOW | RTLD_LOCAL)?;
-        // SAFETY: the symbol's type is what its name promises.
+        // SAFETY: the symbol has the type that its name promises.
         let entry = unsafe { handle.get::<LibraryProxyEntry>(LIBRARY_PROXY_SYMBOL.as_bytes()) };
         let no_proxy = || LoadError::NoLibraryProxy {
             path: path.clone(),
@@ -123,7 +123,7 @@ impl LibraryProxy {
     }
 
     /// # Safety
-    /// The proxy says what it is.
+    /// The proxy's description of itself is true.
     unsafe fn table(&self) -> &'static [LibraryProxyFunction] {
         let n = self.functions.n_functions as usize;
         // SAFETY: required of the caller.
@@ -194,7 +194,7 @@ impl LibraryProxy {
                 addresses.push(ptr::null_mut());
                 continue;
             }
-            // SAFETY: looked up as an address only.
+            // SAFETY: used as an address only.
             let found = unsafe { handle.get::<*mut c_void>(name.as_bytes()) };
             let address = found.map_or(ptr::null_mut(), |found| found.as_raw_ptr());
             if address.is_null() {

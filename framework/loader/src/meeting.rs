@@ -4,7 +4,8 @@ use std::ffi::c_void;
 
 use cca_abi::recording::MpiMeeting;
 
-/// All ranks on the way out of one call of MPI; what is collective here they do in the same order.
+/// All ranks at the end of one call of MPI; they must make the collective calls here in the same
+/// order.
 #[derive(Debug)]
 pub struct Meeting<'a> {
     meeting: &'a MpiMeeting,
@@ -17,7 +18,7 @@ pub struct MeetingError;
 
 impl<'a> Meeting<'a> {
     /// # Safety
-    /// It is what the proxy of MPI calls with, as long as that call lasts.
+    /// The proxy of MPI passed it, and its call has not returned yet.
     pub unsafe fn new(meeting: &'a MpiMeeting) -> Self {
         Self { meeting }
     }
@@ -49,7 +50,7 @@ impl<'a> Meeting<'a> {
     /// Brings bytes of any number to rank 0. Collective.
     ///
     /// # Returns
-    /// On rank 0 those of each rank, elsewhere none.
+    /// On rank 0 the bytes of each rank, elsewhere none.
     ///
     /// # Errors
     /// [`MeetingError`].

@@ -15,7 +15,7 @@ use libloading::os::unix::{Library as Handle, RTLD_GLOBAL, RTLD_NOW};
 use crate::LoadError;
 use crate::library::linker_error;
 
-/// One function of MPI and what was spent in it, over all threads.
+/// One function of MPI and its time, over all threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MpiRoutine {
     /// Name in C.
@@ -28,9 +28,9 @@ pub struct MpiRoutine {
 
 /// The opened proxy of MPI.
 ///
-/// Libraries find MPI's functions by name, in the order in which libraries were opened: so it is to be opened before
-/// the first one that needs MPI (the communicator's back end), and a program that is itself linked to MPI needs it
-/// preloaded.
+/// Libraries find MPI's functions by name, in the order in which libraries were opened: so the proxy must be opened
+/// before the first library that needs MPI (the communicator's back end), and a program that is itself linked to MPI
+/// needs it preloaded.
 #[derive(Clone, Debug)]
 pub struct MpiProxy {
     functions: &'static MpiProxyFunctions,
@@ -57,7 +57,7 @@ impl MpiProxy {
             path: path.clone(),
             source: linker_error(&error),
         })?);
-        // SAFETY: the symbol's type is what its name promises.
+        // SAFETY: the symbol has the type that its name promises.
         let entry = unsafe { handle.get::<MpiProxyEntry>(MPI_PROXY_SYMBOL.as_bytes()) };
         let entry = entry.map_err(|_| LoadError::NoMpiProxy {
             path: path.clone(),
@@ -121,7 +121,8 @@ impl MpiProxy {
         Some(name.to_string_lossy().into_owned())
     }
 
-    /// What was spent in MPI so far, by function, those that were called; without what went into a recorder's logs.
+    /// Time in MPI so far, by function, for those that were called; without the time that went into a recorder's
+    /// logs.
     pub fn routines(&self) -> Vec<MpiRoutine> {
         let mut routines = Vec::new();
         (self.functions.totals)((&raw mut routines).cast(), add);
@@ -134,7 +135,8 @@ impl MpiProxy {
     /// The proxy was built for recorders of another version.
     ///
     /// # Safety
-    /// `recorder` stays where it is until what is returned is dropped, and no thread is in a call of MPI then.
+    /// `recorder` stays at its address until the result is dropped, and no thread is in a call of MPI at that
+    /// time.
     pub unsafe fn attach(&self, recorder: &Recorder) -> Result<AttachedMpi, LoadError> {
         // SAFETY: required of the caller.
         if unsafe { (self.functions.attach)(recorder) } == 0 {
@@ -168,13 +170,13 @@ extern "C" fn add(routines: *mut c_void, name: *const c_char, calls: u64, ticks:
 }
 
 /// # Safety
-/// The list is that of [`AttachedMpi::call_sums`].
+/// The list is the one of [`AttachedMpi::call_sums`].
 unsafe extern "C" fn add_sum(sums: *mut c_void, sum: *const MpiCallSum) {
     // SAFETY: required of the caller; the proxy passes a sum.
     unsafe { (*sums.cast::<Vec<MpiCallSum>>()).push(*sum) };
 }
 
-/// The proxy of MPI while it tells a recorder; dropped, it tells no one.
+/// The proxy of MPI while it reports to a recorder; dropping it ends the reports.
 #[derive(Debug)]
 pub struct AttachedMpi {
     proxy: MpiProxy,

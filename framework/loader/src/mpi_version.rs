@@ -1,4 +1,4 @@
-//! Which MPI library the process has, by what it says itself.
+//! The MPI library of the process, as it reports itself.
 
 use std::ffi::{c_char, c_int};
 use std::fs;
@@ -6,24 +6,26 @@ use std::path::Path;
 
 use libloading::os::unix::{Library as Handle, RTLD_LAZY};
 
-/// The flag of `dlopen` that opens only what is loaded already; value of Linux.
+/// The flag of `dlopen` that opens only libraries that are loaded already; value of Linux.
 const RTLD_NOLOAD: c_int = 4;
 
-/// Room for what a library says of itself, bytes: MPICH's `MPI_MAX_LIBRARY_VERSION_STRING`, the longest of those known.
+/// Room for a library's version text, bytes: MPICH's `MPI_MAX_LIBRARY_VERSION_STRING`, the longest of the known ones.
 const MAX_VERSION_BYTES: usize = 8192;
 
 /// Profiling names, so that no call is counted.
 type LibraryVersion = unsafe extern "C" fn(text: *mut c_char, length: *mut c_int) -> c_int;
 const NAME: &[u8] = b"PMPI_Get_library_version\0";
 
-/// Name and version of the MPI library that the process has loaded, such as `Open MPI v4.1.4` or `MPICH 4.0.2`; `None` if there is none, or it
-/// does not say. May be called before MPI starts and after it ended (MPI 3.0, section 8.1.1).
+/// Name and version of the MPI library that the process has loaded, such as `Open MPI v4.1.4` or `MPICH 4.0.2`; `None`
+/// if there is none, or if it does not report them. May be called before MPI starts and after it ended (MPI 3.0,
+/// section 8.1.1).
 pub fn mpi_library_version() -> Option<String> {
     let version = version_of(&Handle::this());
     version.or_else(|| loaded().into_iter().find_map(|handle| version_of(&handle)))
 }
 
-/// Handles of loaded libraries that look like MPI's: another library may have opened its own, so that no one else finds its names.
+/// Handles of loaded libraries with MPI's names: a library may have opened its own MPI, whose names are then not
+/// global.
 fn loaded() -> Vec<Handle> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mut paths: Vec<&str> = maps

@@ -13,7 +13,7 @@ use libloading::os::unix::{Library as Handle, RTLD_GLOBAL, RTLD_NOW};
 use crate::LoadError;
 use crate::library::linker_error;
 
-/// What constructs of one kind come to ([`OpenMpSum`]).
+/// Totals of constructs of one type from one call site ([`OpenMpSum`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenMpConstruct {
     /// The directive: `parallel`, `loop`, `barrier`, …
@@ -56,7 +56,7 @@ impl OpenMpProxy {
             path: path.into(),
             source: linker_error(&error),
         })?);
-        // SAFETY: the symbol's type is what its name promises.
+        // SAFETY: the symbol has the type that its name promises.
         let entry = unsafe { handle.get::<OpenMpProxyEntry>(OPENMP_PROXY_SYMBOL.as_bytes()) };
         let entry = entry.map_err(|_| LoadError::NoOpenMpProxy {
             path: path.into(),
@@ -83,7 +83,7 @@ impl OpenMpProxy {
     /// Measures no more.
     ///
     /// # Returns
-    /// All sums, and what must be known besides.
+    /// All sums, and further facts.
     pub fn finish(&self) -> (Vec<OpenMpConstruct>, OpenMpFacts) {
         let mut sums = Vec::new();
         let facts = (self.functions.finish)((&raw mut sums).cast(), add);
@@ -92,7 +92,7 @@ impl OpenMpProxy {
 }
 
 /// # Safety
-/// The list is that of [`OpenMpProxy::finish`]; the proxy passes a sum with a static text.
+/// The list is the one of [`OpenMpProxy::finish`]; the proxy passes a sum with a static text.
 unsafe extern "C" fn add(sums: *mut c_void, sum: *const OpenMpSum) {
     // SAFETY: required of the caller.
     let (sums, sum, construct) = unsafe {

@@ -17,14 +17,14 @@ const MAX_NAMED: usize = 4;
 struct Region {
     /// Mapped and executable, from the first address to before the second.
     ranges: Vec<(usize, usize)>,
-    /// What is said of it; lives for ever, as the region does.
+    /// Its label; lives for ever, as the region does.
     label: AtomicPtr<String>,
     next: *const Region,
 }
 
 static FIRST: AtomicPtr<Region> = AtomicPtr::new(ptr::null_mut());
 
-/// What is known of a library: its region, and the instances by the order of their making.
+/// State of a library: its region, and the instances in the order of their making.
 #[derive(Default)]
 struct Known {
     region: Option<&'static Region>,
@@ -46,7 +46,7 @@ fn known() -> MutexGuard<'static, Option<HashMap<PathBuf, Known>>> {
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// What is said of the code at an address: `instance "flux" of class hydro.EfmFlux`, `library "…"`, `this program`.
+/// The label of the code at an address: `instance "flux" of class hydro.EfmFlux`, `library "…"`, `this program`.
 pub(crate) fn label_of(address: usize) -> Option<&'static str> {
     let mut region = FIRST.load(Ordering::Acquire).cast_const();
     // SAFETY: regions and labels are leaked.
@@ -64,7 +64,7 @@ pub(crate) fn label_of(address: usize) -> Option<&'static str> {
     None
 }
 
-/// Adds a library that was opened; one that is there already stays.
+/// Adds a library that was opened; does nothing if it is known.
 pub(crate) fn add_library(path: &Path) {
     let mut known = known();
     let entry = known
@@ -122,7 +122,8 @@ impl Drop for NamedInstance {
         if let Some(known) = known().as_mut().and_then(|all| all.get_mut(&self.library)) {
             let place = known.instances.range(..self.number).take(MAX_NAMED).count();
             known.instances.remove(&self.number);
-            // Nothing is told once there is none: the last words of a library are its last instance's.
+            // Without instances the label stays: the last code of a library to run is its last
+            // instance's.
             if !known.instances.is_empty() {
                 known.say(place);
             }
@@ -131,7 +132,7 @@ impl Drop for NamedInstance {
 }
 
 impl Known {
-    /// Renews the label if what has changed, counted from 0, is among what it names.
+    /// Renews the label if it names the changed instance, counted from 0.
     fn say(&self, changed: usize) {
         let Some(region) = self.region.filter(|_| changed <= MAX_NAMED + 1) else {
             return;
@@ -150,7 +151,7 @@ impl Known {
     }
 }
 
-/// What `dl_iterate_phdr` is called with.
+/// Argument of `dl_iterate_phdr`.
 struct Search<'a> {
     is_it: &'a dyn Fn(&str) -> bool,
     ranges: Vec<(usize, usize)>,
@@ -161,7 +162,7 @@ fn add_region(label: String, is_it: impl Fn(&str) -> bool) -> Option<&'static Re
         is_it: &is_it,
         ranges: Vec::new(),
     };
-    // SAFETY: the callback takes the search for what it is, during this call.
+    // SAFETY: the callback gets the search with its true type, during this call.
     unsafe { libc::dl_iterate_phdr(Some(add_ranges), (&raw mut search).cast()) };
     if search.ranges.is_empty() {
         return None;

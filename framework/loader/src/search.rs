@@ -9,7 +9,7 @@ use memchr::memmem;
 
 use crate::image::{Image, exports};
 
-/// What every component library has in its symbol table, whatever its version.
+/// Part of a symbol's name that every component library has, whatever its version.
 const MARK: &str = "cca_component_v";
 
 /// Names in the proxies of MPI and OpenMP and in the recorder that opens them. No component library has one of these.
@@ -20,8 +20,8 @@ const PIECE_BYTES: usize = 1 << 20;
 
 /// The component libraries of a folder, sorted by name.
 ///
-/// A file is taken for one if it ends in `.so` and [is one](is_component_library). It is read, not run, so that a folder
-/// with other libraries in it does no harm; of those no more than the table of symbols is read.
+/// A file counts as one if it ends in `.so` and [is one](is_component_library). It is read, not run, so other libraries
+/// in the folder do no harm; of those, only the table of symbols is read.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -38,8 +38,9 @@ pub fn find_libraries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Whether a file exports a component library's entry function; of a damaged file, whether it names it. The proxies of MPI
-/// and OpenMP and the preloaded recorder have that function, from `cca-abi`, but no class. A file that cannot be read is none.
+/// Whether a file exports a component library's entry function; for a damaged file, whether it contains its name. The
+/// proxies of MPI and OpenMP and the preloaded recorder have that function, from `cca-abi`, but no class. For a file
+/// that cannot be read, `false`.
 pub fn is_component_library(path: &Path) -> bool {
     let Ok(Some(image)) = Image::read(path) else {
         return false;
@@ -52,7 +53,7 @@ pub fn is_component_library(path: &Path) -> bool {
 fn names(path: &Path, mark: &[u8], limit: u64) -> io::Result<bool> {
     let mut file = File::open(path)?.take(limit);
     let mut piece = vec![0; PIECE_BYTES];
-    // What may be the beginning of the mark at the end of a piece comes first in the next.
+    // A possible beginning of the mark at the end of one piece is put in front of the next.
     let mut kept = 0;
     loop {
         let read = file.read(&mut piece[kept..])?;

@@ -1,8 +1,9 @@
-//! What a program's start needs of the dynamic linker, read from files without loading them.
+//! Requirements of a program's start on the dynamic linker, read from files without loading them.
 //!
-//! The thread-local memory of a library that uses the initial-exec model lies at a fixed distance from each thread's pointer. The
-//! dynamic linker lays it out for all libraries that a program starts with; with an audit library (`LD_AUDIT`) it has laid out
-//! before it knows them, and takes what it needs from a small reserve (glibc's `glibc.rtld.optional_static_tls`).
+//! The thread-local memory of a library that uses the initial-exec model is at a fixed distance from each thread's
+//! pointer. The dynamic linker lays it out for all libraries that a program starts with. With an audit library
+//! (`LD_AUDIT`) it lays out memory before it knows them, and takes their memory from a small reserve (glibc's
+//! `glibc.rtld.optional_static_tls`).
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -18,9 +19,9 @@ use object::read::{FileKind, ReadCache};
 /// A program's or library's part in a start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Startup {
-    /// The dynamic linker that the program asks for; a program that is linked statically and a library have none.
+    /// The dynamic linker that the program requests; a statically linked program and a library have none.
     pub interpreter: Option<PathBuf>,
-    /// Thread-local memory at a fixed distance, bytes, with what its alignment may take.
+    /// Thread-local memory at a fixed distance, bytes, including padding for its alignment.
     pub static_tls_bytes: u64,
 }
 

@@ -1,6 +1,6 @@
 //! `#[port]`, `#[component]` and `#[derive(PerfValue)]`: the code that stands at a library's border, generated.
 //!
-//! What `#[port]` makes of a trait `FluxPort`, in the order of `port/`:
+//! Items that `#[port]` generates from a trait `FluxPort`, in the order of `port/`:
 //!
 //! * `FluxPortVtable`: the C table ([`port/vtable.rs`]);
 //! * `FluxPortStub`: the caller's side ([`port/stub.rs`]);
@@ -9,7 +9,7 @@
 //! * `FluxPortDispatcher`, which sends each call to one of several providers ([`port/dispatcher.rs`]);
 //! * the interface's description: methods, performance parameters, hash, layouts ([`port/descriptor.rs`]).
 //!
-//! Golden copies of what is generated are in `tests/golden/`.
+//! Golden copies of the generated code are in `tests/golden/`.
 
 mod component;
 mod perf_value;
@@ -24,9 +24,9 @@ use syn::parse_macro_input;
 ///
 /// Every method takes `&self`, arguments that may cross the border (`StableAbi` types, `Copy`, by value), and returns
 /// `Result<T, PortError>`. `#[perf(name = expression, …, units(name = "unit"))]` on a method names its performance
-/// parameters: an argument of a `PerfValue` type, or an expression of the arguments, which is taken to be an integer
-/// unless it says otherwise (`name: f64 = …`). An expression that has the word `result` is of what the method returned (a
-/// reference to `T`), and is 0 where it fails.
+/// parameters: an argument of a `PerfValue` type, or an expression of the arguments, which is an integer by default
+/// (`name: f64 = …` makes it a real number). An expression that has the word `result` refers to the method's result (a
+/// reference to `T`), and is 0 if the method fails.
 ///
 /// ```ignore
 /// #[port(name = "hydro.Flux", version = "1.0")]

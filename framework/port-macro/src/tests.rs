@@ -1,4 +1,4 @@
-//! What the macros generate, kept as files that people read: `tests/golden/`. `BLESS=1` rewrites them.
+//! Output of the macros, kept as files that people read: `tests/golden/`. `BLESS=1` rewrites them.
 
 use std::path::Path;
 

@@ -65,7 +65,7 @@ impl<const N: usize> ArrayShape<N> {
     }
 }
 
-/// An array with `N` indices whose elements are held by `E`: lent, lent to be written to, or given.
+/// An array with `N` indices whose elements are in `E`: borrowed, borrowed mutably, or owned.
 ///
 /// ```
 /// use cca_ports::{Array, ArrayShape, RSlice};

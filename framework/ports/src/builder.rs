@@ -6,7 +6,8 @@ use cca_abi::OwnedPort;
 
 use crate::{PortError, RStr, RString, RVec, StableAbi, TypeMap, port};
 
-/// `gov.cca.ComponentID`: an instance, told from a later one of the same name by its number.
+/// `gov.cca.ComponentID`: an instance; the number distinguishes it from a later one of the same
+/// name.
 #[repr(C)]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, StableAbi)]
 pub struct ComponentId {
@@ -43,7 +44,8 @@ pub struct PortConnection {
 /// 0 does not wait.
 #[port(name = "cca.BuilderService", version = "1.0")]
 pub trait BuilderServicePort {
-    /// Makes an instance of a class of the framework's repository. An empty name stands for the class's with a number.
+    /// Makes an instance of a class of the framework's repository. With an empty name, it is named after the class,
+    /// with a number.
     ///
     /// # Errors
     /// An unknown class; a name that is bad or taken; the component's own.
@@ -235,13 +237,13 @@ pub struct ComponentClassDescription {
     pub name: RString,
     /// Its version.
     pub version: RString,
-    /// What it is, one paragraph.
+    /// Description, one paragraph.
     pub doc: RString,
     /// Path of its library.
     pub library: RString,
 }
 
-/// `gov.cca.ports.ComponentRepository`, with what Ccaffeine adds.
+/// `gov.cca.ports.ComponentRepository`, with Ccaffeine's additions.
 #[port(name = "cca.ComponentRepository", version = "1.0")]
 pub trait ComponentRepositoryPort {
     /// The classes that can be instantiated, by name.

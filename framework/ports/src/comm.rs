@@ -1,4 +1,4 @@
-//! The communicator: what components say to their peers on other ranks (SCMD).
+//! The communicator: messages between a component and its peers on other ranks (SCMD).
 //!
 //! A back end is a component like any other: `cca-comm` holds the serial one, `cca-comm-mpi` the one on MPI.
 
@@ -29,7 +29,7 @@ pub struct Completion {
     pub request: u64,
     /// Its place in the list given to `wait_some`.
     pub index: usize,
-    /// What was received; of a send, the buffer sent, to be used again.
+    /// The received data; for a send, the buffer sent, to be used again.
     pub data: RVec<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What every component is.
+//! The trait that every component implements.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ pub trait Component: Send + Sync + Sized + 'static {
     /// It must not call a port: none is connected yet.
     ///
     /// # Errors
-    /// Whatever the registrations return; the instance is then not created.
+    /// Any error of the registrations; the instance is then not created.
     fn set_services(services: &Services) -> Result<Arc<Self>, PortError>;
 
-    /// Says goodbye: the component gives back what it holds, and the threads it started have ended. No port may be used
+    /// Releases the component: it gives back its resources, and the threads it started have ended. No port may be used
     /// afterwards.
     ///
     /// # Errors
-    /// What went wrong; the instance is destroyed all the same.
+    /// Any error of the component; the instance is destroyed all the same.
     fn release_services(&self) -> Result<(), PortError> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The C functions behind a component class; called by what `#[component]` generates.
+//! The C functions behind a component class; code that `#[component]` generates calls them.
 
 use core::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! Counts of what happened inside a component that its caller need not know but its user may want to.
+//! Counts of events inside a component that its caller need not know but its user may want to.
 
 use crate::{PortError, RString, RVec, StableAbi, port};
 
@@ -10,7 +10,7 @@ pub struct Counter {
     pub name: RString,
     /// How often, since the component was created.
     pub count: u64,
-    /// What was counted, one line.
+    /// The counted event, one line.
     pub help: RString,
 }
 

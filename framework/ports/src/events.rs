@@ -1,4 +1,5 @@
-//! Who wants to know of connections that come and go, of services offered to all, and of the end.
+//! Listeners for connections that are made and ended, services offered to all components, and the
+//! end of a component.
 
 use cca_abi::OwnedPort;
 
@@ -27,21 +28,21 @@ pub enum ConnectionEventKind {
 #[repr(C)]
 #[derive(Clone, Debug, PartialEq, Eq, StableAbi)]
 pub struct ConnectionEvent {
-    /// What happened (`getEventType`).
+    /// Type of the event (`getEventType`).
     pub kind: ConnectionEventKind,
-    /// The connection; its ends' properties are what `getPortInfo` gives.
+    /// The connection; its ends' properties are those of `getPortInfo`.
     pub connection: PortConnection,
-    /// Of an error what went wrong, else empty.
+    /// The error's text; empty for other events.
     pub message: RString,
 }
 
 /// `gov.cca.ports.ConnectionEventListener`.
 #[port(name = "cca.ConnectionEventListener", version = "1.0")]
 pub trait ConnectionEventListenerPort {
-    /// Called for every event listened for, by whoever caused it, while the framework is not locked.
+    /// Called for every event it listens for, whoever caused it, while the framework is not locked.
     ///
     /// # Errors
-    /// Ignored: a listener does not stop what it hears of.
+    /// Ignored: a listener cannot veto an event.
     fn connection_activity(&self, event: ConnectionEvent) -> Result<(), PortError>;
 }
 
@@ -51,7 +52,7 @@ pub trait ConnectionEventServicePort {
     /// Adds a listener, a port of interface `cca.ConnectionEventListener`.
     ///
     /// # Returns
-    /// What removes it again.
+    /// The number that removes it.
     ///
     /// # Errors
     /// `BadPortType`.
@@ -61,7 +62,7 @@ pub trait ConnectionEventServicePort {
         listener: OwnedPort,
     ) -> Result<u64, PortError>;
 
-    /// Takes a listener away. An event under way may still reach it.
+    /// Removes a listener. An event in flight may still reach it.
     ///
     /// # Errors
     /// There is no such listener.
@@ -88,20 +89,20 @@ pub trait ServiceRegistryPort {
     /// The interface has a service already; `BadPortType`.
     fn add_service(&self, interface: RStr<'_>, provider: OwnedPort) -> Result<(), PortError>;
 
-    /// Adds one port for all who use its interface.
+    /// Adds one port for all users of its interface.
     ///
     /// # Errors
     /// The interface has a service already; `BadPortInfo`.
     fn add_singleton_service(&self, port: OwnedPort) -> Result<(), PortError>;
 
-    /// Takes a service away; who has it keeps it.
+    /// Removes a service; present users keep it.
     ///
     /// # Errors
     /// The interface has no service.
     fn remove_service(&self, interface: RStr<'_>) -> Result<(), PortError>;
 }
 
-/// `gov.cca.ComponentRelease`, for whoever is registered by `register_for_release`.
+/// `gov.cca.ComponentRelease`, for ports registered by `register_for_release`.
 ///
 /// A Rust component need not register itself: its [`Component::release_services`](crate::Component::release_services) is
 /// called in any case.

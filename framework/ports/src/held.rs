@@ -7,11 +7,11 @@ use cca_abi::{ConnectedPort, Interface, OwnedPort, Slot, SlotPointer};
 
 use crate::{ErrorCode, PortError};
 
-/// A port that was handed over rather than connected, such as what
-/// [`AbstractFrameworkPort::create_empty_framework`](crate::AbstractFrameworkPort::create_empty_framework) returns.
+/// A port that was passed as a value rather than connected, such as the result of
+/// [`AbstractFrameworkPort::create_empty_framework`](crate::AbstractFrameworkPort::create_empty_framework).
 pub struct HeldPort<P: Interface + ?Sized> {
     stub: P::Stub,
-    // What the stub calls through; freed after it, the pair after the slot.
+    // The slot that the stub calls through; freed after it, the pair after the slot.
     _slot: Box<Slot>,
     _pair: Box<ConnectedPort>,
     _port: OwnedPort,
@@ -41,7 +41,7 @@ impl<P: Interface + ?Sized> HeldPort<P> {
         let mut pair = Box::new(ConnectedPort::unnamed(port.port));
         let slot = Box::new(Slot::unconnected());
         slot.replace(&raw mut *pair);
-        // SAFETY: slot and pair are boxed and live as long as the stub, beside it.
+        // SAFETY: slot and pair are boxed and live as long as the stub, in the same struct.
         let stub = P::stub(unsafe { SlotPointer::new(&*slot) });
         Ok(HeldPort {
             stub,

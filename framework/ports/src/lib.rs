@@ -1,4 +1,4 @@
-//! The standard ports, and what a component author needs.
+//! The standard ports, and the types that a component author needs.
 //!
 //! A component is a struct that implements [`Component`] and is marked [`#[component]`](macro@component); in
 //! [`Component::set_services`] it registers the ports it uses, provides its own, and declares its parameters:

@@ -28,13 +28,13 @@ pub struct TimerValues {
     pub calls: u64,
     /// How often other timers were started within it.
     pub subcalls: u64,
-    /// Wall time, nanoseconds; that of a timer within itself counts once.
+    /// Wall time, nanoseconds; a timer within itself counts once.
     pub inclusive_ns: u64,
-    /// Wall time without that of timers within it, nanoseconds.
+    /// Wall time without the timers within it, nanoseconds.
     pub exclusive_ns: u64,
     /// Process virtual time (processor time of the thread), nanoseconds.
     pub virtual_inclusive_ns: u64,
-    /// Process virtual time without that of timers within it, nanoseconds.
+    /// Process virtual time without the timers within it, nanoseconds.
     pub virtual_exclusive_ns: u64,
 }
 
@@ -110,7 +110,7 @@ pub trait MeasurementPort {
     /// Timing: stops a timer; the calling thread must have started it, and no other since that still runs.
     ///
     /// # Errors
-    /// It is not the one that was started last.
+    /// It is not the timer that was started last.
     fn stop(&self, timer: u32) -> Result<(), PortError>;
 
     /// Events: the atomic event of this name, made if it is new.
@@ -125,7 +125,8 @@ pub trait MeasurementPort {
     /// An unknown event; a value that is not finite.
     fn trigger(&self, event: u32, value: f64) -> Result<(), PortError>;
 
-    /// Control: measures a group, and timers that come to it, or does so no longer. What is running ends as it began.
+    /// Control: switches the measurement of a group, including timers added to it later, on or off. Running timers
+    /// end as they began.
     ///
     /// # Errors
     /// No such group.

@@ -1,4 +1,4 @@
-//! Who records the calls of a monitored connection.
+//! The port that records the calls of a monitored connection.
 
 use cca_abi::InterfacePointer;
 use cca_abi::recording::{MethodPointer, Recorder};
@@ -41,16 +41,16 @@ pub struct MonitoredInstance<'a> {
     pub library: RStr<'a>,
 }
 
-/// `MonitorPort` of the paper's section 4.2: gives a proxy what it records through.
+/// `MonitorPort` of the paper's section 4.2: gives a proxy its recorder.
 #[port(name = "cca.Monitor", version = "1.1")]
 pub trait MonitorPort {
-    /// What proxies append records through.
+    /// The recorder that proxies append records to.
     ///
     /// # Errors
     /// No record can be kept.
     fn recorder(&self) -> Result<RecorderPointer, PortError>;
 
-    /// Announces an instance, before its methods: one that is new, or of another class than it was.
+    /// Announces an instance, before its methods: a new one, or one with another class than before.
     ///
     /// # Errors
     /// None of its own.

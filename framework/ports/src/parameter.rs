@@ -20,7 +20,7 @@ pub enum ParameterValue {
 }
 
 impl ParameterValue {
-    /// What kind of value it is, in words.
+    /// Name of the value's type.
     pub fn kind(&self) -> &'static str {
         match self {
             ParameterValue::Bool(_) => "true or false",
@@ -83,9 +83,9 @@ pub struct ParameterDescription {
     pub choices: RVec<RString>,
     /// Unit, empty if it has none.
     pub unit: RString,
-    /// What it is, one line.
+    /// Description, one line.
     pub help: RString,
-    /// What to ask a user for; empty if the help says it.
+    /// Prompt that asks a user for a value; empty if the help is enough.
     pub prompt: RString,
     /// The group it is shown in; empty if it is in none.
     pub group: RString,
@@ -112,16 +112,17 @@ pub trait ParameterPort {
     /// The value of a parameter.
     ///
     /// # Errors
-    /// `BadParameter`: there is none of that name.
+    /// `BadParameter`: no parameter has that name.
     fn value(&self, key: RStr<'_>) -> Result<ParameterValue, PortError>;
 
-    /// Sets a parameter. An integer is taken for a real number where one is expected.
+    /// Sets a parameter. An integer is converted where a real number is expected.
     ///
     /// # Errors
-    /// `BadParameter`: unknown, of another kind, out of bounds, not a number, or none of the choices.
+    /// `BadParameter`: unknown, of another type, out of bounds, not a number, or not among the
+    /// choices.
     fn set_value(&self, key: RStr<'_>, value: ParameterValue) -> Result<(), PortError>;
 
-    /// What the parameters are for, a few words; may be empty.
+    /// Title of the parameters, a few words; may be empty.
     ///
     /// # Errors
     /// None of its own.
@@ -140,15 +141,16 @@ pub trait ParameterPort {
     fn write_configuration_map(&self, map: TypeMap) -> Result<(), PortError>;
 }
 
-/// `gov.cca.ports.ParameterSetListener` and `ParameterGetListener`: what a component in C, C++ or Fortran hands over to hear of
-/// its own parameters (`add_parameter_listener` of `cca.Services`). Rust components use [`ParameterSet::on_set`] and
-/// [`ParameterSet::on_get`].
+/// `gov.cca.ports.ParameterSetListener` and `ParameterGetListener`: listener that a component in C, C++ or Fortran
+/// passes for its own parameters (`add_parameter_listener` of `cca.Services`). Rust components use
+/// [`ParameterSet::on_set`] and [`ParameterSet::on_get`].
 ///
 /// [`ParameterSet::on_set`]: crate::ParameterSet::on_set
 /// [`ParameterSet::on_get`]: crate::ParameterSet::on_get
 #[port(name = "cca.ParameterListener", version = "1.0")]
 pub trait ParameterListenerPort {
-    /// A parameter was set, by whoever it was; called after it (`updatedParameterValue`).
+    /// Called after a parameter was set, by any component or by the framework
+    /// (`updatedParameterValue`).
     ///
     /// # Errors
     /// Ignored: the value is set already.
@@ -157,6 +159,6 @@ pub trait ParameterListenerPort {
     /// The parameters are about to be described; some may be added before (`updateParameterPort`).
     ///
     /// # Errors
-    /// Ignored: what is there is described.
+    /// Ignored: the present parameters are described.
     fn update_parameter_port(&self, port: RStr<'_>) -> Result<(), PortError>;
 }

@@ -8,7 +8,7 @@ use cca_abi::ROption;
 use crate::parameter::{Bounds, ParameterDescription, ParameterPort, ParameterValue};
 use crate::{ErrorCode, PortError, RStr, RString, RVec, TypeMap, TypeValue};
 
-/// The parameters behind one parameter port; what `gov.cca.ports.ParameterPortFactory` makes.
+/// The parameters behind one parameter port, as `gov.cca.ports.ParameterPortFactory` makes them.
 ///
 /// | CCA | here |
 /// |---|---|
@@ -28,7 +28,7 @@ pub struct ParameterSet {
     get_listeners: RwLock<Vec<GetListener>>,
 }
 
-/// `ParameterSetListener.updatedParameterValue`: told the key of a parameter that was set.
+/// `ParameterSetListener.updatedParameterValue`: receives the key of a parameter that was set.
 type SetListener = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// `ParameterGetListener.updateParameterPort`: may add parameters before they are read.
@@ -65,7 +65,7 @@ struct Entry {
 
 /// A Rust type that a parameter's value can be read as.
 pub trait ParameterType: Clone {
-    /// The value as this type; the set holds only values of the right kind.
+    /// The value as this type; the set contains only values of the right type.
     fn from_value(value: &ParameterValue) -> Option<Self>;
 }
 
@@ -135,7 +135,7 @@ pub struct ParameterBuilder<T> {
 }
 
 impl ParameterSet {
-    /// Says what the parameters are for.
+    /// Sets the title of the parameters.
     pub fn set_title(&self, title: &str) {
         write(&self.texts).title = title.into();
     }
@@ -175,10 +175,10 @@ impl ParameterSet {
         self.builder(key, ParameterValue::Text(default.into()), default.into())
     }
 
-    /// What to ask a user for when the parameter is to be set.
+    /// Sets the prompt that asks a user for the parameter.
     ///
     /// # Errors
-    /// `BadParameter`: there is none of that name.
+    /// `BadParameter`: no parameter has that name.
     pub fn set_prompt(&self, key: &str, prompt: &str) -> Result<(), PortError> {
         let mut entries = write(&self.entries);
         match entries
@@ -193,7 +193,8 @@ impl ParameterSet {
         }
     }
 
-    /// Adds a parameter by its description; one without a group goes into the one that was begun.
+    /// Adds a parameter by its description; without a group of its own it goes into the current
+    /// group.
     ///
     /// # Returns
     /// Its place, from 0.
@@ -262,13 +263,13 @@ impl<T: ParameterType> ParameterBuilder<T> {
         self
     }
 
-    /// What it is, one line.
+    /// Sets the description, one line.
     pub fn help(mut self, help: &str) -> Self {
         self.description.help = help.into();
         self
     }
 
-    /// What to ask a user for.
+    /// Sets the prompt that asks a user for a value.
     pub fn prompt(mut self, prompt: &str) -> Self {
         self.description.prompt = prompt.into();
         self
@@ -383,7 +384,7 @@ fn bad(message: std::fmt::Arguments<'_>) -> PortError {
     PortError::new(ErrorCode::BadParameter, message)
 }
 
-/// The value as it will be held, if the description allows it.
+/// The value in the parameter's type, if the description allows it.
 fn allowed(
     description: &ParameterDescription,
     value: ParameterValue,

@@ -1,4 +1,4 @@
-//! What models say of the components, asked for while the run goes on.
+//! Predictions of the components' models, queried while the run goes on.
 
 use crate::{PortError, RStr, StableAbi, port};
 
@@ -10,7 +10,7 @@ pub struct PredictedTime {
     pub value_s: f64,
     /// Lower end of the 95 % interval, seconds, at least 0.
     pub lower_s: f64,
-    /// Upper end, seconds; infinite where the models do not tell.
+    /// Upper end, seconds; infinite if the models give none.
     pub upper_s: f64,
     /// Whether a parameter lies outside the range that was measured.
     pub extrapolated: bool,
@@ -36,7 +36,7 @@ pub trait PerfModelPort {
     ///
     /// # Arguments
     /// * `instance` - its name; empty for none
-    /// * `class` - what would be in its place
+    /// * `class` - the class that would replace its own
     ///
     /// # Errors
     /// No models; nothing recorded; a call without a model.

@@ -1,4 +1,4 @@
-//! What was recorded of a method so far, asked for while the run goes on.
+//! Records of a method so far, queried while the run goes on.
 
 use crate::{PortError, RStr, RString, RVec, StableAbi, port};
 
@@ -10,7 +10,7 @@ pub struct Invocation {
     pub start_ns: u64,
     /// Wall time, nanoseconds.
     pub wall_ns: u64,
-    /// Wall time without that of the measured calls made from it, nanoseconds.
+    /// Wall time without the measured calls made from it, nanoseconds.
     pub exclusive_ns: u64,
     /// Time in MPI, nanoseconds; 0 where [`Invocation::has_mpi`] does not hold.
     pub mpi_ns: u64,
@@ -22,7 +22,7 @@ pub struct Invocation {
     pub parameters: RVec<f64>,
 }
 
-/// What the invocations of a method come to.
+/// Totals of the invocations of a method.
 #[repr(C)]
 #[derive(Clone, Debug, Default, PartialEq, StableAbi)]
 pub struct MethodTotals {
@@ -30,7 +30,7 @@ pub struct MethodTotals {
     pub calls: u64,
     /// Sum of their wall times, nanoseconds.
     pub inclusive_ns: u64,
-    /// Sum of their wall times without those of the measured calls made from them, nanoseconds.
+    /// Sum of their wall times without the measured calls made from them, nanoseconds.
     pub exclusive_ns: u64,
     /// Sum of their times in MPI, nanoseconds; 0 where it was not measured.
     pub mpi_ns: u64,
@@ -40,8 +40,9 @@ pub struct MethodTotals {
 
 /// The record objects of a rank's methods. A method is named `instance.method`.
 ///
-/// A component registers a uses port of this interface in `set_services`; it is led to the run's. In a run that is not
-/// recorded each question is answered by the error that nothing is. A question costs what was recorded since the last one.
+/// A component registers a uses port of this interface in `set_services`; the framework connects it to the run's
+/// recorder. In a run that is not recorded each query returns an error that says so. A query costs as much as the
+/// records since the last one.
 #[port(name = "cca.PerfParam", version = "1.0")]
 pub trait PerfParamPort {
     /// The methods that were called so far, by name.
@@ -50,14 +51,14 @@ pub trait PerfParamPort {
     /// The records cannot be read.
     fn methods(&self) -> Result<RVec<RString>, PortError>;
 
-    /// What the invocations of a method have come to so far; zeros before the first.
+    /// Totals of the invocations of a method so far; zeros before the first.
     ///
     /// # Errors
     /// The records cannot be read.
     fn totals(&self, method: RStr<'_>) -> Result<MethodTotals, PortError>;
 
-    /// Invocations of a method, in the order in which they ended; of several threads, in that in which they were found when
-    /// somebody asked. An invocation's number never changes, so that who passes over those it knows gets the new ones.
+    /// Invocations of a method, in the order in which they ended; those of several threads in the order in which a
+    /// query found them. An invocation's number never changes, so a caller that skips the known ones gets the new ones.
     ///
     /// # Arguments
     /// * `first` - how many to pass over

@@ -1,4 +1,4 @@
-//! Parameters and properties in a form that every language has: what `cca.Services` passes to C, C++ and Fortran.
+//! Parameters and properties in a form that every language has: `cca.Services` passes them to C, C++ and Fortran.
 
 use cca_abi::ROption;
 
@@ -7,7 +7,7 @@ use crate::{
     RVec, StableAbi, TypeValue,
 };
 
-/// What a [`PlainValue`] is; a number, since C may pass any.
+/// Type of a [`PlainValue`]; a number, since C may pass any.
 pub mod plain_kind {
     /// No value: the property is not there.
     pub const NONE: u32 = 0;
@@ -41,7 +41,7 @@ pub struct PlainValue<'a> {
 pub struct PlainParameter<'a> {
     /// Its name, such as `end_time`.
     pub key: RStr<'a>,
-    /// The value it has if nobody sets it; its kind is the parameter's.
+    /// The value it has by default; its type is the parameter's.
     pub default: PlainValue<'a>,
     /// Whether there are bounds; not 0 if so.
     pub has_bounds: u32,
@@ -49,11 +49,11 @@ pub struct PlainParameter<'a> {
     pub lower: f64,
     /// Largest value allowed.
     pub upper: f64,
-    /// The texts allowed; any if there are none.
+    /// The allowed texts; any text if there are none.
     pub choices: RSlice<'a, RStr<'a>>,
     /// Unit; may be empty.
     pub unit: RStr<'a>,
-    /// What it is, one line; may be empty.
+    /// Description, one line; may be empty.
     pub help: RStr<'a>,
 }
 

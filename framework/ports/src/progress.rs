@@ -2,7 +2,7 @@
 
 use crate::{PortError, RStr, port};
 
-/// A framework service: whoever started the run shows what is reported, or does not.
+/// A framework service: the program that started the run decides whether to show the reports.
 #[port(name = "cca.Progress", version = "1.0")]
 pub trait ProgressPort {
     /// Reports progress; called on every rank, shown for one.

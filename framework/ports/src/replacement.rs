@@ -4,9 +4,9 @@ use crate::{PortError, RStr, port};
 
 /// Leads connections elsewhere, and puts instances in the place of others, while any number of threads call.
 ///
-/// The next call goes to the new provider, a call in flight ends on the old one. A provider that was replaced is kept until
-/// no caller can be inside it: until every user that had got the port has released it, at the latest until the end of the
-/// run. What is recorded stays recorded, each call with the class that ran. Who listens to connections hears of it.
+/// The next call goes to the new provider, a call in flight ends on the old one. A provider that was replaced is kept
+/// until no caller can be inside it: until every user that had got the port has released it, at the latest until the
+/// end of the run. Records stay, each call with the class that ran. Listeners for connections hear of the change.
 ///
 /// A uses port of this interface is led to the framework's own. All arguments are names, so that components in C can call
 /// it (`cca_replacement_service` in `cca.h`).
@@ -24,9 +24,9 @@ pub trait ReplacementServicePort {
         provides: RStr<'_>,
     ) -> Result<(), PortError>;
 
-    /// Puts a new instance of a class of the framework's repository in the place of an instance: it has its name, takes
-    /// over its connections, its properties and the values of the parameters that both have, and the old one says goodbye
-    /// when it has been left by all callers. What the old one has computed is handed over where both provide
+    /// Replaces an instance by a new instance of a class of the framework's repository: it has the same name and takes
+    /// over the connections, the properties and the values of the parameters that both have, and the old one is
+    /// released when all callers have left it. The old one's state is handed over if both provide
     /// `cca.StatefulComponent`.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! `Services`: what the framework gives each component to register and get ports by.
+//! `Services`: the functions by which each component registers and gets ports.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -118,7 +118,7 @@ pub trait ServicesPort {
     /// The framework has destroyed the instance.
     fn component_serial(&self) -> Result<u64, PortError>;
 
-    /// A property of a port of the component; of kind `NONE` if there is none of that name.
+    /// A property of a port of the component; its type is `NONE` if no property has that name.
     ///
     /// # Errors
     /// `PortNotDefined`; `BadProperties`: it is complex or an array.
@@ -161,13 +161,14 @@ pub trait ServicesPort {
     /// The value of a parameter that `add_parameter` added.
     ///
     /// # Errors
-    /// `PortNotDefined`; `BadParameter`: there is none of that name.
+    /// `PortNotDefined`; `BadParameter`: no parameter has that name.
     fn parameter(&self, port: RStr<'_>, key: RStr<'_>) -> Result<PlainValue<'static>, PortError>;
 
     /// Sets a parameter that `add_parameter` added, as anyone else may by the parameter port.
     ///
     /// # Errors
-    /// `PortNotDefined`; `BadParameter`: unknown, of another kind, out of bounds, or none of the choices.
+    /// `PortNotDefined`; `BadParameter`: unknown, of another type, out of bounds, or not among the
+    /// choices.
     fn set_parameter(
         &self,
         port: RStr<'_>,
@@ -175,7 +176,7 @@ pub trait ServicesPort {
         value: PlainValue<'_>,
     ) -> Result<(), PortError>;
 
-    /// Says what the parameters of a port are for (`setBatchTitle`).
+    /// Sets the title of a port's parameters (`setBatchTitle`).
     ///
     /// # Errors
     /// `PortNotDefined`; `BadParameter`: no text.
@@ -187,10 +188,10 @@ pub trait ServicesPort {
     /// `PortNotDefined`; `BadParameter`: no text.
     fn begin_parameter_group(&self, port: RStr<'_>, group: RStr<'_>) -> Result<(), PortError>;
 
-    /// What to ask a user for when a parameter is to be set.
+    /// Sets the prompt that asks a user for the parameter.
     ///
     /// # Errors
-    /// `PortNotDefined`; `BadParameter`: there is none of that name, or no text.
+    /// `PortNotDefined`; `BadParameter`: no parameter has that name, or it is not a text.
     fn set_parameter_prompt(
         &self,
         port: RStr<'_>,
@@ -214,7 +215,7 @@ pub struct Services {
 
 struct Inner {
     stub: ServicesPortStub,
-    // What the stub calls through; freed after it.
+    // The slot that the stub calls through; freed after it.
     slot: Box<Slot>,
     pair: *mut ConnectedPort,
 }
@@ -330,8 +331,8 @@ impl Services {
         self.inner.stub.set_port_properties(name.into(), properties)
     }
 
-    /// Says of a provides port that what it answers depends on its arguments and on the component's parameters alone: another
-    /// component may then take this one's place between any two calls, as `run --adapt` has it.
+    /// Declares that the answers of a provides port depend only on its arguments and on the component's parameters:
+    /// another component may then replace this one between any two calls, as `run --adapt` does.
     ///
     /// # Errors
     /// `PortNotDefined`.
@@ -364,7 +365,7 @@ impl Services {
         self.inner.stub.get_component_id()
     }
 
-    /// Has `release` called before the instance is destroyed, first what was registered last.
+    /// Calls `release` before the instance is destroyed; the last registered is called first.
     ///
     /// # Errors
     /// The framework is gone, or has destroyed the instance.

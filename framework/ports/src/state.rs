@@ -1,19 +1,20 @@
-//! What a component hands to the one that takes its place.
+//! State that a component hands to its replacement.
 
 use crate::{PortError, RSlice, RVec, port};
 
-/// Name of the property of a provides port that says: what the port answers depends on its arguments and on the component's
-/// parameters alone, so that another component may take its place between any two calls ([`crate::Services::declare_stateless`]).
+/// Name of the property by which a provides port declares that its answers depend only on its arguments and on the
+/// component's parameters, so that another component may replace it between any two calls
+/// ([`crate::Services::declare_stateless`]).
 pub const STATELESS: &str = "stateless";
 
 /// Name of the property of a stateless provides port that says: all calls of one step of the application are to be answered by the same
 /// class, since their results are to fit one another ([`crate::Services::declare_whole_steps`]).
 pub const WHOLE_STEPS: &str = "whole_steps";
 
-/// State that outlives a component: when another takes its place, the framework saves the old one's state and gives it to
-/// the new one, before the first call. Between both no call of the component should be under way.
+/// State that outlives a component: when another replaces it, the framework saves the old one's state and passes it to
+/// the new one, before the first call. Between both no call of the component should be in flight.
 ///
-/// Components that may take each other's place agree on what the bytes are.
+/// Components that may replace each other agree on the meaning of the bytes.
 #[port(name = "cca.StatefulComponent", version = "1.0")]
 pub trait StatefulComponentPort {
     /// The state.
@@ -22,7 +23,7 @@ pub trait StatefulComponentPort {
     /// The component's own: it then stays.
     fn save(&self) -> Result<RVec<u8>, PortError>;
 
-    /// Takes over what `save` of another component gave.
+    /// Restores the state that `save` of another component returned.
     ///
     /// # Errors
     /// No state that this component understands: the other one then stays.

@@ -188,7 +188,7 @@ impl TypeMap {
         Self::default()
     }
 
-    /// Takes a property away, whatever its type; none of that name is no error.
+    /// Removes a property, whatever its type; does nothing if none has that name.
     pub fn remove(&mut self, key: &str) {
         if let Ok(at) = self.place(key) {
             self.properties.remove(at);

@@ -20,7 +20,7 @@ use cca_ports::{
     ReplacementServicePortVtable, ServicesPortVtable, plain_kind,
 };
 
-/// A C expression and what Rust says of the same thing.
+/// A C expression and Rust's value for it.
 fn rows() -> Vec<(&'static str, usize)> {
     macro_rules! offsets {
         ($($c:literal: $type:ty { $($field:ident),* }),* $(,)?) => {
@@ -136,7 +136,7 @@ fn the_header_has_the_layouts_of_the_rust_types() {
     compare(&rows(), "cca.h", &["-std=c99", "-pedantic"]);
 }
 
-/// Compares what a compiled C program says of a header with the rows.
+/// Compares the output of a compiled C program that includes a header with the rows.
 fn compare(rows: &[(&str, usize)], header: &str, options: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (folder.path().join("print.c"), folder.path().join("print"));

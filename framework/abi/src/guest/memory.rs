@@ -1,8 +1,8 @@
 //! Memory of our own, for a library that is loaded into a foreign program.
 //!
-//! The program's `malloc` may be any, and a signal handler that calls a function of ours may have interrupted it: who asks it for
-//! memory then waits for itself, or finds its lists half changed. [`Memory`] asks the system alone. While its lists change, no
-//! signal is handled in that thread.
+//! The program's `malloc` may be any, and a signal handler that calls a function of ours may have interrupted it: code
+//! that then asks it for memory deadlocks, or finds its lists half changed. [`Memory`] asks the system alone. While its
+//! lists change, no signal is handled in that thread.
 //!
 //! ```text
 //! up to 64 KiB      a power of two, from the list of its size, else from a region of a megabyte; given back to the list
@@ -19,10 +19,10 @@ use super::{ARE_SIGNALS_BLOCKED, block_signals, restore_signals};
 
 /// Smallest piece, bytes: a power of two with room for a pointer.
 const SMALLEST_BYTES: usize = 32;
-/// Largest piece that comes from a list, bytes. Arbitrary: what is larger is asked for seldom.
+/// Largest piece that comes from a list, bytes. Arbitrary: larger requests are rare.
 const LARGEST_BYTES: usize = 64 << 10;
 const N_SIZES: usize = (LARGEST_BYTES / SMALLEST_BYTES).ilog2() as usize + 1;
-/// Bytes that the system is asked for at a time; what is never touched is no memory.
+/// Bytes that are requested from the system at a time; untouched pages occupy no memory.
 const REGION_BYTES: usize = 1 << 20;
 /// Smallest page of a processor.
 const PAGE_BYTES: usize = 4096;
@@ -33,7 +33,7 @@ struct Free(*mut Free);
 struct Lists {
     /// By size.
     free: [*mut Free; N_SIZES],
-    /// What is left of the latest region.
+    /// Rest of the latest region.
     next: usize,
     end: usize,
     /// Signals that a thread which forks had blocked.
@@ -45,7 +45,7 @@ struct Locked {
     lists: UnsafeCell<Lists>,
 }
 
-// SAFETY: the lists are used by who holds the lock.
+// SAFETY: only the thread that holds the lock uses the lists.
 unsafe impl Sync for Locked {}
 
 static LOCKED: Locked = Locked {
@@ -150,7 +150,7 @@ pub struct Memory;
 impl Memory {
     /// Lets a forked child find the lists whole; once, before the first fork.
     pub fn prepare_for_forks() {
-        // SAFETY: the functions do nothing but to lock, to unlock, and to block signals.
+        // SAFETY: the functions only lock, unlock, and block signals.
         unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork)) };
     }
 }
@@ -163,7 +163,7 @@ unsafe extern "C" fn before_fork() {
 }
 
 unsafe extern "C" fn after_fork() {
-    // SAFETY: the lock is held since `before_fork`, by this thread or by what became of it in the child.
+    // SAFETY: the lock is held since `before_fork`, by this thread or by its copy in the child.
     let before = unsafe { (*LOCKED.lists.get()).before_fork.assume_init() };
     LOCKED.unlock();
     restore_signals(&before);
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn a_piece_that_grows_keeps_what_it_holds() {
         let mut bytes = 24;
-        // SAFETY: each layout is that of the piece at that time.
+        // SAFETY: each layout is the piece's layout at that time.
         unsafe {
             let mut piece = Memory.alloc(layout(bytes, 8));
             piece.write_bytes(7, bytes);

@@ -1,7 +1,8 @@
 //! Work of ours that opens files, in a process of its own for as long as the work takes.
 //!
-//! The process has the program's memory and a copy of its table of open files, as one that `vfork` makes: the calling thread waits
-//! until it has ended. So there is no thread of ours that a program would count among its own, and no descriptor in its table.
+//! Like a process made by `vfork`, it shares the program's memory and has a copy of its table of open files: the
+//! calling thread waits until it has ended. So the program sees no extra thread of ours among its own, and no
+//! descriptor in its table.
 //!
 //! ```text
 //! a thread of the program   all signals blocked, waits          the rest of the program goes on
@@ -19,9 +20,9 @@ use super::{Job, Stack, do_job, with_all_signals_blocked};
 /// Runs something in a process of its own, which has the caller's memory, and waits for it.
 ///
 /// # Errors
-/// Those of starting a process. [`io::ErrorKind::Unsupported`] where a process of this thread would be in another process
-/// namespace, where that is not known, and on processors other than x86-64. Any other where the process has ended before its work
-/// was done, or, as under valgrind, has a copy of the memory.
+/// The errors of starting a process. [`io::ErrorKind::Unsupported`] where a process of this thread would be in another
+/// process namespace, where that is not known, and on processors other than x86-64. Any other error if the process
+/// ended before its work was done, or, as under valgrind, has a copy of the memory.
 pub fn run_in_process<T, W: FnOnce() -> T>(work: W) -> io::Result<T> {
     if !keeps_its_namespace() {
         return Err(io::ErrorKind::Unsupported.into());
@@ -72,11 +73,11 @@ unsafe fn start(
     work: unsafe extern "C" fn(*mut c_void),
     top: *mut u8,
 ) -> io::Result<c_int> {
-    // Without a signal at its end; whoever traces the program does not trace it.
+    // Without a signal at its end; a tracer of the program does not trace it.
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_UNTRACED;
     let process: i64;
-    // SAFETY: the system lets the new process go on here, on its own stack, where it calls the work and ends; what it stores to is
-    // the work's. The calling thread goes on with all registers but those named.
+    // SAFETY: the system starts the new process here, on its own stack, where it calls the work and ends; it stores
+    // only where the work does. The calling thread continues with all registers unchanged but those named.
     unsafe {
         std::arch::asm!(
             "syscall",

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of its stack: what the standard library gives a thread.
+/// Bytes of its stack: the standard library's default for a thread.
 const STACK_BYTES: usize = 2 << 20;
 
 type Result<T> = Arc<Mutex<Option<std::thread::Result<T>>>>;
@@ -21,7 +21,7 @@ pub struct Thread<T> {
     result: Result<T>,
 }
 
-/// What a thread begins with.
+/// Start data of a thread.
 struct Begin<W, T> {
     name: CString,
     work: W,
@@ -31,7 +31,7 @@ struct Begin<W, T> {
 /// Begins a thread.
 ///
 /// # Errors
-/// Those of starting a thread.
+/// The errors of starting a thread.
 pub fn spawn<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -43,7 +43,7 @@ pub fn spawn<T: Send + 'static>(
             work,
             result: Arc::clone(&result),
         }));
-        // SAFETY: the attributes are initialised before they are used; the thread takes what it begins with.
+        // SAFETY: the attributes are initialised before they are used; the thread takes its start data.
         unsafe {
             let mut attributes = MaybeUninit::uninit();
             libc::pthread_attr_init(attributes.as_mut_ptr());
@@ -67,7 +67,7 @@ pub fn spawn<T: Send + 'static>(
 }
 
 extern "C" fn run<T, W: FnOnce() -> T>(begin: *mut c_void) -> *mut c_void {
-    // SAFETY: it is what `spawn` made, for this thread alone.
+    // SAFETY: `spawn` made it, for this thread alone.
     let Begin { name, work, result } = *unsafe { Box::from_raw(begin.cast::<Begin<W, T>>()) };
     // SAFETY: a text of C; a name that is too long is not taken.
     unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr()) };

@@ -1,4 +1,5 @@
-//! What one thread appends through, and the cells of its log's header that change while it does.
+//! The context through which one thread appends, and the cells of its log's header that change
+//! while it does.
 //!
 //! A signal handler may interrupt the code that records, at any instruction, and make calls that are recorded too; and the
 //! program may leave a call without its end, by `longjmp`. Both are seen in one word of the context, the *frame*:
@@ -9,8 +10,9 @@
 //!           below 0 while the code that records is at work: a call that comes then is counted, and not recorded
 //! ```
 //!
-//! A call that begins at the innermost frame's address or above it proves that the innermost call was left. So one comparison at
-//! the begin of a call and one at its end find what is out of the ordinary; the recorder then puts it right ([`super::open`]).
+//! A call that begins at the innermost frame's address or above it proves that the innermost call was left. So one
+//! comparison at the begin of a call and one at its end detect every exception; the recorder then repairs it
+//! ([`super::open`]).
 
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering, compiler_fence};
 
@@ -64,7 +66,7 @@ pub(super) const NO_FRAME: i64 = i64::MAX & !(FRAME_ALIGN - 1);
 /// Mark among a context's flags, never in a log: the clock is not the time-stamp counter.
 pub(super) const OTHER_CLOCK: u64 = 1 << 62;
 
-/// A method as the callee: what is added to the caller's path gives the key of a call path.
+/// A method as the callee: its summand, added to the caller's path, gives the key of a call path.
 pub(super) const fn method_key(id: u32) -> u64 {
     (id as u64) << 32
 }
@@ -114,10 +116,10 @@ impl OpenCall {
     }
 }
 
-/// What one thread appends its records through.
+/// The context through which one thread appends its records.
 ///
 /// `cursor..end` is writable and mapped from the log; `cells` is the mapped header. A context of all zeros has no
-/// room and no cells and is safe to use: it is what a forked child finds.
+/// room and no cells and is safe to use: a forked child finds such a context.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct RecordingContext {
@@ -165,7 +167,7 @@ pub struct RecordingContext {
     pub reserved: [u64; 5],
     /// Call paths by their method.
     pub(super) paths: [CachedPath; N_CACHED_CALL_PATHS],
-    /// Call paths by caller and method, looked at where a method is called from several paths, and with another clock.
+    /// Call paths by caller and method, searched if a method is called from several paths, and with another clock.
     other_paths: [CachedPath; N_CACHED_CALL_PATHS],
 }
 
@@ -175,7 +177,8 @@ impl RecordingContext {
     /// Makes the context of a new log, all zeros so far, one to append through: no call is open.
     ///
     /// # Safety
-    /// The cells are those of a mapped log, valid for as long as the context is appended through.
+    /// The cells belong to a mapped log and are valid for as long as the context is appended
+    /// through.
     pub unsafe fn open_in(&mut self, cells: *const LogCells) {
         self.cells = cells;
         // SAFETY: required of the caller.
@@ -187,7 +190,7 @@ impl RecordingContext {
         self.frame.store(NO_FRAME, Ordering::Relaxed);
     }
 
-    /// What is the same for all records of the context.
+    /// Settings that are the same for all records of the context.
     ///
     /// # Arguments
     /// * `clock` - the clock; `None` for the time-stamp counter
@@ -252,17 +255,18 @@ impl RecordingContext {
         head
     }
 
-    /// Puts a known call path at its method's own place, where the straight path looks. It reads the time-stamp counter only.
+    /// Puts a known call path at its method's own place, where the fast path looks. It reads the time-stamp counter
+    /// only.
     pub(super) fn remember_first(&mut self, slot: u32, key: u64, head: u64) {
         if self.flags & OTHER_CLOCK == 0 {
             self.paths[slot as usize / size_of::<CachedPath>()] = CachedPath { key, head };
         }
     }
 
-    /// What is cached of a method.
+    /// The cached call path of a method.
     ///
     /// # Safety
-    /// The slot is one that [`method_slot`] gave.
+    /// [`method_slot`] returned the slot.
     #[inline(always)]
     pub(super) unsafe fn cached_path(&self, slot: u32) -> CachedPath {
         // SAFETY: required of the caller: the slot lies within the array, at the begin of an entry.
@@ -293,7 +297,7 @@ impl RecordingContext {
     #[inline(always)]
     pub(super) fn mark(&self, mark: i64) {
         self.frame.store(mark, Ordering::Relaxed);
-        // What a handler may change is read after it.
+        // Values that a handler may change are read after it.
         compiler_fence(Ordering::SeqCst);
     }
 
@@ -352,7 +356,7 @@ const fn other_slot(key: u64) -> usize {
     (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - bits)) as usize
 }
 
-/// A stack address is a multiple of this, so that a mark tells which half of the code is at work.
+/// A stack address is a multiple of this, so a mark can encode which half of the code is at work.
 pub(super) const FRAME_ALIGN: i64 = 8;
 
 /// The mark of a call that begins in this frame.
@@ -394,7 +398,7 @@ pub fn stack_address() -> i64 {
     address
 }
 
-/// As above: that of a variable.
+/// As above, with the address of a variable.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub fn stack_address() -> i64 {

@@ -62,7 +62,7 @@ impl<const N: usize> Recording<'_, N> {
     }
 }
 
-/// Most parameters of calls that have one record together: those of a call of MPI.
+/// Maximum number of parameters of calls that share a record: those of a call of MPI.
 const MAX_JOINED_PARAMETERS: usize = MPI_EVENT_PARAMETERS.len();
 
 /// Calls of one method and call path with the same parameters, with no other record between them, that have ended and are not in the log
@@ -86,7 +86,7 @@ impl JoinedCalls {
         self.calls
     }
 
-    /// Takes what was recorded meanwhile for what came before.
+    /// Treats records written meanwhile as earlier ones.
     pub fn resume(&mut self, recorder: &Recorder) {
         let context = recorder.thread_context();
         if context == self.context && !context.is_null() {
@@ -117,7 +117,7 @@ impl JoinedCalls {
             && parameters == later.parameters;
         if are_alike {
             if let Some(place) = summed.filter(|place| *place < MAX_JOINED_PARAMETERS) {
-                // One that is not known (−1) leaves the sum unknown.
+                // An unknown value (−1) leaves the sum unknown.
                 let sum = self.parameters[place].checked_add(later.parameters[place]);
                 self.parameters[place] = sum.unwrap_or(u64::MAX);
             }

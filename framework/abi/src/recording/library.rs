@@ -1,4 +1,5 @@
-//! What the generated proxy of a C library offers to the program that loads it; the same as in `cca_proxy.h`.
+//! Functions that the generated proxy of a C library offers to the program that loads it; the same as in
+//! `cca_proxy.h`.
 
 use std::ffi::{c_char, c_void};
 
@@ -35,7 +36,7 @@ pub struct LibraryProxyParameter {
 pub struct LibraryProxyFunction {
     /// Name in the library.
     pub name: *const c_char,
-    /// What it is grouped under.
+    /// Name of its group.
     pub group: *const c_char,
     /// Its declaration in C.
     pub signature: *const c_char,
@@ -43,8 +44,8 @@ pub struct LibraryProxyFunction {
     pub parameters: *const LibraryProxyParameter,
     /// Number of them.
     pub n_parameters: u32,
-    /// 1 if its calls can be recorded; else they are forwarded only. 2 more if it stands for another definition of a name
-    /// (`cca_spare_N_NAME`), whose calls are never sent elsewhere.
+    /// 1 if its calls can be recorded; else they are forwarded only. 2 more if it replaces another definition of a name
+    /// (`cca_spare_N_NAME`), whose calls are never redirected.
     pub is_recorded: u32,
 }
 

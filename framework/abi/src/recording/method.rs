@@ -18,7 +18,7 @@ pub struct ProxyMethod {
     pub(super) state: AtomicU32,
     /// `method_slot` of the id.
     pub(super) slot: AtomicU32,
-    /// What answers a call that fails; null without.
+    /// The port that answers a call that fails; null without.
     before: AtomicPtr<RawPort>,
     /// That a monitor gave; 0 before that.
     id: AtomicU32,
@@ -27,7 +27,7 @@ pub struct ProxyMethod {
     admission: AtomicPtr<Admission>,
 }
 
-/// Which calls of a method are let through to the component that is there, and what answers the others.
+/// Which calls of a method are admitted to the current component, and the port that answers the others.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Admission {
@@ -35,7 +35,7 @@ pub struct Admission {
     /// sense. It does not unwind.
     pub admits:
         unsafe extern "C" fn(this: *const Admission, words: *const u64, n_words: usize) -> u32,
-    /// What answers a call that is not; of the method's interface.
+    /// The port that answers a call that is not admitted; of the method's interface.
     pub instead: *const RawPort,
 }
 
@@ -66,7 +66,7 @@ impl ProxyMethod {
         }
     }
 
-    /// Changes the state. The key follows: calls that are under way are recorded as it was before.
+    /// Changes the state. The key follows: calls in flight are recorded as before.
     fn set_state(&self, state: u32) {
         let key = match state {
             Self::ON => context::method_key(self.id()),
@@ -106,7 +106,7 @@ impl ProxyMethod {
         self.set_state(state);
     }
 
-    /// The bits that stand for a port that answers instead, and for calls that are not let through.
+    /// The bits for a port that answers instead, and for calls that are not admitted.
     fn guarded(&self) -> u32 {
         let of = |is_null: bool, bit: u32| if is_null { 0 } else { bit };
         of(self.before.load(Ordering::Relaxed).is_null(), Self::GUARDED)
@@ -127,8 +127,8 @@ impl ProxyMethod {
     /// the run. Only calls that are recorded are guarded, and only methods whose arguments own nothing. `None` ends it.
     ///
     /// # Safety
-    /// The port is of the method's interface; it can be called as long as there is a proxy that has the method, also after
-    /// the guard has ended, since a call may be under way.
+    /// The port is of the method's interface; it can be called as long as any proxy has the method, even after the
+    /// guard has ended, since a call may be in flight.
     pub unsafe fn guard(&self, before: Option<NonNull<RawPort>>) {
         let before = before.map_or(ptr::null_mut(), NonNull::as_ptr);
         self.before.store(before, Ordering::Release);
@@ -138,8 +138,8 @@ impl ProxyMethod {
     /// From now on calls that an admission does not let through are answered by its port. `None` ends it.
     ///
     /// # Safety
-    /// It can be asked, and its port called, as long as there is a proxy that has the method, also after this has ended, since a call may be
-    /// under way.
+    /// It can be asked, and its port called, as long as any proxy has the method, even after the admission has ended,
+    /// since a call may be in flight.
     pub unsafe fn admit(&self, admission: Option<NonNull<Admission>>) {
         let admission = admission.map_or(ptr::null_mut(), NonNull::as_ptr);
         self.admission.store(admission, Ordering::Release);
@@ -208,8 +208,8 @@ impl ProxyMethod {
     }
 }
 
-/// A method by address: whoever made the recorder can switch it, whichever proxies stand in front of it. It lives as long
-/// as the recorder.
+/// A method by address: the maker of the recorder can switch it, whichever proxies use it. It lives as long as the
+/// recorder.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, StableAbi)]
 #[sabi(unsafe_opaque_fields)]
@@ -227,7 +227,7 @@ mod tests {
         method.set_enabled(false);
         for parent in [0, 1, 2, u64::from(u32::MAX)] {
             let sum = parent.wrapping_add(key());
-            // An unused place, and those of other methods.
+            // An unused place, and places of other methods.
             assert!(sum != 0 && (1..100).all(|id| sum != parent + context::method_key(id)));
         }
     }

@@ -1,4 +1,4 @@
-//! What the proxy of MPI offers to the program that loads it.
+//! Functions that the proxy of MPI offers to the program that loads it.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,14 +13,15 @@ pub type MpiProxyEntry = extern "C" fn() -> *const MpiProxyFunctions;
 
 /// The performance parameters of a recorded call of MPI, in the order of their words; the same for every function.
 ///
-/// `peer` is a rank in the communicator `comm`, of which there are `ranks`, and `world_peer` the same in `MPI_COMM_WORLD`; each is −1
-/// where there is none, or more than one. Communicators are numbered by each rank as it comes to use them, `MPI_COMM_WORLD` is 0.
-/// `tag` is that of a message to or from one rank as the call gives it. Requests are numbered by each process as they begin: `request`
-/// is the first of the `requests` consecutive ones that the call began or completed, −1 where they are not consecutive. Calls in a row
-/// that look for a message or a completed request and find none (`MPI_Test`, `MPI_Iprobe` and the like) have one record together, from the
-/// start of the first to the end of the last, in which `request` is minus their number; its time in MPI is theirs.
-/// The last two are recorded where they are asked for: `cpu_before`, the thread's processor time since its previous call of MPI, nanoseconds,
-/// −1 where that is not known, and the address that the call returns to.
+/// `peer` is a rank in the communicator `comm` of `ranks` ranks, and `world_peer` the same rank in `MPI_COMM_WORLD`;
+/// each is −1 if there is no peer, or more than one. Each rank numbers communicators in the order of first use,
+/// `MPI_COMM_WORLD` is 0. `tag` is the tag, as the call gives it, of a message to or from one rank. Each process
+/// numbers requests as they begin: `request` is the first of the `requests` consecutive ones that the call began or
+/// completed, −1 where they are not consecutive. Consecutive calls that poll for a message or a completed request in
+/// vain (`MPI_Test`, `MPI_Iprobe` and the like) share one record, from the start of the first to the end of the last;
+/// its `request` is minus their number, and its time in MPI is the sum of theirs. The last two are recorded only on
+/// request: `cpu_before`, the thread's processor time since its previous call of MPI, nanoseconds, −1 where that is not
+/// known, and the return address of the call.
 pub const MPI_EVENT_PARAMETERS: [&str; 10] = [
     "bytes",
     "peer",
@@ -83,7 +84,8 @@ impl MpiTotal {
     }
 }
 
-/// What calls of one function of MPI come to: those from one call site, of one class of size, in communicators of one class of size.
+/// Totals of calls of one function of MPI: those from one call site, of one class of size, in communicators of one
+/// class of size.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MpiCallSum {
@@ -134,10 +136,10 @@ impl MpiCallSum {
 /// Receives one sum, which is valid until the function returns, and the pointer that the caller passed.
 pub type MpiCallSumCallback = unsafe extern "C" fn(out: *mut c_void, sum: *const MpiCallSum);
 
-/// The methods that parts of a call are recorded as, behind its own record: they take no time and have the parameters of one message,
-/// which those of the call do not tell. In order: a send and a receive of a persistent request that `MPI_Start` or `MPI_Startall` has
-/// started; the message that `MPI_Sendrecv` received; each request that a call completed, where they are not consecutive or one of
-/// them received from any rank.
+/// The methods under which parts of a call are recorded, behind its own record: they take no time and have the
+/// parameters of one message, which the parameters of the call do not contain. In order: a send and a receive of a
+/// persistent request that `MPI_Start` or `MPI_Startall` has started; the message that `MPI_Sendrecv` received; each
+/// request that a call completed, if they are not consecutive or one of them received from any rank.
 pub const MPI_PARTS: [&str; 4] = [
     "MPI_Start_send",
     "MPI_Start_recv",
@@ -148,15 +150,15 @@ pub const MPI_PARTS: [&str; 4] = [
 /// The last of [`MPI_PARTS`]: it has no message, which the call that began the request has.
 pub const MPI_COMPLETED: &str = "MPI_Completed";
 
-/// Who is told of communicators, with the context that it asked for; the communicator lives as long as the call.
+/// Receives communicators, with the pointer that the caller passed; the communicator lives as long as the call.
 pub type MpiCommunicatorCallback =
     unsafe extern "C" fn(context: *mut c_void, communicator: *const MpiCommunicator);
 
 /// Set in the number of a stack of calls, which no address of a program has.
 pub const MPI_STACK: u64 = 1 << 62;
 
-/// Who is told of stacks: the number of one, and the addresses that its `n` calls return to, the innermost first. Returns 0 where
-/// it cannot be kept; its calls are recorded with the first address then.
+/// Receives stacks: the number of one, and the return addresses of its `n` calls, the innermost first. Returns 0 if the
+/// stack cannot be kept; its calls are then recorded with the first address.
 pub type MpiStackCallback =
     unsafe extern "C" fn(number: u64, addresses: *const usize, n: u64) -> u32;
 
@@ -168,17 +170,17 @@ pub struct MpiCommunicator {
     pub number: i64,
     /// This process's rank in it.
     pub own: i64,
-    /// Whether it joins two groups; then the ranks are those of the other one.
+    /// Whether it is an intercommunicator; then the ranks are those of the remote group.
     pub is_inter: u32,
     /// Number of its ranks.
     pub n_ranks: u32,
-    /// Their ranks in `MPI_COMM_WORLD`, −1 for one that is not in there; null where they are the same.
+    /// Their ranks in `MPI_COMM_WORLD`, −1 for a rank outside it; null where the numbers are the same.
     pub world_ranks: *const i32,
 }
 
-/// Who is told of meetings; the meeting lives as long as the call.
+/// Receives meetings; the meeting lives as long as the call.
 ///
-/// Returns the number of the meeting that is told next, the same on every rank; none is after a number that has passed.
+/// Returns the number of the next meeting to report, the same on every rank; a number that has passed ends the reports.
 pub type MpiMeetingCallback = unsafe extern "C" fn(meeting: *const MpiMeeting) -> u64;
 
 /// All ranks of `MPI_COMM_WORLD` on the way out of one call of MPI that none of them leaves before all have come.
@@ -196,7 +198,8 @@ pub struct MpiMeeting {
     pub ranks: u32,
     /// Adds `n` words up over the ranks, in an order of MPI's choice.
     pub sum: unsafe extern "C" fn(words: *mut f64, n: u64) -> u32,
-    /// Brings the `n` bytes of each rank to rank 0, which has `each` called with `out` and those of each rank, in their order.
+    /// Gathers the `n` bytes of each rank on rank 0, which calls `each` with `out` and each rank's bytes, in the order
+    /// of the ranks.
     pub gather: unsafe extern "C" fn(
         bytes: *const u8,
         n: u64,
@@ -207,7 +210,8 @@ pub struct MpiMeeting {
     pub broadcast: unsafe extern "C" fn(bytes: *mut u8, n: u64) -> u32,
 }
 
-/// Who gets the `n` bytes of a rank, with what it asked for; they are valid as long as the call lasts.
+/// Receives the `n` bytes of a rank, with the pointer that the caller passed; they are valid as long
+/// as the call lasts.
 pub type MpiBytesCallback = unsafe extern "C" fn(out: *mut c_void, bytes: *const u8, n: u64);
 
 /// The functions of the proxy of MPI.
@@ -224,7 +228,7 @@ pub struct MpiProxyFunctions {
     /// Returns 0, and attaches none, if the recorder is of another version. Events are off.
     pub attach: unsafe extern "C" fn(recorder: *const Recorder) -> u32,
     /// Calls `each` with `out` for each function of MPI that was called so far: its name in C, the number of outermost
-    /// calls, and their time in clock ticks, over all threads, without what is in the totals of recording contexts.
+    /// calls, and their time in clock ticks, over all threads, without the totals of recording contexts.
     pub totals: extern "C" fn(
         out: *mut c_void,
         each: extern "C" fn(out: *mut c_void, name: *const c_char, calls: u64, ticks: u64),
@@ -244,14 +248,14 @@ pub struct MpiProxyFunctions {
     pub before_first_call: extern "C" fn(callback: Option<extern "C" fn()>),
     /// Calls `callback` with the level at each call of `MPI_Pcontrol` from now on, before MPI gets it.
     pub on_pcontrol: extern "C" fn(callback: Option<extern "C" fn(level: c_int)>),
-    /// Calls `callback` with `context` and each communicator that a recorded call is the first to use from now on, before that call
-    /// begins. With `None` no one is told any more.
+    /// Calls `callback` with `context` and each communicator that a recorded call is the first to use from now on,
+    /// before that call begins. `None` switches the reports off.
     pub on_communicator:
         extern "C" fn(context: *mut c_void, callback: Option<MpiCommunicatorCallback>),
     /// Calls `callback` with each stack of calls that a recorded call is the first to come from, before that call begins.
     pub on_stack: extern "C" fn(callback: Option<MpiStackCallback>),
-    /// Calls `callback` at the first meeting of all ranks, and at those that it asks for, in the thread that made the call. Meetings count
-    /// from the first time that it is set; with `None` no one is told any more.
+    /// Calls `callback` at the first meeting of all ranks, and at those that it requests, in the thread that made the
+    /// call. Meetings are counted from the first call of this function; `None` switches the reports off.
     pub on_meeting: extern "C" fn(callback: Option<MpiMeetingCallback>),
     /// The name of the MPI that is loaded, if handles and statuses have an ABI in it that is not known; else null.
     pub unknown_abi: extern "C" fn() -> *const c_char,

@@ -1,4 +1,4 @@
-//! Which calls of a thread are open: what the recorder does where a call's frame is out of the ordinary.
+//! Open calls of a thread: what the recorder does if a call's frame is not the expected one.
 //!
 //! ```text
 //! a signal handler calls while the code that records is at work     its call is counted, and not recorded
@@ -21,12 +21,13 @@ pub struct LeftCall {
     pub start: u64,
     /// Where on the stack it began.
     pub frame: i64,
-    /// Calls that were left with it and that the header has no room for: that of its call path's caller, and so on.
+    /// Calls that were left with it and have no room in the header: its call path's caller, that caller's caller,
+    /// and so on.
     pub n_callers: u64,
 }
 
 impl LeftCall {
-    /// Whether it is the other one, of which more of the frame may be known.
+    /// Whether both are the same call; `other` may have a more precise frame.
     pub fn is(&self, other: &Self) -> bool {
         let place = |call: &Self| (call.frame as u64) << FRAME_SHIFT;
         self.start == other.start && place(self) == place(other)
@@ -42,7 +43,7 @@ impl LeftCall {
     }
 }
 
-/// What is to become of a call that begins where another frame was expected.
+/// Outcome of a call that begins where another frame was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begins {
     /// It is recorded, within the innermost call that is still open.
@@ -51,7 +52,7 @@ pub enum Begins {
     Counted,
 }
 
-/// What is to become of a call that ends where another frame was expected.
+/// Outcome of a call that ends where another frame was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
     /// It interrupts the code that records.
@@ -204,8 +205,8 @@ impl RecordingContext {
     /// For a call that ends while the innermost frame is another one's.
     ///
     /// # Arguments
-    /// * `call` - the call, of which the path does not matter
-    /// * `now` - the stack address at which it ends: its frame, unless it belongs to no place of the stack
+    /// * `call` - the call; its path does not matter
+    /// * `now` - the stack address at which it ends: its frame, unless it has no place on the stack
     /// * `left` - gets the calls that were left, which are closed by then
     pub fn end_out_of_order(
         &mut self,
@@ -267,7 +268,7 @@ mod tests {
                 cells: Box::new(std::mem::zeroed()),
             }
         };
-        // SAFETY: the cells are kept beside the context.
+        // SAFETY: the cells live as long as the context.
         unsafe { scratch.context.open_in(ptr::from_ref(&*scratch.cells)) };
         for (place, frame) in frames.iter().enumerate() {
             let path = place as u32 + 1;

@@ -1,4 +1,4 @@
-//! What the proxy of OpenMP offers to the program that loads it.
+//! Functions that the proxy of OpenMP offers to the program that loads it.
 
 use std::ffi::{c_char, c_void};
 
@@ -10,7 +10,7 @@ pub const OPENMP_PROXY_SYMBOL: &str = "proxy_openmp_v1";
 /// The type of that function; it returns null where OpenMP cannot be measured on this processor.
 pub type OpenMpProxyEntry = extern "C" fn() -> *const OpenMpProxyFunctions;
 
-/// What constructs of one kind come to: those from one call site; of parallel regions also the part of one thread of the team.
+/// Totals of constructs of one type from one call site; for parallel regions also the part of one thread of the team.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct OpenMpSum {
@@ -26,8 +26,8 @@ pub struct OpenMpSum {
     pub calls: u64,
     /// How many there were, however many threads came to each; of tasks how many ran.
     pub instances: u64,
-    /// Time of regions from begin to end, of a thread's part from when it came to the end of the region, of tasks what they ran, without
-    /// waiting and without other tasks; clock ticks.
+    /// Time in clock ticks. Region: from begin to end. Part of a thread: from its arrival to the end of the region.
+    /// Task: its own work, without waiting and without other tasks.
     pub ticks: u64,
     /// Time that threads waited, without tasks that they ran meanwhile, clock ticks.
     pub wait_ticks: u64,
@@ -53,13 +53,13 @@ impl OpenMpSum {
     };
 }
 
-/// What must be known besides sums.
+/// State that is needed in addition to the sums.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenMpFacts {
     /// [`OPENMP_GCC`] and the like.
     pub seen: u32,
-    /// Regions that were in progress when the measurement ended; their sums are of what they came to by then.
+    /// Regions that were in progress when the measurement ended; their sums contain the part until then.
     pub open_regions: u64,
     /// Sums, regions, threads and functions of tasks that there was no room for.
     pub left_out: u64,

@@ -1,4 +1,4 @@
-//! The way from a thread to its recording context.
+//! How a thread finds its recording context.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -8,7 +8,7 @@ use super::RecordingContext;
 /// Places for contexts; most programs have fewer threads that record.
 const N_PLACES: usize = 64;
 
-/// Whether [`thread_pointer`] tells threads apart.
+/// Whether [`thread_pointer`] distinguishes threads.
 const HAS_THREAD_POINTER: bool = cfg!(all(target_arch = "x86_64", target_os = "linux"));
 
 /// The context at a place that is free: no thread's.
@@ -24,8 +24,8 @@ fn nobody() -> *mut RecordingContext {
     (&raw const NOBODY.0).cast_mut()
 }
 
-/// A number that no two living threads share and that is not 0; 0 where the processor offers none, and threads are told
-/// apart in other ways.
+/// A number that no two living threads share and that is not 0; 0 on processors that offer none, where threads are
+/// distinguished by thread-local storage.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[inline(always)]
 pub fn thread_pointer() -> usize {
@@ -102,7 +102,7 @@ impl ThreadContexts {
     /// # Safety
     /// The context stays mapped as long as the recorder is used.
     pub(super) unsafe fn keep(&self, context: *mut RecordingContext) {
-        // SAFETY: required of the caller, as of whoever put the other one there.
+        // SAFETY: required of the caller, and of the code that stored the previous context.
         unsafe {
             let place = self.place((*context).seen_by());
             let is_free = (*place.load(Ordering::Acquire)).seen_by() == 0;

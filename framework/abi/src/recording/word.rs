@@ -28,7 +28,7 @@ const CHECK_SHIFT: u32 = 48;
 const CHECK_MASK: u64 = 0xFFFF << CHECK_SHIFT;
 pub(super) const LENGTH_SHIFT: u32 = 32;
 
-/// What an entry of the log is.
+/// Type of an entry of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// One call.
@@ -69,7 +69,7 @@ pub const fn folded(xor: u64) -> u64 {
     (half ^ (half >> 16)) << CHECK_SHIFT
 }
 
-/// The kind of the entry with this first word.
+/// The type of the entry with this first word.
 #[inline]
 pub const fn kind(head: u64) -> Option<EntryKind> {
     match (head & KIND_MASK) >> KIND_SHIFT {

@@ -47,7 +47,7 @@ pub fn integers(value: &TypeValue) -> Option<Vec<i64>> {
     })
 }
 
-/// The real numbers of an array or of one number, those of complex ones in pairs.
+/// The real numbers of an array or of one number; a complex number gives two.
 pub fn reals(value: &TypeValue) -> Option<Vec<f64>> {
     let single = |z: &FComplex| [z.re.into(), z.im.into()];
     let double = |z: &DComplex| [z.re, z.im];

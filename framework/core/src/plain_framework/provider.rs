@@ -1,4 +1,5 @@
-//! What is behind the port: CCA's own ports of the framework, with type maps and texts kept for who cannot own them.
+//! Provider of the port: CCA's own ports of the framework, with type maps and texts kept for callers that cannot own
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,7 +22,7 @@ use crate::framework_ports::FrameworkPorts;
 use crate::services::Shared;
 use crate::state::{FRAMEWORK, Provided, is_own};
 
-/// What is behind the port: one for each uses port that leads to it.
+/// Provider of the port: one for each uses port connected to it.
 struct PlainFramework {
     ports: FrameworkPorts,
     shared: Weak<Shared>,

@@ -1,15 +1,15 @@
-//! The commands: their names, what they take, and one line understood.
+//! The commands: their names and arguments, and the parser of one line.
 
 use super::error::RcError;
 
-/// What a user is told of a command.
+/// Help for one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandHelp {
     /// Its names, the usual one first.
     pub names: &'static [&'static str],
     /// How it is written.
     pub usage: &'static str,
-    /// What it does.
+    /// Its effect.
     pub does: &'static str,
     /// Fewest arguments.
     least: usize,

@@ -1,4 +1,4 @@
-//! What can be wrong with a line of a script.
+//! Errors in a line of a script.
 
 use std::error::Error;
 
@@ -6,7 +6,7 @@ use cca_loader::LoadError;
 
 use crate::FrameworkError;
 
-/// What can be wrong with a line of a script.
+/// An error in a line of a script.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RcError {
@@ -40,14 +40,14 @@ pub enum RcError {
         /// How it is written.
         usage: &'static str,
     },
-    /// An argument is not what the command takes there.
+    /// An argument has the wrong form.
     #[error("cannot run command \"{command}\": \"{found}\", expected {expected}")]
     BadArgument {
         /// The command.
         command: &'static str,
         /// The argument.
         found: String,
-        /// What it takes.
+        /// The expected argument.
         expected: String,
     },
     /// The class is not in the pallet.
@@ -79,10 +79,10 @@ pub enum RcError {
     /// A library cannot be used.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// What the host was to do failed.
+    /// An action of the host failed.
     #[error("cannot {act}")]
     Host {
-        /// What was being done.
+        /// The failed action.
         act: String,
         /// Why not.
         source: Box<dyn Error + Send + Sync>,
@@ -90,8 +90,8 @@ pub enum RcError {
 }
 
 impl RcError {
-    /// Whether the line was not understood, or is of a command that is switched off: nothing was to be done then, and a
-    /// warning is enough. Any other line that fails has not done what it was to do.
+    /// Whether the line was not understood, or its command is switched off: nothing was to be done then, and a warning
+    /// is enough. Any other failed line has left its work undone.
     pub fn is_harmless(&self) -> bool {
         matches!(
             self,

@@ -1,10 +1,10 @@
 //! Carries commands out on a framework.
 //!
-//! [`Interpreter::line`] takes a line of a script or of a shell and says how to go on ([`Step`]); `command` understands
-//! the line, the interpreter calls the [`Framework`] as a TOML assembly would, and `show` words what is shown. Everything
-//! that is printed, started or run by the system goes through a [`Host`]. A line that fails has done nothing, so the next
-//! one may follow. Instances that were there before the interpreter are the program's own: they are neither shown nor
-//! reached. [`Interpreter::assembly`] gives what the lines have made.
+//! [`Interpreter::line`] takes a line of a script or of a shell and returns how to continue ([`Step`]); `command`
+//! parses the line, the interpreter calls the [`Framework`] as a TOML assembly would, and `show` formats output.
+//! Everything that is printed, started or run by the system goes through a [`Host`]. A line that fails has done
+//! nothing, so the next one may follow. Instances that existed before the interpreter belong to the program: they are
+//! neither listed nor accessible. [`Interpreter::assembly`] returns the assembly that the lines have made.
 //!
 //! ```text
 //! 1  repository get hydro.GodunovFlux
@@ -32,12 +32,12 @@ use crate::error::names;
 use crate::parameters::read_all;
 use crate::{ConnectionId, Framework, FrameworkError, Repository};
 
-/// What an interpreter leaves to the program around it.
+/// Actions that an interpreter leaves to the program around it.
 pub trait Host {
     /// Shows a text of one or more lines.
     fn say(&mut self, text: &str);
 
-    /// Tells what is passed over and is no error of a line.
+    /// Warns of skipped input that is not an error of a line.
     fn warn(&mut self, text: &str) {
         self.say(&format!("warning: {text}"));
     }
@@ -89,8 +89,8 @@ impl<'a> Interpreter<'a> {
     /// An interpreter on a framework.
     ///
     /// # Arguments
-    /// * `path` - where libraries are looked for until a script says otherwise
-    /// * `folder` - what a script's relative paths begin at
+    /// * `path` - where libraries are searched until a script sets another path
+    /// * `folder` - base of a script's relative paths
     pub fn new(framework: &'a Framework, path: Vec<PathBuf>, folder: &Path) -> Self {
         let hidden = framework.instances().into_iter().map(|i| i.name).collect();
         Interpreter {
@@ -117,7 +117,7 @@ impl<'a> Interpreter<'a> {
         self.replaced.insert(instance.into(), class.into());
     }
 
-    /// Says what each command did, not only what was asked for.
+    /// Reports the effect of each command, not only requested output.
     pub fn set_verbose(&mut self, verbose: bool) {
         self.verbose = verbose;
     }
@@ -182,7 +182,7 @@ impl<'a> Interpreter<'a> {
     /// Carries a line out; a comment does nothing.
     ///
     /// # Errors
-    /// What is wrong with the line; nothing was then done, and the next may follow.
+    /// The error in the line; nothing was then done, and the next may follow.
     pub fn line(&mut self, line: &str, host: &mut dyn Host) -> Result<Step, RcError> {
         let line = line.trim();
         if script::is_comment(line) {
@@ -279,7 +279,7 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
-    /// The classes of the libraries on the path; what cannot be used of it is told and passed over.
+    /// The classes of the libraries on the path; unusable libraries are reported and skipped.
     fn available(&mut self, host: &mut dyn Host) -> &Repository {
         self.available.get_or_insert_with(|| {
             let mut repository = Repository::default();
@@ -299,7 +299,7 @@ impl<'a> Interpreter<'a> {
         })
     }
 
-    /// Libraries open at once and for themselves, whatever the command asks for.
+    /// Libraries open at once and separately, whatever the command requests.
     fn repository(&mut self, words: &[String], host: &mut dyn Host) -> Result<(), RcError> {
         let words: Vec<_> = words.iter().map(String::as_str).collect();
         match words[..] {
@@ -405,7 +405,7 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
-    /// An instance that is not there is told with those that are shown.
+    /// The error for an unknown instance lists the known ones.
     fn known_instance(&self, instance: &str) -> Result<(), RcError> {
         match self.framework.component_id(instance) {
             Ok(_) => Ok(()),
@@ -558,7 +558,7 @@ impl<'a> Interpreter<'a> {
         self.framework.connect_defaults()?;
         self.start.get_or_insert_with(|| start.clone());
         let ended = host.go(self, &start);
-        // What programs that read Ccaffeine's output look for.
+        // Programs that read Ccaffeine's output search for this text.
         host.say(match &ended {
             Ok(()) => "##specific go command successful",
             Err(_) => "#specific go command failed",

@@ -1,6 +1,6 @@
 //! Which instance or class a user means by a part of its name.
 
-/// What a word names among names.
+/// Match of a word among names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match<'a> {
     /// The name taken.
@@ -9,8 +9,8 @@ pub struct Match<'a> {
     pub others: Vec<&'a str>,
 }
 
-/// The name that a word means: it itself, else a name that is the same but for its case, else one that begins with it, else
-/// one that contains it, the last three caselessly. Of several that fit equally well it is the first.
+/// The name that a word matches: an equal name, else one that differs only in case, else one that begins with the word,
+/// else one that contains it, the last three ignoring case. Of several equally good matches it is the first.
 ///
 /// # Arguments
 /// * `names` - in the order that Ccaffeine keeps them: by name

@@ -1,14 +1,14 @@
 //! Ccaffeine's rc scripts, and the commands of an interactive shell: one line, one command.
 //!
 //! * [`Script`]: a script's lines as they are in its file, comments and `!code{}` directives included;
-//! * [`Command`]: one line understood, or [`RcError`]: a command is told by any unambiguous beginning of its name or of
-//!   an alias; what is ambiguous, unknown or has too many arguments is passed over by the caller, as Ccaffeine does;
-//! * [`Interpreter`]: carries commands out on a [`Framework`](crate::Framework), through the same calls as a TOML
-//!   assembly; what is shown, started or run by the system goes through a [`Host`].
+//! * [`Command`]: a parsed line, or [`RcError`]: any unambiguous beginning of a command's name or alias selects it; the
+//!   caller skips a line that is ambiguous, unknown or has too many arguments, as Ccaffeine does;
+//! * [`Interpreter`]: runs commands on a [`Framework`](crate::Framework), through the same calls as a TOML assembly;
+//!   everything that is shown, started or run by the system goes through a [`Host`].
 //!
-//! As in Ccaffeine, instances and the classes of `instantiate` may be named caselessly, by a beginning or by a part of
-//! their name; a backslash at the end joins lines; `#!eof` ends a script; folders of the path that are not there are passed
-//! over; `.cca` index files name libraries and classes. A line that fails is told and passed over by the caller.
+//! As in Ccaffeine, instances and the classes of `instantiate` may be named ignoring case, by a beginning or by a part
+//! of their name; a backslash at the end continues a line; `#!eof` ends a script; missing folders of the path are
+//! skipped; `.cca` index files name libraries and classes. The caller reports and skips a line that fails.
 //!
 //! Where Ccaffeine's own table of commands and this one differ: `pal` means `pallet`, which is also called `palette`
 //! (Ccaffeine takes it for ambiguous); a script's relative paths begin at its folder; the command `eof` ends a script; a

@@ -19,7 +19,7 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// A parameter's value of the same kind as another, as an assembly's file would have it.
+/// A parameter's value of the same type as another, as an assembly's file would write it.
 pub fn of_kind(like: &ParameterValue, text: &str) -> Option<toml::Value> {
     Some(match like {
         ParameterValue::Bool(_) => toml::Value::Boolean(truth(text)?),

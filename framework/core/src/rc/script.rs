@@ -9,16 +9,16 @@ use std::{fmt, fs, io};
 use super::command::{Command, find};
 use crate::assembly::{Assembly, Start};
 
-/// What the first line of a script begins with; Ccaffeine takes no other file.
+/// Start of the first line of a script; Ccaffeine accepts no other file.
 const MAGIC: &[u8] = b"#!ccaffeine";
 
 /// A line that begins with it ends a script, as the end of its file does.
 const END_MARK: &str = "#!eof";
 
-/// What a line begins with that names the classes which may take an instance's place: a comment to Ccaffeine.
+/// Start of a line that names the alternative classes of an instance: a comment to Ccaffeine.
 const ALTERNATIVES: &str = "#!alternatives";
 
-/// As much of a file as is looked at to tell what it is.
+/// Bytes of a file that are read to detect its type.
 const LONGEST_START_BYTES: u64 = 64 << 10;
 
 /// A script; it writes as it was read, comments and directives of the static-main generator included.
@@ -36,7 +36,8 @@ pub struct Line<'a> {
     pub text: Cow<'a, str>,
 }
 
-/// Joins lines of which all but the last end in a backslash: what a terminal or a pipe gives, line by line.
+/// Joins lines that end in a backslash with their next line, as a terminal or a pipe delivers them, line by
+/// line.
 ///
 /// # Source
 /// Ccaffeine, `CmdContextCCA.cxx`, `concatLines`: blanks at the end of a line do not count, the backslash is replaced by
@@ -67,7 +68,7 @@ impl Continuation {
         Some(whole)
     }
 
-    /// What is left when there are no more lines.
+    /// The rest, when there are no more lines.
     pub fn finish(&mut self) -> Option<String> {
         self.pending.take()
     }
@@ -94,12 +95,12 @@ pub enum ScriptError {
     /// A script cannot say it.
     #[error("cannot write script: {what}, expected {expected}")]
     NotSayable {
-        /// What is in the assembly.
+        /// The part of the assembly.
         what: String,
-        /// What a script can say.
+        /// What a script can express.
         expected: &'static str,
     },
-    /// A line that names alternatives is not what such a line is.
+    /// A line that names alternatives has the wrong form.
     #[error(
         "cannot read alternatives at line {line} of the script: \"{found}\", expected {ALTERNATIVES} INSTANCE = CLASS CLASS…"
     )]
@@ -159,8 +160,8 @@ impl Script {
         }
     }
 
-    /// The lines that are commands, up to `#!eof`, joined where they end in a backslash; those after the command `eof`
-    /// belong to nobody, which is the interpreter's to see.
+    /// The lines that are commands, up to `#!eof`, joined where they end in a backslash. Lines after the command `eof`
+    /// are included; the interpreter ignores them.
     pub fn commands(&self) -> impl Iterator<Item = Line<'_>> {
         let lines = self
             .lines
@@ -322,7 +323,7 @@ fn start(path: &Path) -> Vec<u8> {
     if path.is_file()
         && let Ok(file) = fs::File::open(path)
     {
-        // Of what cannot be read it is told by whoever reads all of it.
+        // The code that reads the whole file reports an unreadable one.
         let _ = file.take(LONGEST_START_BYTES).read_to_end(&mut start);
     }
     start

@@ -1,4 +1,4 @@
-//! What commands show.
+//! Output of commands.
 
 use cca_ports::{ParameterDescription, ParameterValue};
 
@@ -7,7 +7,7 @@ use super::error::RcError;
 use super::interpreter::Interpreter;
 use crate::{ConnectionId, PortInfo};
 
-/// Lines, or that there is none.
+/// Lines, or a text if there are none.
 pub fn list(none: &str, lines: &[String]) -> String {
     if lines.is_empty() {
         none.into()

@@ -1,11 +1,11 @@
-//! What any input of the readers of assemblies and scripts must hold.
+//! Properties that any input of the readers of assemblies and scripts must have.
 //!
 //! Part of the fuzz targets and of the test that replays their corpora.
 
 use cca_core::Assembly;
 use cca_core::rc::{Command, Script};
 
-/// Any text as an assembly: what is read is written to the same.
+/// Any text as an assembly: an assembly that is read is written back unchanged.
 pub fn assembly(text: &str) {
     let Ok(assembly) = toml::from_str::<Assembly>(text) else {
         return;

@@ -1,11 +1,11 @@
-//! What fuzzers found worth keeping goes through the readers of assemblies and scripts again.
+//! Inputs that fuzzers found interesting go through the readers of assemblies and scripts again.
 
 mod inputs;
 
 use std::fs;
 use std::path::Path;
 
-/// Gives each input of a corpus to what the fuzzer runs.
+/// Passes each input of a corpus to the fuzzer's function.
 fn replay(corpus: &str, run: fn(&str)) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/corpora")

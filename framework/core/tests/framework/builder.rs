@@ -168,7 +168,7 @@ fn the_programs_own_instances_are_out_of_reach() {
             .message()
             .contains("does not begin with @")
     );
-    // What is connected to it is no connection to components.
+    // A connection to a service is no connection between components.
     framework.connect_defaults().unwrap();
     assert_eq!(
         framework.connection("a", "next").map(|c| c.provider).ok(),

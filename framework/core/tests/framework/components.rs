@@ -17,7 +17,7 @@ pub trait NumberPort {
     fn number(&self) -> Result<i64, PortError>;
 }
 
-/// Its own number, and that of the one it leads to.
+/// Its own number, and the number of the component behind its uses port.
 #[component(class = "test.Adder", version = "1.0")]
 pub struct Adder {
     own: Parameter<i64>,
@@ -196,7 +196,7 @@ pub fn number(framework: &Framework, instance: &str) -> i64 {
     number.unwrap().unwrap()
 }
 
-/// What went wrong, as a component is told.
+/// The error as a component receives it.
 pub fn told(error: impl Into<PortError>) -> (cca_ports::ErrorCode, String) {
     let error = error.into();
     (error.code(), error.message().to_string())
@@ -207,7 +207,8 @@ pub fn text(text: &str) -> RStr<'_> {
     text.into()
 }
 
-/// Three times its own number, and that of the one it leads to; tells how many of its kind have said goodbye.
+/// Three times its own number, and the number behind its uses port; counts the instances of its class that
+/// were released.
 #[component(class = "test.Tripler", version = "1.0")]
 pub struct Tripler {
     own: Parameter<i64>,

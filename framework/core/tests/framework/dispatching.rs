@@ -8,7 +8,7 @@ use cca_ports::{Component, Parameter, PortError, Services, UsesPort, component, 
 
 use crate::components::{add, framework, wire};
 
-/// Says who answers.
+/// Returns which provider answers.
 #[port(name = "test.Who", version = "1.0")]
 pub trait WhoPort {
     /// Of any call.
@@ -72,7 +72,7 @@ fn table(steps: Vec<DecisionStep>) -> DecisionTable {
     }
 }
 
-/// Three who answer with 0, 1 and 2.
+/// Three providers that answer with 0, 1 and 2.
 fn three() -> Framework {
     let framework = framework();
     for (place, name) in ["zero", "one", "two"].into_iter().enumerate() {
@@ -169,7 +169,7 @@ fn another_table_holds_from_the_next_call_on() {
     assert!(refused.to_string().contains("dispatches nothing"));
     assert_eq!(who.of(9, 0.0).unwrap(), 0, "as before");
 
-    // One who connects later goes by the latest table, and all are given back at the end.
+    // A component that connects later uses the latest table, and all are released at the end.
     let late = framework.services("late", "test.Host", "1").unwrap();
     let late = late.register_uses_port::<dyn WhoPort>("who").unwrap();
     let wired = framework.connect(&wire("late", "who", "who", "who"));

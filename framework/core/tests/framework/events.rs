@@ -1,4 +1,4 @@
-//! Listeners are told of connections; services come to who uses them.
+//! Listeners hear of connections; services are connected to their users.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use cca_ports::{
 
 use crate::components::{Calls, NumberPort, add, framework, number, text, told, wire};
 
-/// Writes down what it hears, and looks at the framework meanwhile: it is not locked.
+/// Writes down the events, and queries the framework meanwhile: it is not locked.
 struct Heard {
     framework: Arc<Framework>,
     events: Mutex<Vec<(ConnectionEventKind, String)>>,
@@ -122,7 +122,7 @@ fn a_port_in_use_is_heard_of_once() {
     framework.remove_connection_event_listener(id).unwrap();
 }
 
-/// Makes a number for each who asks.
+/// Makes a number for each user.
 struct Numbers(Mutex<Vec<String>>);
 
 impl ServiceProviderPort for Numbers {

@@ -13,7 +13,7 @@ use cca_ports::{
 
 use crate::components::{NumberPort, TRIPLERS_GONE, add, framework, number, text, told, wire};
 
-/// "a", which leads to "b", and a way to "a" of the program's own.
+/// "a", which is connected to "b", and a uses port of the program's own to "a".
 fn chain() -> (Framework, Services, UsesPort<dyn NumberPort>) {
     let framework = framework();
     add(&framework, "a", "test.Adder");
@@ -123,7 +123,7 @@ fn an_instance_is_replaced_in_its_place() {
     assert_eq!(number(&framework, "a"), 5);
 }
 
-/// Connections and values that a class has no place for are there again for one that has.
+/// Connections and values that a class has no place for return with a later class that has one.
 #[test]
 fn who_comes_back_finds_what_was_left_behind() {
     let (framework, _host, uses) = chain();
@@ -138,14 +138,15 @@ fn who_comes_back_finds_what_was_left_behind() {
     replace("a", "test.Adder").unwrap();
     // Its own, and three times that of "b".
     assert_eq!(number(), 8);
-    // What is not there any more cannot be led to; an optional port stays unconnected only if it was.
+    // A connection needs its port; an optional port stays unconnected only if it was.
     replace("a", "test.Seven").unwrap();
     framework.destroy_instance("b", Duration::ZERO).unwrap();
     assert!(replace("a", "test.Adder").is_err());
     assert_eq!(number(), 7);
 }
 
-/// Who is still inside a replaced instance, or has its ports in variables of the library, calls through it whoever provides now.
+/// A caller still inside a replaced instance, or with its ports in variables of the library, calls the present
+/// provider.
 #[test]
 fn a_replaced_instance_that_is_still_called_follows_who_it_calls() {
     let (framework, _host, uses) = chain();
@@ -174,11 +175,11 @@ fn calls_are_led_back_to_who_was_there_before() {
     assert_eq!(number(), 7);
     drop(framework.lead_back(&kept));
     assert_eq!(number(), 2);
-    // What it is called stays, and who comes next takes its place.
+    // The name stays, and the next instance replaces it.
     assert_eq!(framework.instance("a").unwrap().class, "test.Seven");
     framework.replace_instance("a", "test.Tripler").unwrap();
     assert_eq!(number(), 4);
-    // What leads elsewhere by now is left alone.
+    // A connection that leads elsewhere by now is left alone.
     framework
         .reconnect(&wire("host", "n", "b", "number"))
         .unwrap();

@@ -10,12 +10,12 @@ use crate::components::{add, framework, wire};
 
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
-/// What a method returns that has no default.
+/// A result of a method without a default.
 #[repr(C)]
 #[derive(Debug, cca_ports::StableAbi)]
 pub struct Opaque(u64);
 
-/// A kernel, and what tells of it.
+/// A kernel that counts its calls.
 #[port(name = "test.Kernel", version = "1.0")]
 pub trait KernelPort {
     /// Doubles values.
@@ -94,7 +94,7 @@ fn methods_are_left_out_and_the_others_called() {
             error.contains("cannot leave out method \"opaque\""),
             "{error}"
         );
-        // What is not left out is called.
+        // A method that is not left out is called.
         assert_eq!(kernel.calls().unwrap(), before);
     }
     assert!(left_out.iter().all(|method| method.n_poisoned() == 0));

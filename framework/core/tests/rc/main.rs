@@ -1,4 +1,4 @@
-//! A corpus of scripts, each with what it shows: `tests/fixtures/rc`. `BLESS=1` rewrites what is shown.
+//! A corpus of scripts, each with its output: `tests/fixtures/rc`. `BLESS=1` rewrites the output.
 
 #[path = "../framework/components.rs"]
 #[expect(dead_code, reason = "shared with the tests of the framework")]
@@ -15,7 +15,7 @@ use cca_ports::GoPort;
 use components::{NumberPort, framework};
 use proptest::prelude::*;
 
-/// Writes down what it is told.
+/// Collects the output.
 #[derive(Default)]
 struct Transcript(String);
 

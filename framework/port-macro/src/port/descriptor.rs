@@ -1,4 +1,4 @@
-//! The description of an interface: what `describe` shows, what connecting compares, what a proxy is made from.
+//! The description of an interface: `describe` shows it, connecting compares it, and proxies are made from it.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -9,7 +9,8 @@ use super::parse::{Method, Port};
 use super::proxy::words;
 use super::vtable;
 
-/// `enum FluxPortDispatcher`, of which there is no value: the same table, each function of which looks up where the call goes.
+/// `enum FluxPortDispatcher`, which has no value: the same table, each function of which looks up the provider of the
+/// call.
 pub fn expand(port: &Port) -> TokenStream {
     let (dispatcher, table) = (port.derived("Dispatcher"), port.derived("Vtable"));
     let header = vtable::header(port);
@@ -78,7 +79,7 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
     }
 }
 
-/// What is done where nobody is to be called: outputs are left or poisoned, and the result is its type's default.
+/// Code for a call that is left out: outputs are unchanged or poisoned, and the result is its type's default.
 fn left_out(method: &Method) -> TokenStream {
     let outputs = method.argument_names().map(|name| {
         quote_spanned! { hygienic() =>

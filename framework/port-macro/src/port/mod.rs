@@ -35,7 +35,7 @@ pub fn signature_text(arguments: Arguments, item: syn::ItemTrait) -> syn::Result
     Ok(Port::new(arguments, item)?.signature_text())
 }
 
-/// Span of generated code: its local names never meet those of the trait's arguments.
+/// Span of generated code: its local names never clash with those of the trait's arguments.
 fn hygienic() -> Span {
     Span::mixed_site()
 }

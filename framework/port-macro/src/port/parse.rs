@@ -1,4 +1,4 @@
-//! What `#[port]` reads: the trait, its methods, and their performance parameters.
+//! Parses the input of `#[port]`: the trait, its methods, and their performance parameters.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident};
@@ -53,7 +53,7 @@ pub struct Perf {
     pub unit: String,
 }
 
-/// Name by which an expression means what the method returned.
+/// Name that refers to the method's result in an expression.
 const RESULT: &str = "result";
 
 impl Perf {
@@ -150,7 +150,7 @@ impl Method {
         })
     }
 
-    /// Whether the method returns nothing but success.
+    /// Whether the method returns only success or an error.
     pub fn is_unit(&self) -> bool {
         matches!(&self.result, Type::Tuple(tuple) if tuple.elems.is_empty())
     }

@@ -27,7 +27,8 @@ pub fn expand(port: &Port) -> TokenStream {
             #(#methods)*
         }
 
-        // SAFETY: the table's functions are the adaptor's, which take an `Arc<T>`'s pointer, and that is what the port holds.
+        // SAFETY: the table's functions are the adaptor's, which take an `Arc<T>`'s pointer, and the port contains
+        // that.
         unsafe impl<T: #name + Send + Sync + 'static> ::cca_abi::ProvidedBy<T> for dyn #name {
             fn provide(object: ::std::sync::Arc<T>) -> ::cca_abi::OwnedPort {
                 let table = &raw const #adaptor::<T>::TABLE.header;
@@ -38,7 +39,7 @@ pub fn expand(port: &Port) -> TokenStream {
     }
 }
 
-/// The table's entry for `method`. A function that takes an argument as bits is the same function to who calls it.
+/// The table's entry for `method`. To a caller, a function that takes an argument as bits is the same function.
 fn entry(method: &Method) -> TokenStream {
     let name = &method.name;
     if !method
@@ -50,7 +51,7 @@ fn entry(method: &Method) -> TokenStream {
     }
     let (typed, bits) = (vtable::parameters(method), parameters(method));
     quote_spanned! { hygienic() =>
-        // SAFETY: `MaybeUninit<A>` is passed as `A` is, so that the two types are of functions called in the same way.
+        // SAFETY: `MaybeUninit<A>` is passed as `A` is, so both function types have the same calling convention.
         #name: unsafe {
             ::core::mem::transmute::<
                 unsafe extern "C-unwind" fn(#bits) -> i32,
@@ -72,7 +73,8 @@ fn may_be_enumeration(ty: &Type) -> bool {
     last.is_some_and(|last| last.arguments.is_none() && !NUMBERS.iter().any(|n| last.ident == n))
 }
 
-/// Parameters of the provider's function: what may be an enumeration comes as bits, which C may have made anything.
+/// Parameters of the provider's function: an argument that may be an enumeration comes as bits, since C may pass
+/// any value.
 fn parameters(method: &Method) -> TokenStream {
     let bits = |ty: &Type| match may_be_enumeration(ty) {
         true => quote_spanned! { hygienic() => ::core::mem::MaybeUninit<#ty> },

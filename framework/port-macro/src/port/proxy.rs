@@ -7,7 +7,7 @@ use super::hygienic;
 use super::parse::{Method, Perf, Port};
 use super::vtable;
 
-/// `struct FluxPortProxy`: the same table, each function of which records.
+/// `struct FluxPortProxy`: the same table, each function of which records its call.
 pub fn expand(port: &Port) -> TokenStream {
     let (proxy, table) = (port.derived("Proxy"), port.derived("Vtable"));
     let header = vtable::header(port);
@@ -126,7 +126,7 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
     }
 }
 
-/// Ends the recording, with the parameters that only the result tells.
+/// Ends the recording, with the parameters that are computed from the result.
 fn end(method: &Method) -> TokenStream {
     let told = method.perf.iter().enumerate();
     let told = told.filter(|(_, perf)| perf.result().is_some());
@@ -137,7 +137,7 @@ fn end(method: &Method) -> TokenStream {
     let words = told.into_iter().map(word);
     quote_spanned! { hygienic() =>
         if status == 0 {
-            // The method has succeeded: what it returns is there.
+            // The method has succeeded, so its result has been written.
             let #result = &*out;
             recording.end_with(false, |words| {
                 #(words[#places] = #words;)*
@@ -148,8 +148,8 @@ fn end(method: &Method) -> TokenStream {
     }
 }
 
-/// `fn guarded`: records too, and calls what was there before where the call fails and there is such a thing, or where the call is not to go
-/// to what is there now.
+/// `fn guarded`: records too, and calls the former provider if the call fails and there is one, or if the call is not
+/// admitted to the present provider.
 fn expand_guarded(port: &Port, index: usize, method: &Method) -> TokenStream {
     let (proxy, table) = (port.derived("Proxy"), port.derived("Vtable"));
     let name = &method.name;
@@ -161,7 +161,8 @@ fn expand_guarded(port: &Port, index: usize, method: &Method) -> TokenStream {
         #[cold]
         #[inline(never)]
         unsafe extern "C-unwind" fn guarded(#parameters) -> i32 {
-            // SAFETY: as below; what owns nothing may be passed twice, one call after the other.
+            // SAFETY: as below; arguments that own nothing may be passed twice, one call after the
+            // other.
             unsafe {
                 let proxy = &*object.cast::<#proxy>();
                 if let Some(before) = (*proxy.methods[#index].0).instead(|| [#(#words),*]) {

@@ -1,4 +1,4 @@
-//! A set read, written, described, and what it refuses.
+//! A set read, written and described, and the values that it refuses.
 
 use super::*;
 
