@@ -1,4 +1,4 @@
-"""Families of alternatives: kinds of calls, and a call of each alternative at each."""
+"""Families of alternatives: a list of cells (group and sizes), and for each cell a call of each alternative."""
 
 import bz2
 import heapq
@@ -153,14 +153,14 @@ def shuffled(kinds, calls, random):
 
 
 def once(function):
-    """Processor seconds of a call: what else runs on the machine is not in them."""
+    """Processor seconds of a call, which other work on the machine does not change."""
     start = time.thread_time()
     function()
     return time.thread_time() - start
 
 
 def measured(calls, random):
-    """Seconds, shape (kinds, arms, SAMPLES): all kinds and arms in turns, so that the machine's states are shared out."""
+    """Seconds, shape (cells, arms, SAMPLES). All cells and arms are measured in random turns, so that they share the machine's states."""
     table = numpy.zeros((len(calls), len(calls[0]), SAMPLES))
     places = [(kind, arm) for kind in range(len(calls)) for arm in range(len(calls[0]))]
     for sample in range(SAMPLES):
@@ -172,14 +172,14 @@ def measured(calls, random):
 
 
 def sequence(kinds, table, mix, n_calls, random):
-    """Calls of the first N_CALLED kinds; times are drawn from those measured."""
+    """Calls of the first N_CALLED cells; times are drawn from the measured ones."""
     middle = numpy.median(table, axis=2)
     least = middle[:N_CALLED].min(axis=1)
     weights = {"uniform": least**0, "1/sqrt(t)": least**-0.5, "equal seconds": least**-1.0}[mix]
     called = random.choice(N_CALLED, size=n_calls, p=weights / weights.sum())
     drawn = random.integers(SAMPLES, size=(n_calls, table.shape[1]))
     times = numpy.take_along_axis(table[called], drawn[:, :, None], axis=2)[:, :, 0]
-    # What a model stored after an earlier run says: off by as much as models are, 15 %.
+    # Prediction of a model stored after an earlier run, with the typical error of a model, 15 %.
     stored = middle * numpy.exp(0.15 * random.normal(size=middle.shape))
     return {
         "kinds": kinds,

@@ -1,9 +1,8 @@
-"""What could be known of sizes that are never called, by who was told the times of all classes at the sizes that are.
+"""What could be known of sizes that are never called, given the times of all classes at the called sizes.
 
-A policy only learns the times of the classes that it sends calls to. Here each of several predictors is told every class's
-median at the called sizes, and names a class for each size kept apart. Which of them to trust is told by the called sizes alone:
-each is left out in turn (leave-one-out). So a policy that comes as near to the oracle as the one thus trusted knows what there is to
-know.
+A policy only learns the times of the classes that it sends calls to. Here each of several predictors gets every class's median at the
+called sizes, and names a class for each held-out size. Which predictor to trust is decided by the called sizes alone, each left out
+in turn (leave-one-out). So a policy that comes as near to the oracle as the trusted predictor knows all that can be known.
 """
 
 import warnings
@@ -16,11 +15,11 @@ from sklearn.tree import DecisionTreeRegressor
 
 
 def features(kinds):
-    """Sizes and which group, shape (kinds, sizes + groups), sizes with a deviation of 1."""
+    """Sizes and the group as an indicator, shape (cells, sizes + groups), sizes with a standard deviation of 1."""
     sizes = numpy.array([kind["x"] for kind in kinds])
     sizes = (sizes - sizes.mean(axis=0)) / numpy.maximum(sizes.std(axis=0), 1e-9)
     groups = numpy.eye(1 + max(kind["group"] for kind in kinds))[[kind["group"] for kind in kinds]]
-    # Kinds of other groups are further than any size, but not beyond reach.
+    # Sizes of another group are further away than any size of the same group, but not out of reach.
     return numpy.hstack([sizes, 3.0 * groups])
 
 
@@ -57,22 +56,21 @@ def predictors():
 
 
 def share(middle, chosen):
-    """The oracle's seconds over those of the chosen classes, one call a kind."""
+    """The oracle's seconds over those of the chosen classes, one call for each cell."""
     return middle.min(axis=1).sum() / middle[numpy.arange(len(middle)), chosen].sum()
 
 
 def known(kinds, middle, n_called):
-    """
-    # Arguments
-    * `middle` - median seconds, shape (kinds, classes)
-    * `n_called` - so many of the first kinds are called, the others kept apart
+    """# Arguments
+    * `middle` - median seconds, shape (cells, classes)
+    * `n_called` - number of called cells, which come first; the others are held out
 
     # Returns
-    Name of the predictor that leave-one-out trusts and its share of the oracle at the kinds kept apart; then those of the one that
-    would have been best there, which nobody can know beforehand.
+    Name of the predictor that leave-one-out trusts and its share of the oracle at the held-out cells; then name and share of the
+    predictor that is best there, which nobody can know beforehand.
     """
     x, middle = features(kinds), numpy.array(middle)
-    # By the ratio to the others: what all classes share does not choose.
+    # By the ratio to the other classes: a factor that all classes share does not influence the choice.
     y = numpy.log(middle)
     y = y - y.mean(axis=1, keepdims=True)
     called = numpy.arange(n_called)
@@ -80,7 +78,7 @@ def known(kinds, middle, n_called):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, make in predictors().items():
-            # A single class is told by times, the others by ratios.
+            # BestSingle is fitted to times, the other predictors to ratios.
             told = numpy.log(middle) if make is BestSingle else y
             left_out = []
             for kind in called:

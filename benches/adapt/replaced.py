@@ -1,4 +1,4 @@
-"""Runs the case study with a flux that becomes slow, adapted and beside one that knew when, and judges."""
+"""Runs the case study with a flux that becomes slow, once adapted and once with a component that knew when, and judges."""
 
 import json
 import pathlib
@@ -20,7 +20,7 @@ SHARE = 0.01
 
 
 def mastermind(*arguments):
-    """Runs it in the work folder and returns its processor seconds, with those of its ranks, and what it printed."""
+    """Runs the binary in the work folder. Returns its processor seconds, with those of its ranks, and its output."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [TARGET / "mastermind", *arguments]
     ended = subprocess.run(command, cwd=WORK, capture_output=True, text=True)

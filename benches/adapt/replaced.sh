@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a run that adapts takes where a component's cost changes in mid-run, beside one that knew: processor seconds of both, in
-# turns. Ends with an error where a row is missed.
+# Cost of a run that adapts when a component becomes slow in mid-run, compared with a run that knew when: processor
+# seconds of both, in turns. Ends with an error where a row is missed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -25,7 +25,7 @@ def sequence(kinds, seconds, mix, order):
 
 
 def replayed(replay, path, kinds, seconds, mix):
-    """What came of each policy: shares by name and order, and what the replay tells of each order."""
+    """Results of each policy: shares by name and order, and the replay's report on each order."""
     shares, told = {}, []
     for order in range(ORDERS):
         made = sequence(kinds, seconds, mix, order)
@@ -44,9 +44,10 @@ def difference(ours, other):
 
 
 def place(shares, others):
-    """
+    """Where "ours" ranks among the others.
+
     # Returns
-    "first", "not told from NAME" or "behind NAME", where that one is further ahead than two standard errors.
+    "first", "not told from NAME", or "behind NAME" if NAME is ahead by more than two standard errors.
     """
     off = {name: difference(shares["ours"], shares[name]) for name in others}
     behind = {name: mean for name, (mean, error) in off.items() if mean + 2 * error < 0}

@@ -1,9 +1,9 @@
 """Policies of `mabwiser`, replayed.
 
-Their reward is the logarithm of a call's speed, which must be over something, since what a size takes whichever class answers would drown
-which class does. Over the least median of the size it is only where somebody knows the oracle's times beforehand: a policy so told sees
-by one call of one class how near to the best that is. While it runs it can know what was seen: the least time so far at the size, or
-what a regression over all calls so far expects there.
+Their reward is the logarithm of a call's speed relative to a reference at its size; without one the effect of the size would hide that
+of the class. The least median of the size is a reference only for a policy that knows the oracle's times beforehand: one call of one
+class shows it how near to the best that class is. References known during a run are the least time so far at the size, and the
+expectation of a regression over all calls so far.
 """
 
 import math

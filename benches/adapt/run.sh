@@ -1,11 +1,13 @@
 #!/bin/sh
-# run.sh [FAMILY...]: fft and sparse, which are judged without any; sort, convolve, matmul, compress, to choose constants on.
+# run.sh [FAMILY...]: fft and sparse, which are judged by default; sort, convolve, matmul, compress, for choosing
+# constants.
 #
-# How near to an oracle calls come that are sent to one of several implementations while it is learnt what they take: the policy of
-# `run --adapt --dispatch`, in steps of ten calls and with its default budget, beside StarPU's history rule, epsilon-greedy, Thompson
-# sampling, and LinUCB and a decision tree of mabwiser, replayed over several orders of the calls on times measured here of Fourier
-# transforms and of sparse matrix-vector products; and at sizes that are never called, beside what could be known of them
-# (known.py). Needs python3 with venv, and a package index for the first run. Ends with an error where a row is missed.
+# How near calls come to an oracle while they are sent to one of several implementations whose costs are being learnt.
+# The policy of `run --adapt --dispatch`, in steps of ten calls and with its default budget, is compared with StarPU's
+# history rule, epsilon-greedy, Thompson sampling, and LinUCB and a decision tree of mabwiser. All are replayed over
+# several orders of the calls, on times measured here of Fourier transforms and of sparse matrix-vector products. At
+# sizes that are never called, the policy is compared with what could be known of them (known.py). Needs python3 with
+# venv, and a package index for the first run. Ends with an error where a row is missed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

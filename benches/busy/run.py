@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""What `fit` and `compare` make of the adaptive case study's records where another process keeps a processor busy.
+"""Results of `fit` and `compare` on records of the adaptive case study, taken while another process keeps a processor busy.
 
 usage: run.py FOLDER_OF_THE_BINARIES [ROUNDS]
 
-`fit`, as it is without options: for each method whose calls have sizes, up to 12 coordinates with 20 calls or more, spread over the range. Of
-each third of them the median of predicted by measured (the median of the calls there, own time) must be within 25 %, or the model must say
-itself that it is none (`no model`, `poor`), or that it is not of typical calls (few calls hold
-most of the time, or it is beside the medians). `compare`, ROUNDS times (20): the flux of two runs of one
-assembly is `same` or `cannot tell`; Godunov's and EFM's are told apart as in runs without the busy process. Ends with an error where a row
-is missed.
+`fit`, without options: for each method whose calls have sizes, up to 12 coordinates with 20 calls or more, spread over the range. In
+each third of them the median ratio of prediction and measurement (the median of the calls there, own time) must be within 25 %.
+Otherwise the model must say that it is none (`no model`, `poor`), or that it does not describe typical calls (few calls hold most of the
+time, or it departs from the medians). `compare`, ROUNDS times (20): the flux of two runs of one assembly is `same` or `cannot tell`;
+Godunov's and EFM's are distinguished as in runs without the busy process. Ends with an error where a row is missed.
 """
 
 import csv
@@ -43,7 +42,7 @@ def mastermind(*words):
 
 
 def run(records, *options):
-    """The adaptive case as the demonstration has it, on 3 ranks where there is an MPI; shorter than it is."""
+    """The adaptive case of the demonstration, shortened, on 3 ranks where there is an MPI."""
     assembly = root / "examples/shock-amr/shock-amr.toml"
     ranks = ["--ranks", "3"] if shutil.which("mpirun") else []
     mastermind("run", str(assembly), "--records", records, "--overwrite", "--set", "driver.end_time=0.3", *ranks, *options)
@@ -56,7 +55,7 @@ def row(what, found, limit, reached):
 
 
 def progress(what):
-    """What is being done, and for how long the bench has run."""
+    """Prints the current part, and for how long the bench has run."""
     print(f"{time.monotonic() - began:6.0f} s  {what}", file=sys.stderr, flush=True)
 
 

@@ -1,7 +1,7 @@
 """Plans, records, fits, predicts every assembly, runs each, and judges.
 
-What was measured is kept beside the records (`measured.json`), so that a study that was stopped goes on where it was; with other
-programs it begins anew.
+Measurements are kept with the records (`measured.json`), so that a study that was stopped continues. With other programs it starts
+anew.
 """
 
 import hashlib
@@ -16,10 +16,11 @@ import subprocess
 import sys
 
 WORK, ROOT, TARGET = (pathlib.Path(path) for path in sys.argv[1:4])
-# Runs of each planned assembly, and fresh ones of each assembly: of the latter half beside a second busy program.
+# Runs of each planned assembly, and fresh runs of each assembly, half of the latter while other programs keep the
+# processors busy.
 PLANNED, FRESH, SINGLE = 5, 5, 100
-# Earlier runs of each of two other programs on this machine, of which every other one beside a second busy program: what the
-# machine's states are known to do to a run.
+# Earlier runs of each of two other programs on this machine, every other one with busy processors: they show how much
+# the states of the machine change a run.
 EARLIER = 11
 # End of the simulated time: half a second to a second of processor time a run.
 END = {"shock": 0.85, "shock-amr": 0.2}
@@ -35,7 +36,7 @@ def mastermind(*arguments):
 
 
 class Measured:
-    """What was measured so far, by name, in a file."""
+    """The measurements so far, by name, in a file."""
 
     def __init__(self):
         self.path = WORK / "measured.json"
@@ -54,7 +55,7 @@ class Measured:
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
     def get(self, name, measure):
-        """What was measured by this name, or is measured now."""
+        """The measurement of this name, taken now if there is none."""
         if name not in self.values:
             self.values[name] = measure()
             new = self.path.with_suffix(".new")
@@ -64,7 +65,7 @@ class Measured:
 
 
 class Study:
-    """An example with its alternatives at the sites that are looked at."""
+    """An example with its alternatives at the examined sites."""
 
     def __init__(self, name):
         self.name = name
@@ -105,7 +106,7 @@ def spin():
 
 
 def run(path, folder, *options, disturbed=False):
-    """Runs and records, beside as many busy programs as there are processors or alone."""
+    """Runs and records, alone or while as many other programs as there are processors are busy."""
     shutil.rmtree(WORK / folder, ignore_errors=True)
     n_others = multiprocessing.cpu_count() if disturbed else 0
     others = [multiprocessing.Process(target=spin, daemon=True) for _ in range(n_others)]
@@ -144,7 +145,7 @@ def earlier(measured):
 
 
 def plan_and_fit(study, planned, models):
-    """Runs what `plan` asks for, and fits the models."""
+    """Executes the runs that `plan` asks for, and fits the models."""
     shutil.rmtree(WORK / planned, ignore_errors=True)
     plan = mastermind("plan", study.path, "--run", "--records", planned, "--repeat", PLANNED)
     folders = sorted(str(path.relative_to(WORK)) for path in (WORK / planned).iterdir())
@@ -153,7 +154,7 @@ def plan_and_fit(study, planned, models):
 
 
 def known_to(runs):
-    """Relative standard error of the mean of runs: nobody can tell it any nearer."""
+    """Relative standard error of the mean of runs, the precision to which it can be known."""
     return statistics.stdev(runs) / len(runs) ** 0.5 / statistics.mean(runs)
 
 
@@ -235,10 +236,11 @@ def smaller(measured, name, settings):
 
 
 def predict_larger(what, name, settings, wanted, measured, missed):
-    """A workload that was not run, from smaller runs: beside the mean of fresh ones.
+    """A workload that was not run, predicted from smaller runs, compared with the mean of fresh runs.
 
-    Processor seconds are those of computing and, where each rank has a processor, those in MPI, which waits busily. Ranks that share
-    processors are in MPI while others compute: that is no processor time, and is told beside, with how near runs are to one another.
+    The compared processor seconds are those of computing and, where each rank has a processor, those in MPI, which waits busily. Ranks
+    that share processors are in MPI while others compute. That is no processor time and is reported separately, with the spread of the
+    runs.
     """
     path, inputs = smaller(measured, name, settings)
     before = earlier(measured)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# How well the composite model tells what an assembly takes before it is run: the case study, on a uniform and on an adaptive mesh,
-# with models of the runs that `plan` asks for; every assembly predicted, then run. In processor seconds, so that a shared machine
-# matters little. Ends with an error where a row is missed.
+# How well the composite model predicts the time of an assembly before it is run: the case study, on a uniform and on an
+# adaptive mesh, with models of the runs that `plan` asks for. Every assembly is predicted, then run. Times are
+# processor seconds, so that a shared machine matters little. Ends with an error where a row is missed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -63,7 +63,7 @@ def verb(program, name, *arguments):
 
 
 def trial(options, number, disturbed):
-    """The interval of the total, and what a fresh run took, seconds."""
+    """The interval of the total, and the time of a fresh run, seconds."""
     program, assembly, work = options.mastermind, options.assembly, options.work / f"trial-{number}"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-# Nodes of one processor: what is compared is the model, not the machine.
+# Nodes of one processor: the comparison is of the model, not of the machine.
 MACHINE = """[nodes]
 processors = 1
 [network]

@@ -1,10 +1,10 @@
-"""Processor time of the whole command: `mastermind fit` beside `extrap`, on one file of many kernels.
+"""Processor time of the whole command, `mastermind fit` compared with `extrap`, on one file of many kernels.
 
 usage: cost.py MASTERMIND EXTRAP WORK [--kernels N] [--rounds N]
 
 The kernels are those of `kernels.py` in one parameter, 5 sizes x 5 repetitions at 5 % noise, as JSON lines, a call path each. Start,
-reading and writing count, of both. Compared is the least of each over rounds in which both take turns, since one of ours lasts a fifth
-of a second and processors change their speed within one. A ratio below 50 makes the exit code 1.
+reading and writing count for both. The comparison is of the minimum over rounds in which both take turns: a run of ours lasts a fifth of
+a second, and processors change their speed within one. A ratio below 50 makes the exit code 1.
 """
 
 import argparse

@@ -1,10 +1,11 @@
-"""What the constants of `samples/few_calls.rs` were chosen on: sizes measured once, with and without calls that were preempted.
+"""The data that the constants of `samples/few_calls.rs` were chosen on: sizes measured once, with and without preempted calls.
 
 usage: few_calls.py MASTERMIND WORK [--files N] [--seed S]
 
 MASTERMIND is the binary, WORK a folder for the tables that it fits. Laws, grids, noise and heights of spikes are drawn at random, none
-of them as `kernels.py` has them. Prints the share of clean tables that lose a call, of tables with one spike within that is not found, of
-those whose first call is one, of the spikes of two to four, and of tables of resonances that lose a call, by law, grid, noise and height.
+of them as in `kernels.py`. Prints these shares by law, grid, noise and height: clean tables that lose a call; tables with one spike in
+their middle that is not found; tables whose first call is a spike that is not found; spikes that are not found in tables of two to four;
+and tables of resonances that lose a call.
 """
 
 import argparse
@@ -86,7 +87,7 @@ def resonant(rng, x, kind):
 
 
 def tables(rng, files):
-    """(what it is for, labels, number of spikes, sizes, times) of each table."""
+    """(purpose, labels, number of spikes, sizes, times) of each table."""
     for _ in range(files):
         kind = rng.choice(GRIDS)
         x = grid(rng, kind)

@@ -1,9 +1,9 @@
-"""What the points say at a place, by every form that follows them as well as Extra-P's: a limit that needs no answer.
+"""Predictions of every form that follows the points as well as Extra-P's: a limit that needs no answer.
 
-`following`: the median of what those normal forms predict that leave no more of the points than Extra-P's model does: the constant and
-one term a parameter, as a sum, as a product, or of some parameters only. Where even that is far off, the place departs from what was
-measured, and a model that is near it is so by luck. `scatter`: how far the points lie from Extra-P's own model, as a share of the time: as
-far as any other configuration may lie from it.
+`following`: the median prediction of the normal forms whose residuals are at most those of Extra-P's model. They have the constant and
+one term for each parameter, as a sum, as a product, or of some parameters only. Where even that median is far off, the far point departs
+from the measurements, and a model that is near it is so by luck. `scatter`: the distance of the points from Extra-P's own model, as a
+share of the time; any other configuration may lie as far from it.
 """
 
 import itertools
@@ -34,7 +34,7 @@ def columns_of(points, terms):
 
 
 def designs(at, picked):
-    """The sums of products of one term a parameter that are tried, at some points: lists of columns beside the constant."""
+    """The sums and products tried for one term of each parameter, at some points: lists of columns in addition to the constant."""
     columns = [at[param][term] for param, term in picked]
     yield columns
     if len(columns) > 1:

@@ -1,7 +1,7 @@
 """Kernels to fit: functions of known form, measured with noise on a grid of sizes.
 
-A set is told by a `Plan`: how the coefficients are drawn, which sizes, how many repetitions, which noise. `tuning.py` has plans of its
-own, and nothing was chosen on those that `run.py` reports on.
+A `Plan` defines a set: how the coefficients are drawn, the sizes, the repetitions and the noise. `tuning.py` has plans of its own, and
+no constant was chosen on those that `run.py` reports on.
 """
 
 import dataclasses
@@ -70,13 +70,13 @@ def _spiked(rng):
     return rng.gauss(0, 1) if rng.random() > 0.05 else 20.0
 
 
-# A deviate of mean about 0 and standard deviation about 1; what it makes of a time of 1 at the noise `s`.
+# Noise applied to a time of 1 at the noise level `s`, by a deviate of mean about 0 and standard deviation about 1.
 NOISE = {
     "normal": lambda rng, s: 1 + s * rng.gauss(0, 1),
     "uniform": lambda rng, s: 1 + s * math.sqrt(3) * rng.uniform(-1, 1),
     "log-normal": lambda rng, s: math.exp(s * rng.gauss(0, 1)),
     "spikes": lambda rng, s: 1 + s * _spiked(rng),
-    # For choosing constants only: one call in twelve is held up, by as much as it takes on average.
+    # For choosing constants only: one call in twelve is interrupted, for its own time on average.
     "bursts": lambda rng, s: (1 + s * rng.gauss(0, 1)) * (1 if rng.random() > 1 / 12 else 1 + rng.expovariate(1)),
 }
 
@@ -149,7 +149,7 @@ FORMS = {
 
 
 def suite_function(rng, plan, sizes):
-    """One of the families beside the normal form, each as often, and its form."""
+    """A function of one of the families other than the normal form, each equally likely, and its form."""
     low, high = min(sizes), max(sizes)
     kind = rng.choice(["exponential", "logarithm", "power law", "polynomial", "steps", "regimes", "a + b/p"])
     a, b = rng.uniform(0.5, 5), rng.uniform(1, 10)

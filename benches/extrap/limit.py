@@ -1,18 +1,19 @@
-"""What can be reached on kernels, by those who know more than a user's data tells.
+"""The best that is possible on kernels, for selectors that know more than a user's data show.
 
-`fit`, of one parameter: a selector that knows how many terms there are, and the noise. For each choice of terms, constant and
-coefficients by maximum likelihood with the spread of a measurement proportional to the function; the likeliest terms are the guess. The
-prediction is the median over all choices by likelihood. `untold`: the same selector, not told whether there are one or two terms.
-`family_untold`: one
-that is not told the family, for functions of other families. `half_width`: of the
-interval of one that is not told the family, but that a normal form has one term. `known`: who knows the form, and fits its coefficients and what else is in it. `cover`: the intervals of who knows the function and the
-noise's standard deviation, and takes the noise as normal.
+`fit`, of one parameter: a selector that knows how many terms there are, and the noise. For each choice of terms it finds the constant
+and the coefficients by maximum likelihood, with the spread of a measurement proportional to the function. Its guess is the likeliest
+terms, and its prediction is the median over all choices by likelihood.
+`untold`: the same selector without the number of terms, one or two.
+`family_untold`: a selector that does not know the family, for functions of other families.
+`half_width`: of the interval of a selector that does not know the family, but knows that a normal form has one term.
+`known`: a selector that knows the form, and fits its coefficients and its other parameters.
+`cover`: the intervals of a selector that knows the function and the standard deviation of the noise, and treats the noise as normal.
 
 usage: limit.py [--kernels N] [--seed S,S]
 
-As a program it tells what a selector reaches that is not told whether a function has one term or two: both numbers are as likely, each
-shared by its choices, and a second term costs a penalty in the logarithm of the likelihood. What one penalty gains on functions of two
-terms it loses on those of one; run.py's table can be no better than the best of these lines in both columns.
+As a program it reports what a selector reaches that does not know whether a function has one term or two. Both numbers are equally
+likely, each shared by its choices, and a second term costs a penalty in the logarithm of the likelihood. A penalty that gains on
+functions of two terms loses on functions of one; run.py's table can be no better than the best of these lines in both columns.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from kernels import FORMS, TERMS, Plan, kernels, value_of
 PASSES = 8
 UNLIKELY = 4.0  # a negative constant or coefficient, in the logarithm of the likelihood
 LEVEL = 0.95
-MIN_SEARCHED = 6  # sizes that tell where a form steps or bends
+MIN_SEARCHED = 6  # sizes that suffice to search for a step or a bend
 PENALTIES = [0, 1, 2, 3, 4, 5, 6, 8]
 
 
@@ -79,8 +80,9 @@ def fit(kernel, n_terms):
 
 
 def untold(kernel):
-    """The value at the far point by a selector that is not told the number of terms: one and two are as likely, each shared by its
-    choices, and the coefficient more has Schwarz's price."""
+    """The value at the far point by a selector that does not know the number of terms. One and two are equally likely, each shared by its
+    choices, and the additional coefficient costs Schwarz's penalty.
+    """
     (_, one, there_one), (_, two, there_two) = (fits(kernel, n_terms) for n_terms in (1, 2))
     n = numpy.array(kernel["values"]).size
     two = two - math.log(len(two)) - 0.5 * math.log(n)
@@ -88,7 +90,7 @@ def untold(kernel):
 
 
 def likely(kernel, fitted, n_free):
-    """The logarithm of the likelihood of fitted means, `n_free` numbers having Schwarz's price."""
+    """The logarithm of the likelihood of fitted means, with Schwarz's penalty for `n_free` numbers."""
     values = numpy.array(kernel["values"])
     if (fitted <= 0).any():
         return -math.inf
@@ -98,8 +100,9 @@ def likely(kernel, fitted, n_free):
 
 
 def family_untold(kernel):
-    """The value at the far point by a selector among the forms of the other families, terms that rise and those that fall, each as likely
-    before anything is measured."""
+    """The value at the far point by a selector among the forms of the other families, increasing and decreasing terms, each equally likely
+    before any measurement.
+    """
     likelihoods, there = [], []
     forms = [(kernel | {"form": name}, FORMS[name][1] is not None) for name in FORMS]
     terms = [[[(0, e, l)]] for e, l in TERMS] + [[[(0, -e, l)]] for e, l in TERMS if e > 0 and l == 0]
@@ -111,13 +114,14 @@ def family_untold(kernel):
 
 
 def known(kernel):
-    """The value at the far point by who knows the form."""
+    """The value at the far point by a selector that knows the form."""
     return known_fit(kernel)[0]
 
 
 def known_fit(kernel):
     """The value at the far point, the fitted means, the number of coefficients and the variance of the value in relative variances of one
-    measurement: least squares of what is relative, negative coefficients left as they are."""
+    measurement: least squares of relative residuals, negative coefficients left as they are.
+    """
     points, far = (numpy.array(at, dtype=float) for at in (kernel["points"], [kernel["far"]]))
     mean = numpy.array(kernel["values"]).mean(axis=1)
 
@@ -148,8 +152,9 @@ def known_fit(kernel):
 
 
 def half_width(kernel):
-    """Half the width of the interval of a measurement at the far point as a share of the value there, by a selector that is not told the
-    family: normal forms of one term and the forms of the other families, each as likely before anything is measured."""
+    """Half the width of the interval of a measurement at the far point as a share of the value there, by a selector that does not know the
+    family: normal forms of one term and the forms of the other families, each equally likely before any measurement.
+    """
     n_sizes = len(kernel["points"])
     rising = [name for name in FORMS if not name.startswith("a + b/p") and (n_sizes >= MIN_SEARCHED or name not in ("steps", "regimes"))]
     forms = [kernel | {"form": None, "terms": [[(0, e, l)]]} for e, l in TERMS] + [kernel | {"form": name} for name in rising]

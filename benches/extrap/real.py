@@ -1,22 +1,29 @@
-"""Extra-P and plain `fit` on real measurements, the largest configuration left out.
+"""Extra-P and plain `fit` on real measurements, with the largest configuration left out.
 
 usage: real.py OURS WORK FOLDER...
 
-OURS and WORK are as of `run.py`. A FOLDER holds files that Extra-P reads (text, JSON, JSON lines, Talpas, experiments), or folders of Cube
-profiles, one a measurement; also tables (.csv) with a column `seconds`, whose other columns are parameters. Nothing here chose a constant.
+OURS and WORK are as in `run.py`. A FOLDER holds files that Extra-P reads (text, JSON, JSON lines, Talpas, experiments), or folders of
+Cube profiles, one for each measurement; also tables (.csv) with a column `seconds`, whose other columns are parameters. No constant was
+chosen on them.
 
-Of each file and metric the points with the largest value of the first parameter are left out and predicted by both tools from the others,
-Extra-P with its default settings. `noise` is the standard error of what was left out, by its repetitions: who knew the time itself would be
-off by as much. Where a call was held up it is up to a third of the time, and the mean of the repetitions says little of either tool; so the last line but
-one has the ratio for what a call usually takes too: the median of what was left out, our clean law, and Extra-P's model of the medians. A set is `reached` where our median error is at most 1.2 x Extra-P's. Else it is judged as a row of `run.py` is, by how many
-standard errors it misses that: over call paths drawn again, and times left out that are another draw of their repetitions and of how far
-configurations lie from Extra-P's own model (`following.py`), since who follows the points within 3 % is nearer to another one than that by luck.
-Points left out of one call path are off alike, as they have the parameter's value in common. `undecided` is within two such errors;
-`beyond the limit` where the median of all forms that follow the points as well as Extra-P's misses it too (`limit`), and ours is within two
-errors of that and not below it, since what ours betters is no limit; else `missed`. The whole is missed where the geometric mean of the ratios is not below 1, or fewer than 80 % of
-the values left out are in our intervals. Anything missed makes the exit code 1. Measurements that several files have count once; an excerpt
-of a fuller file that has some of its times at other coordinates is none of what it says, is named, and is not judged. Of sets
-whose difference is luck, as many are ahead as behind, so the last line says how many Extra-P misses by the same judgement.
+In each file and metric the points with the largest value of the first parameter are left out. Both tools predict them from the others,
+Extra-P with its default settings. `noise` is the standard error of the points left out, by their repetitions: somebody who knew the
+exact time would be off by as much. Where a call was interrupted the noise is up to a third of the time, and the mean of the repetitions
+says little about either tool. So the last line but one also has the ratio for typical times: the median of the points left out, our
+clean law, and Extra-P's model of the medians.
+
+A set is `reached` where our median error is at most 1.2 x Extra-P's. Otherwise it is judged like a row of `run.py`, by how many standard
+errors it misses that. They come from call paths drawn again, and from true times drawn again by their repetitions and by how far
+configurations lie from Extra-P's own model (`following.py`): a model that follows the points within 3 % is nearer to one left out than
+that only by luck. The errors at the points left out of one call path are correlated, as they share the parameter's value.
+`undecided` is within two such errors. `beyond the limit` is where the median of all forms that follow the points as well as Extra-P's
+misses the target too (`limit`), and ours is within two errors of it and not below: a limit that ours beats is none. Otherwise `missed`.
+The whole is missed where the geometric mean of the ratios is not below 1, or fewer than 80 % of the values left out are in our
+intervals. Any miss makes the exit code 1.
+
+Measurements that several files have count once. An excerpt that has some times of a fuller file at other coordinates is not what it
+claims to be; it is named and not judged. Among sets that differ by luck, as many are ahead as behind, so the last line says how many
+Extra-P misses by the same judgement.
 """
 
 import argparse
@@ -50,13 +57,13 @@ READERS = {".txt": [TextFileReader, TalpasFileReader], ".json": [JsonFileReader]
 
 
 def measured(kernel):
-    """What was measured, as text that is the same in any order, whatever the call path is called and in numbers that differ by rounding."""
+    """The measurements as text that does not depend on their order, on the name of the call path, or on rounding."""
     rows = sorted((point, sorted(f"{value:.9g}" for value in values)) for point, values in zip(kernel["points"], kernel["values"]))
     return json.dumps([[[float(x) for x in point], values] for point, values in rows] + [kernel["far"], kernel["far_exact"]])
 
 
 def of_experiment(path):
-    """Names of the parameters, and {metric: {call path: {point: values}}}, of what Extra-P reads."""
+    """Names of the parameters, and {metric: {call path: {point: values}}}, from a file that Extra-P reads."""
     readers = [CubeFileReader2] if path.is_dir() else READERS[path.suffix.lower()]
     for number, reader in enumerate(readers):
         try:
@@ -78,21 +85,21 @@ def of_experiment(path):
 
 
 def noise_of(values):
-    """Standard error of a mean, in per cent of it; 0 where one value does not tell."""
+    """Standard error of a mean, in per cent of it; 0 for a single value."""
     if len(values) < 2:
         return 0.0
     return 100 * float(numpy.std(values, ddof=1)) / math.sqrt(len(values)) / abs(float(numpy.mean(values)))
 
 
 class Set:
-    """The points left out of one file and metric: what ours and Extra-P say of each, and how well each is known."""
+    """The points left out of one file and metric: our answers and Extra-P's, and how well each true time is known."""
 
     def __init__(self, case, mine):
         self.case = case
         self.times = numpy.array([kernel["far_exact"] for kernel in case])
         self.noise = numpy.array([noise_of(kernel["far_values"]) for kernel in case]) / 100
         self.groups = [[i for i, k in enumerate(case) if k["callpath"] == path] for path in dict.fromkeys(k["callpath"] for k in case)]
-        # What was left out is told by the mean of its repetitions, those held up included.
+        # The truth is the mean of the repetitions at the point left out, including interrupted ones.
         self.ours = numpy.array([answer["far_mean"] for answer in mine])
         models, self.rival, self.scatter = {}, [], []
         for kernel in case:
@@ -185,7 +192,7 @@ def of_table(path):
 
 
 def kernels_of(callpath, points):
-    """One a point that is left out: those with the largest value of the first parameter that varies."""
+    """One kernel for each point that is left out: those with the largest value of the first parameter that varies."""
     n_params = len(next(iter(points)))
     varying = [p for p in range(n_params) if len({point[p] for point in points}) > 1]
     if not varying or any(value <= 0 for point in points for value in (point[p] for p in varying)):
@@ -208,7 +215,7 @@ def kernels_of(callpath, points):
 
 
 def read(folders):
-    """(file, names of the parameters, metric, {call path: {point: values}}) of each file and metric; what cannot be read is told."""
+    """(file, names of the parameters, metric, {call path: {point: values}}) of each file and metric; names the files that cannot be read."""
     for folder in folders:
         for path in sorted(folder.iterdir()):
             is_cube = path.is_dir() and any(path.glob("*/*.cubex"))

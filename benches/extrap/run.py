@@ -2,17 +2,22 @@
 
 usage: run.py OURS WORK [--kernels N] [--seed S,S] [--only TEXT] [--reuse]
 
-OURS is the executable of the bench target `extrap` of `mastermind-models`, WORK a folder for what passes between. `run.sh` builds the one
-and makes the other. None of the sets here was one that a constant of ours was chosen on: those are `tuning.py`'s.
+OURS is the executable of the bench target `extrap` of `mastermind-models`, WORK a folder for intermediate files. `run.sh` builds the one
+and makes the other. No constant of ours was chosen on any of the sets here: those are in `tuning.py`.
 
-An error is the median over the kernels of a row of the error at 4 x the range. `limit` is `limit.py`: of terms of one parameter a selector
-that knows the noise and the number of terms, elsewhere who knows the form. A row is `reached` where all its targets are; `undecided`
-where what it misses is within two standard errors of the target, over its kernels; `beyond the limit` where the best that can be
-done without knowing the answer (a selector that is not told the number of terms, or the family; of coverage, who knows the function and takes the noise as
-normal) misses the target on the same kernels too, and ours is within two standard errors of it and not better, since what ours betters is no
-limit (of errors `limit` is taken then, who is told more); else `missed`, which makes the exit code 1.
+An error is the median over the kernels of a row of the error at 4 x the range. `limit` is `limit.py`: for terms of one parameter a
+selector that knows the noise and the number of terms, elsewhere one that knows the form. The verdicts of a row:
 
-What a row misses by less than its own error is not known. So a row that misses a target by no more than three standard errors is drawn
+  reached           all its targets are reached
+  undecided         each target that it misses is within two standard errors, over its kernels
+  beyond the limit  the best selector without the answer misses the target on the same kernels too, and ours is within two standard
+                    errors of it and not better, since a selector that ours beats is no limit
+  missed            otherwise; makes the exit code 1
+
+The best selector without the answer does not know the number of terms, or the family; for errors, where ours beats it, `limit` is
+taken, which knows more. For coverage it knows the function and treats the noise as normal.
+
+A miss by less than the row's own error is not known. So a row that misses a target by no more than three standard errors is drawn
 with 8 x the kernels (`--again`), and judged by all of them.
 """
 
@@ -35,7 +40,7 @@ from kernels import Plan
 NOISE = [0.0, 0.02, 0.05, 0.10]
 VERDICTS = ["reached", "undecided", "beyond the limit", "missed"]
 WITHIN = 2.0  # standard errors of a target that a row may miss it by
-SURE = 3.0  # standard errors beyond which no more kernels are asked
+SURE = 3.0  # standard errors beyond which no more kernels are drawn
 GRANTED = 0.02  # of the limit's share of exact forms
 COST = 50  # times less processor time than Extra-P, over all rows of one parameter
 ONE = {"exact": True, "of_limit": 1.1, "of_rival": 1.0, "at_zero": 1e-3}
@@ -70,7 +75,7 @@ ROWS = [
 
 
 class Row:
-    """Ours, Extra-P's and the limit's answers for the kernels of one plan and noise."""
+    """The answers of ours, Extra-P's and the limit's for the kernels of one plan and noise."""
 
     def __init__(self, plan, noise, case, theirs, mine, is_limited):
         self.plan, self.noise, self.case, self.theirs, self.mine = plan, noise, case, theirs, mine
@@ -87,8 +92,9 @@ class Row:
             self.limit_error = self.errors([value for _, value in guesses])
 
     def best_error(self):
-        """Errors of the best selector without the answer: of terms of one parameter one that is not told how many there are, of other
-        families one that is not told which; in several parameters who knows the form."""
+        """Errors of the best selector without the answer: for terms of one parameter one that does not know their number, for other families one
+        that does not know which; in several parameters one that knows the form.
+        """
         if self._best_error is None:
             selector = limit.untold if self.plan.functions == "terms" else limit.family_untold
             one_parameter = self.plan.n_params == 1
@@ -134,12 +140,12 @@ def beyond(ours, base, factor, statistic):
 
 
 class Miss:
-    """What misses its target, by how many standard errors, and whether the best that can be done misses it too."""
+    """A missed target, by how many standard errors it is missed, and whether the best possible selector misses it too."""
 
     def __init__(self, what, by, best=None, best_by=0.0, apart_by=math.inf, is_limit=False):
         self.what, self.by = what, by
-        # What the best reaches, as text; by how much that misses the target; by how much ours is worse than it; and whether it is no worse
-        # than ours: what ours betters is no limit.
+        # Error of the best selector, as text; by how much it misses the target; by how much ours is worse than it; and
+        # whether it is no worse than ours: a selector that ours beats is no limit.
         self.best, self.is_beyond = best, by > WITHIN and is_limit and best_by > 0 and apart_by <= WITHIN
 
     def __str__(self):
@@ -148,7 +154,7 @@ class Miss:
 
 
 def misses(row, targets, index):
-    """What misses its target."""
+    """The missed targets."""
     median, mean = numpy.median, numpy.mean
     found = []
 
@@ -159,7 +165,7 @@ def misses(row, targets, index):
         if by <= WITHIN:
             found.append(Miss(what, by))
             return
-        # Where ours betters that selector, who is told more.
+        # Where ours beats that selector, the limit is the one that knows more.
         best = min(row.best_error(), row.limit_error, key=lambda error: median(error) > median(row.error))
         apart = beyond(row.error, best, 1.0, median)
         found.append(Miss(what, by, f"{median(best):.2f} %", beyond(best, base, factor, median), apart, median(best) <= median(row.error)))
@@ -201,7 +207,7 @@ def misses(row, targets, index):
 
 
 def wide(row, what, by, widths):
-    """That our half-widths miss their target, beside those of a selector that is not told the family."""
+    """The miss of the target by our half-widths, compared with those of a selector that does not know the family."""
     median, (ours, told) = numpy.median, widths
     best = numpy.array([limit.half_width(kernel) for kernel in row.case])
     apart = beyond(ours, best, 1.0, median)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Extra-P against Mastermind on one machine in one run. Needs python3 with venv, and a package index for
-# the first run. Options are those of run.py; after --real, folders of measurements for real.py, by default those measured here.
+# Compares Extra-P with Mastermind on one machine in one run. Needs python3 with venv, and a package index for the first
+# run. Takes the options of run.py; after --real, folders of measurements for real.py, by default those measured here.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -1,12 +1,12 @@
-"""Whether `predict` says it where it departs from the formula that `fit` shows, over problems drawn at random.
+"""Checks that `predict` says so wherever it departs from the formula that `fit` shows, over problems drawn at random.
 
 usage: told.py MASTERMIND WORK [--problems N] [--seed S]
 
-MASTERMIND is the binary, WORK a folder for what passes between. The problems are functions of all kinds that `kernels.py` draws, in one to
-three parameters, on its grids and with its noises; all are fitted by one plain `fit`, and each is predicted at a quarter of the smallest
-size and at 4 and 16 times the largest. By the text that a user gets: a prediction outside the interval of the shown formula, or beyond
-10 times it either way, must come with what the formula gives; one that is 0 must say that it cannot be relied on; none may be negative or no
-number. What departs without a word is printed, and makes the exit code 1.
+MASTERMIND is the binary, WORK a folder for intermediate files. The problems are all forms of functions that `kernels.py` draws, in one to
+three parameters, on its grids and with its noises. One plain `fit` fits all of them, and each is predicted at a quarter of the smallest
+size and at 4 and 16 times the largest. The text that a user gets is checked: a prediction outside the interval of the shown formula, or
+10 times larger or smaller, must come with the value of the formula; one that is 0 must say that it cannot be relied on; none may be
+negative or not a number. A prediction that departs without a warning is printed, and makes the exit code 1.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def drawn(seed, n):
 
 
 def asked(binary, models, name, at, shown):
-    """What `predict` prints: the text, the value and its interval."""
+    """The output of `predict`: the text, the value and its interval."""
     command = [binary, "predict", models, "--method", name, "--at", at] + (["--shown"] if shown else [])
     ran = subprocess.run(command, capture_output=True, text=True)
     text = ran.stdout + ran.stderr
@@ -58,7 +58,7 @@ def asked(binary, models, name, at, shown):
 
 
 def silent(text, value, shown, interval):
-    """Why a prediction should have come with a word that it lacks; None where it need not."""
+    """Why a prediction lacks a warning; None where it needs none."""
     if value is None:
         return None if "cannot predict" in text else "no value and no error"
     if not 0 <= value < float("inf"):

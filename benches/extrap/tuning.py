@@ -1,4 +1,4 @@
-"""What the constants of the models were chosen on: sets of functions that `run.py` does not report on.
+"""The sets of functions that the constants of the models were chosen on; `run.py` does not report on them.
 
 usage: tuning.py OURS WORK [--kernels N] [--seed S] [--limit]
 

@@ -3,16 +3,19 @@
 
     benches/families/run.py FOLDER [fft|sparse ...]
 
-For each family every class is recorded on workloads to learn from, which have as many calls at all sizes and reach a little further,
-and models are fitted. `mastermind choose --dispatch` makes the assembly with the dispatcher, for a workload like the one that is kept
-apart. Then every class and that assembly are recorded on the one kept apart, whose sizes are others, turn about. What a workload takes is the sum over its sizes of their number of calls times the median of one, so that calls that waited for the
-processor do not count. The oracle takes the class whose median is least at each size: it knows the very runs that it is
-measured by, so that nobody can reach it. Beside it stands who knows other runs of the very sizes: a limit of what could be known; and what the
-dispatcher's choices would take if each class took what it takes in its own runs: what is lost beyond that is lost where
-classes take turns or by another state of the machine (0.2 and 2.3 points seen for FFT), not by wrong choices. The dispatcher's own time is added to it.
+For each family every class is recorded on training workloads, which have equally many calls at all sizes and reach a little further, and
+models are fitted. `mastermind choose --dispatch` makes the assembly with the dispatcher, for a workload like the held-out one. Then every
+class and that assembly are recorded in turns on the held-out workload, which has other sizes.
+
+The time of a workload is the sum over its sizes of their number of calls times the median of one, so that calls that waited for the
+processor do not count. The oracle takes the class whose median is least at each size. It knows the very runs that it is measured by, so
+nothing can reach it. It is compared with a policy that knows other runs of the same sizes, a limit of what could be known. The last
+column is the time of the dispatcher's choices if each class took its time from its own runs. Any further loss comes from classes that
+alternate, or from another state of the machine (0.2 and 2.3 points seen for FFT), not from wrong choices. The dispatcher's own time is
+added to it.
 
 Ends with an error where the dispatcher is below 95 % of the oracle, or the chosen class is not the best single one within 2 %.
-Needs what examples/fft/build.sh and examples/sparse/build.sh name.
+Needs the packages that examples/fft/build.sh and examples/sparse/build.sh name.
 """
 import csv
 import os
@@ -55,7 +58,7 @@ FAMILIES = {
 
 
 def mastermind(*words):
-    # One thread each: what is compared is the processor time of the classes.
+    # One thread each: the comparison is of the processor time of the classes.
     environment = dict(os.environ, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     return subprocess.run([MASTERMIND, *map(str, words)], check=True, capture_output=True, text=True, env=environment).stdout
 
@@ -125,14 +128,15 @@ def compare(name, folder):
     singles = {one: total_s(medians[one], counts) for one in classes}
     oracle_s = total_s({size: min(medians[one][size] for one in classes) for size in counts}, counts)
     dispatcher_s = total_s(medians["dispatcher"], counts) + DISPATCH_NS[name] * sum(counts.values()) / 1e9
-    # A class that takes turns with others takes longer than in its own runs, where the processor has seen nothing else before each call.
+    # A class that alternates with others takes longer than in its own runs, where nothing else used the caches before
+    # each call.
     answered = {size: of[0][1] for size, of in answers(runs["dispatcher"][:1], family).items()}
     alone_s = total_s({size: medians[one][size] for size, one in answered.items()}, counts)
     return singles, oracle_s, dispatcher_s, alone_s, knowing, chosen(best, instance)
 
 
 def who_knows_other_runs(runs, family, classes, counts, turn):
-    """The part of an oracle's speed in one round of who takes at each size the class that was fastest in the other rounds."""
+    """The share of an oracle's speed, in one round, of a policy that takes at each size the class that was fastest in the other rounds."""
     medians = {
         one: [{size: statistics.median(of) for size, of in times([folder], family).items()} for folder in runs[one]]
         for one in classes

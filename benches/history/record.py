@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Records series of equal runs of small programs into stores, a store a program: record.py BINARIES FOLDER RUNS [PROGRAM…]
+"""Records series of equal runs of small programs into stores, a store for each program: record.py BINARIES FOLDER RUNS [PROGRAM…]
 
-Last, 15 runs of one program and 5 with a slower build of its library go into the store `slower`, and 15 runs of a program and 8 that take twice
-the steps into the store `doubled`.
+The programs take turns, so that all see the same machine. During half of the runs, in blocks of 10 to 20, another process keeps a
+processor busy. A program that cannot be built here is named and left out. FOLDER/PROGRAM is the store; FOLDER/busy.txt has a line for
+each round: 1 if it was busy.
 
-The programs take turns, so that all see the same machine. Beside half of the runs, in blocks of 10 to 20, another process keeps a processor
-busy. A program that cannot be built here is named and left out. FOLDER/PROGRAM is the store; FOLDER/busy.txt has a line for each round: 1 if it was busy.
+Last, 15 runs of one program and 5 with a slower build of its library go into the store `slower`, and 15 runs of a program and 8 that take
+twice the steps into the store `doubled`.
 """
 
 import os
@@ -44,7 +45,7 @@ def build_fft(mastermind, folder):
 
 
 def commands(mastermind, work, names):
-    """Of each program that can be run here the words before and after `--records F`."""
+    """The words before and after `--records F`, for each program that can be run here."""
     example = lambda name: ROOT / f"examples/{name}/{name}.toml"
     run = [mastermind, "run"]
 

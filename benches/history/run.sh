@@ -1,7 +1,7 @@
 #!/bin/sh
-# run.sh [RUNS]: series of equal runs of small programs, half of them beside other work; how often `history check` calls them slower, and how
-# soon it finds a component that is, beside Apache Otava on the same series. Needs python3 with venv, and a package index for the first run. Ends
-# with an error where a row is missed.
+# run.sh [RUNS]: series of equal runs of small programs, half of them while other work runs. Shows how often `history
+# check` calls them slower, and how soon it finds a component that is, compared with Apache Otava on the same series.
+# Needs python3 with venv, and a package index for the first run. Ends with an error where a row is missed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# What a call through the proxy of a C library costs: forwarded without records at most 1 ns more than a plain call, with 2
-# arguments and with 13; recorded at most 25 ns more, between prepared chunks and one after the other with 250 ns of work before
-# each; with its call site 3 more than that; and no more beside the floor of a record, two time-stamp reads and 40 bytes, than a
-# call of a port (`port_call`, 1.35). Ends with an error where a figure is missed.
+# Cost of a call through the proxy of a C library, and its limits:
+#
+# * forwarded without records, with 2 and with 13 arguments: 1 ns more than a plain call
+# * recorded, between prepared chunks, and in sequence with 250 ns of work before each: 25 ns more
+# * recorded with its call site: 3 ns more than that
+# * recorded, relative to the floor of a record (two time-stamp reads and 40 bytes): 1.35, as in `port_call`
+#
+# Ends with an error where a figure is missed.
 #
 #     benches/libraries/calls.sh [FOLDER OF THE BINARIES]
 set -eu

@@ -50,7 +50,7 @@ def generate(mastermind, header, folder):
 
 
 def processor_seconds():
-    """Of all that was run: on a busy machine the time of day says little."""
+    """Processor seconds of all child processes: on a busy machine the time of day says little."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

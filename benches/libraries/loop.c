@@ -1,8 +1,8 @@
-/* What calls of empty functions take, in nanoseconds.
+/* Times calls of empty functions, in nanoseconds.
  *
  * `loop CALLS ROUNDS`: the shortest mean of a round, with 2 arguments, with 13, and with 2 between two time-stamp reads and an
- * append of 40 bytes, the floor of a record. Between the rounds it waits, so that a recorder has its next chunk ready.
- * `loop CALLS ROUNDS STEPS`: the mean over all calls with 2 arguments, without a pause, each after work of so many steps. */
+ * append of 40 bytes, the floor of a record. It pauses between the rounds, so that a recorder has its next chunk ready.
+ * `loop CALLS ROUNDS STEPS`: the mean over all calls with 2 arguments, without a pause, each after work of STEPS steps. */
 #define _GNU_SOURCE
 #include "nothing.h"
 #include <stdio.h>

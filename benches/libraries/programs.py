@@ -145,15 +145,15 @@ if world.rank == 1:
 
 @dataclasses.dataclass
 class Case:
-    """A program and what is known of it; OUT in its words is the folder for what it makes."""
+    """A program and the known facts about it; OUT in its words is the folder for its output."""
 
     name: str
     command: list
     judge: typing.Callable
-    made: str = None  # what is compared beside what it prints
+    made: str = None  # a file to compare in addition to the output
     header: str = None  # a header that is installed
     own_header: str = None  # or the text of one
-    function: str = None  # whose calls are judged; without a header those of MPI
+    function: str = None  # the function whose calls are judged; without a header, one of MPI
     parameters: str = ""
     launcher: list = dataclasses.field(default_factory=list)
     environment: dict = dataclasses.field(default_factory=dict)
@@ -166,7 +166,7 @@ LAMMPS = ["lmp", "-in", "OUT.in", "-log", "none", "-screen", "none"]
 OPEN_MPI = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "2"]
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 MPIS = [("Open MPI", OPEN_MPI, "openmpi"), ("MPICH", ["mpirun.mpich", "-n", "2"], "mpich")]
-# What mpi4py of PyPI calls MPICH's library, and what Debian calls it.
+# The name by which mpi4py of PyPI loads MPICH's library, and Debian's file.
 MPICH = {"libmpi.so.12": "/usr/lib/x86_64-linux-gnu/libmpich.so.12"}
 
 
@@ -204,7 +204,7 @@ def content(path):
 
 
 def proxy(mastermind, folder, case):
-    """What `wrap` is told to preload."""
+    """The library that `wrap` preloads."""
     if case.function is None:
         return ["--mpi-events"]
     (folder / "markup.toml").write_text(f"[functions.{case.function}]\nparameters = {{ {case.parameters} }}\n")
@@ -216,7 +216,7 @@ def proxy(mastermind, folder, case):
 
 
 def hold(mastermind, folder, case):
-    """Whether the case holds, and what was seen."""
+    """Whether the case passes, and the findings."""
     wrap = [mastermind, "wrap", *proxy(mastermind, folder, case), "--records", "records", "--"]
     outputs = []
     for out, before in [("plain", []), ("wrapped", wrap)]:
@@ -244,7 +244,7 @@ def write_files(folder):
 
 
 def missing(case):
-    """Programs and headers that are not there."""
+    """Programs and headers that are not installed."""
     programs = [shutil.which(str(words[0])) or words[0] for words in (case.launcher, case.command) if words]
     folders = [pathlib.Path("/usr/include"), pathlib.Path("/usr/include/x86_64-linux-gnu")]
     is_there = case.header is None or any((folder / case.header).exists() for folder in folders)

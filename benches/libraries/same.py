@@ -51,7 +51,7 @@ def compare(mastermind, header, program, libraries, folder):
     run(["cc", "-O2", "-o", binary, HERE / "same" / program, *libraries, "-lm"], folder)
     plain = run([binary], folder)
     wrapped = run([mastermind, "wrap", "--proxy", made["library"], "--records", "records", "--", binary], folder)
-    # `wrap` tells of its records behind what the program printed.
+    # `wrap` reports its records after the program's output.
     if not wrapped.startswith(plain) or not plain:
         raise RuntimeError("the output differs")
     rows = json.loads(run([mastermind, "profile", "records", "--json"], folder))["rows"]

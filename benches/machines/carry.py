@@ -1,9 +1,9 @@
-"""Models carried to another machine, against what calls there take: carry(MASTERMIND, FOLDER, WHEELS, ENVIRONMENT) of run.py.
+"""Models carried to another machine, compared with the times there: carry(MASTERMIND, FOLDER, WHEELS, ENVIRONMENT) of run.py.
 
-There is one machine here. The other one is it with another code chosen by a library (OPENBLAS_CORETYPE, GLIBC_TUNABLES), the same again, and a
-synthetic one whose times are those of here by a factor. `kernels.c` has five families of implementations. Models are fitted to one run; of the
-other machine each implementation is measured at one size, three calls of it, and the rest is the truth. A single call would do where nothing
-interrupts it; on a machine that is shared one in fourteen takes several times as long.
+There is only one machine here. The other machines are: this one with other code chosen by a library (OPENBLAS_CORETYPE, GLIBC_TUNABLES),
+the same again, and a synthetic one whose times are a constant factor of those here. `kernels.c` has five families of implementations.
+Models are fitted to one run. On the other machine each implementation is measured at one size, three calls of it; the remaining sizes are
+the truth. A single call would suffice where nothing interrupts it; on a shared machine one in fourteen takes several times as long.
 """
 
 import csv
@@ -20,9 +20,9 @@ TRUE = [12, 24, 35, 65, 90]
 FACTOR = 0.6
 MOST = {"gemm": 400, "sort": 200000, "sum": 400000, "stencil": 700, "copy": 400000}
 
-# Asked of a second processor with one measured call of each implementation.
+# Targets on a second processor with one measured call of each implementation.
 MEDIAN, P90, WIDTH = 0.15, 0.40, 2.5
-# Intervals are of 95 %; asked are 85 to 95 % of intervals of 90 %.
+# Coverage of the 95 % intervals; the requirement is 85 to 95 % for 90 % intervals.
 INSIDE = (0.90, 1.0)
 KEPT, BELOW = 0.95, 0.01
 WITHOUT = 0.20

@@ -22,7 +22,7 @@ from signatures import signatures
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WHEELS = ["numpy", "scipy", "mkl"]
 
-# What to load, a part of the library's name, and variables that change its code; from the documents that `STEERING` in
+# The library to load, a part of its name, and variables that change its code; from the documents that `STEERING` in
 # mastermind/machine/src/dispatch/known.rs names.
 SEEDS = [
     ("libopenblas.so.0", "openblas", ["OPENBLAS_CORETYPE=Haswell", "OPENBLAS_CORETYPE=Sandybridge", "OPENBLAS_CORETYPE=Nehalem",

@@ -14,7 +14,7 @@ import subprocess
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Kernel: traced sizes, one of which is compared with callgrind; between them; up to four times the largest.
+# Kernel: traced sizes, one of which is compared with callgrind; sizes between them; sizes up to four times the largest.
 HITS = {
     "lu": ([40, 64, 100, 160], [52, 80, 128], [220, 400]),
     "floyd": ([40, 64, 100, 160], [52, 80, 128], [220, 400]),
@@ -27,7 +27,7 @@ HITS = {
 }
 TRACED = {**{name: sizes[0] for name, sizes in HITS.items()}, "triad": [4000, 16000, 64000, 256000], "columns": [64, 128, 250, 500],
           "bodies": [32, 64, 128, 256], "search": [1000, 4000, 16000, 50000]}
-# Kilobytes and ways, at least eight.
+# Kilobytes and associativity, at least eight.
 CACHES = [(16, 8), (32, 8), (48, 12), (64, 16), (128, 8), (256, 8), (256, 16), (512, 8), (512, 16), (1024, 16), (1280, 20), (2048, 16)]
 # Kernel: least and largest recorded size, sizes to predict, 2 to 60 times the largest.
 TIMES = {
@@ -39,7 +39,7 @@ TIMES = {
 }
 RECORDED = 6
 
-# Asked.
+# Targets.
 MEAN, MAX = 0.1, 3.0
 BETWEEN, OUTSIDE = (0.7, 0.90), (1.2, 0.80)
 NEAR = 2.0

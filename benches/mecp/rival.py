@@ -42,7 +42,7 @@ def problem(path):
 
 
 def run(inputs, ratio, seed):
-    """A model, and the processor seconds that it took."""
+    """A model, and the processor seconds of its fit."""
     model = SymbolicRegressor(
         allowed_symbols="add,sub,mul,div,pow,log,exp,constant,variable",
         population_size=3000,

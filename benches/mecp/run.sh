@@ -1,7 +1,8 @@
 #!/bin/sh
-# The error correction search in one run: its cost and its accuracy beside Operon's on the same problems (3 trials each), then
-# its own tables, 30 trials each, about an hour on two processors; rows come as they are done. Needs python3 with venv, and a package
-# index for the first run. Options are those of the bench target `mecp`, say --trials 5. Ends with an error where a row is missed.
+# The error correction search in one run: its cost and accuracy compared with Operon's on the same problems (3 trials
+# each), then its own tables, 30 trials each, about an hour on two processors. Rows are printed as they are done. Needs
+# python3 with venv, and a package index for the first run. Takes the options of the bench target `mecp`, say --trials
+# 5. Ends with an error where a row is missed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

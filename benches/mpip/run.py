@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Whether `wrap` and mpiP tell the same seconds in MPI, and the same numbers of calls.
+"""Checks that `wrap` and mpiP report the same seconds in MPI, and the same numbers of calls.
 
     benches/mpip/run.py LIBMPIP [FOLDER OF THE BINARIES]
 
-LIBMPIP is libmpiP.so of mpiP 3.5, built for the MPI that `mpicc` and `mpirun` are of. The time in MPI of a real program differs from
-run to run by far more than the two may differ, so the program here (`late.c`) has one that is fixed: the first rank waits for the
-second, which is late by a fixed time. Runs under either and under neither alternate; medians are compared. Ends with an error where
-a figure is missed. On a busy machine run it by `chrt -r 5`: what takes the processors away prolongs the waits.
+LIBMPIP is libmpiP.so of mpiP 3.5, built for the MPI of `mpicc` and `mpirun`. The time in MPI of a real program differs from run to run by
+far more than the two tools may differ, so the program here (`late.c`) has a fixed one: the first rank waits for the second, which is late
+by a fixed time. Runs under either tool and under neither alternate; medians are compared. Ends with an error where a figure is missed.
+On a busy machine run it by `chrt -r 5`: other work that takes the processors away prolongs the waits.
 """
 
 import json
@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 ROUNDS = 9
-# Turns, and how late the second rank is, microseconds: 3 waits a turn; less than 1 s in all, of which mpiP prints three digits.
+# Turns, and the delay of the second rank, microseconds: 3 waits a turn; less than 1 s in all (mpiP prints three digits).
 TURNS, LATE_US = 100, 2800
 FUNCTIONS = ["Barrier", "Recv", "Send", "Allreduce", "Bcast"]
 HERE = Path(__file__).resolve().parent

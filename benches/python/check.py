@@ -50,7 +50,7 @@ print(1024 * (kilobytes("VmHWM") - before) / table.nbytes)
 
 
 def notebooks(folder):
-    """Each notebook in a kernel of its own; figures are left as pictures beside this run."""
+    """Each notebook in a kernel of its own; figures are left as pictures next to this run."""
     for path in sorted(folder.glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         for old in ["ring.records", "godunov", "efm", "sweep-godunov", "sweep-efm", "workload", "workload-minmod"]:

@@ -1,8 +1,7 @@
 #!/bin/sh
-# The Python package as a user gets it: its wheel in a fresh environment, its notebooks executed, its table in pandas, Polars and DuckDB
-# against the log's own, 10^7 records in memory; beside Hatchet and Caliper's reader. Ends with an error where a row is missed.
-# Needs python3 with venv, a C compiler, and a
-# package index.
+# The Python package as a user gets it: its wheel in a fresh environment, its notebooks executed, its table in pandas,
+# Polars and DuckDB compared with the log's own values, 10^7 records in memory; compared with Hatchet and Caliper's
+# reader. Ends with an error where a row is missed. Needs python3 with venv, a C compiler, and a package index.
 #
 #     benches/python/run.sh [FOLDER OF THE BINARIES]
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/sh
-# run.sh [options of line.py]: formulas of contention beside LINE's, and beside simulations; what a simulated time depends on beside
-# simulations with other parameters. Needs python3 with venv, and a package index for the first run. Ends with an error where a row is
-# missed.
+# run.sh [options of line.py]: formulas of contention compared with LINE's and with simulations; the sensitivity of a
+# simulated time compared with simulations with other parameters. Needs python3 with venv, and a package index for the
+# first run. Ends with an error where a row is missed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -1,4 +1,4 @@
-/* Programs that lose time in ways that the rules of `recommend` were not made on: others PROBLEM [fixed] [NUMBER]
+/* Programs that lose time in ways that the rules of `recommend` were not developed on: others PROBLEM [fixed] [NUMBER]
  *
  *   halo      rows of a stencil divided unevenly, or evenly; halos by calls that do not block
  *   output    the first rank writes all results as text each step, or each rank its own part

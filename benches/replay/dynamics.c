@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Forces between neighbouring cells, each of a few atoms: what they are does not matter, how long they take does. */
+/* Forces between neighbouring cells, each of a few atoms: only the time that they take matters, not their values. */
 static double forces(const double *atoms, int n, double *force) {
     double energy = 0;
     for (int i = 1; i + 1 < n; i++) {

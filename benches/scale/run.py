@@ -84,7 +84,7 @@ def unknown(what, why):
 
 
 def mastermind(*words, before=()):
-    """What it prints, and seconds: whole, and of the processor; and the most memory of it, MB."""
+    """The output of the command, its seconds (wall, then processor), and its largest memory, MB."""
     with tempfile.TemporaryFile() as out:
         began = time.monotonic()
         child = subprocess.Popen([*before, program, *words], stdout=out, stderr=subprocess.DEVNULL, env=environment)
@@ -167,7 +167,7 @@ def many_ranks():
 
 
 def launchers():
-    """The launcher of each MPI that has a back end, with what lets it start more ranks than there are processors."""
+    """The launcher of each MPI that has a back end, with the options that let it start more ranks than there are processors."""
     for kind, options in [("openmpi", ["--oversubscribe", "--bind-to", "none"]), ("mpich", [])]:
         if shutil.which(f"mpirun.{kind}") and (binaries / "mpi" / kind / "libcca_comm_mpi.so").exists():
             yield kind, [f"mpirun.{kind}", *options, "-n"]
@@ -176,7 +176,7 @@ def launchers():
 
 
 def read_together(records, verbs):
-    """The same bytes on one process and on several, which share the logs out."""
+    """The output on one process and on several, which share the logs, must have the same bytes."""
     for verb in verbs:
         words = [verb, records, *([records] if verb == "compare" else []), "--json"]
         alone = mastermind(*words)[0]
@@ -213,7 +213,7 @@ def fit_rates():
 
 
 def files_of_a_node():
-    """What a run of 64 ranks on one node leaves: a container, and what there is once a run and not a node."""
+    """The files of a run of 64 ranks on one node: a container, and files that exist once per run and not once per node."""
     for kind, launch in launchers():
         cc = shutil.which(f"mpicc.{kind}")
         if not cc:

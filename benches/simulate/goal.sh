@@ -31,7 +31,7 @@ if [ "$(df -Pk /dev/shm 2>/dev/null | awk 'END { print ($4 > 2000000) }')" = 1 ]
 fi
 text=$work/schedule.goal
 
-# CPU seconds of a command; what it prints is in $work/run.out.
+# CPU seconds of a command; its output is in $work/run.out.
 cpu_s() {
     bash -c 'TIMEFORMAT="%U %S"; { time "$@" >"$0.out" 2>"$0.err"; } 2>"$0.time"' "$work/run" "$@" || {
         cat "$work/run.err" >&2

@@ -1,7 +1,8 @@
 #!/bin/sh
-# How many messages a CPU second the engine simulates, how fast it is from a GOAL text on, and in the same run LogGOPSim from the same text on
-# (goal.sh) and SimGrid's SMPI (Debian's libsimgrid-dev); each is left out where it is not. LogGOPSim, as its authors and others state it:
-# 0.3 to 0.75 million messages a CPU second. Ends with 1 where a row is missed.
+# How many messages a CPU second the engine simulates, and how fast it is from a GOAL text on. The same run measures
+# LogGOPSim on the same text (goal.sh) and SimGrid's SMPI (Debian's libsimgrid-dev); each is left out where it is not
+# installed. LogGOPSim's authors and others state 0.3 to 0.75 million messages a CPU second for it. Ends with 1 where a
+# row is missed.
 #
 # Usage: run.sh [PART...]
 #   PART  all but the million by default:
@@ -9,7 +10,7 @@
 #         million   the wavefront of a million ranks, which takes a minute and 400 MB
 #         programs  seven other programs, each of 1,000, 10,000 and 100,000 ranks: 42 rows
 #         goal      GOAL text to finishing times, alone and against LogGOPSim
-#         smpi      SimGrid's SMPI beside
+#         smpi      compared with SimGrid's SMPI
 set -eu
 missed=0
 here=$(dirname "$(readlink -f "$0")")

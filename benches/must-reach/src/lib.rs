@@ -1,4 +1,4 @@
-//! Figures that are to be reached: measured in up to three tries, told a line each, and the end of the benchmark.
+//! Figures with a target: measured in up to three tries, one printed line each, and the exit code of the benchmark.
 //! `cargo xtask bench` repeats the lines at its end.
 //!
 //! ```text
@@ -39,7 +39,7 @@ struct Figure {
     unknown: Option<String>,
 }
 
-/// What a figure comes to.
+/// The verdict on a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// In its range, in one try at least.
@@ -50,13 +50,13 @@ pub enum Verdict {
     Unknown,
 }
 
-/// Measures, again where a figure that is a matter of time is missed, and tells the lines.
+/// Measures, once more where a figure that depends on timing is missed, and prints the lines.
 ///
 /// # Arguments
-/// * `measure` - one try: measures everything, in rounds that take turns, and tells each figure
+/// * `measure` - one try: measures everything, in rounds that take turns, and reports each figure
 ///
 /// # Returns
-/// Failure if one is missed, or if none was measured.
+/// Failure if a figure is missed, or if none was measured.
 pub fn judge(mut measure: impl FnMut(&mut Figures)) -> ExitCode {
     let mut figures = Figures::default();
     for nth in 1..=TRIES {
@@ -82,23 +82,23 @@ pub fn judge(mut measure: impl FnMut(&mut Figures)) -> ExitCode {
 }
 
 impl Figures {
-    /// Tells a figure that is a matter of time: the nearest of the tries counts.
+    /// Reports a figure that depends on timing: the value nearest to its range over the tries counts.
     pub fn time(&mut self, what: &str, value: f64, range: impl RangeBounds<f64>, unit: &str) {
         self.put(what, value, range, unit, true);
     }
 
-    /// Tells a figure that is the same in each try: the first that is outside counts.
+    /// Reports a figure that is the same in each try: the first value outside its range counts.
     pub fn fact(&mut self, what: &str, value: f64, range: impl RangeBounds<f64>, unit: &str) {
         self.put(what, value, range, unit, false);
     }
 
-    /// Tells that a figure could not be measured.
+    /// Reports that a figure could not be measured.
     pub fn unknown(&mut self, what: &str, why: &str) {
         let figure = self.figure(what, (Bound::Unbounded, Bound::Unbounded), "", false);
         figure.unknown = Some(why.into());
     }
 
-    /// Counts rounds of measurements, and those of them that were disturbed, where the benchmark has a way of its own to tell.
+    /// Counts rounds of measurements, and the disturbed ones among them, for a benchmark that detects those by itself.
     pub fn rounds(&mut self, n: usize, n_disturbed: usize) {
         self.n_rounds += n as u64;
         self.n_disturbed += n_disturbed as u64;
@@ -251,14 +251,14 @@ impl Figure {
 /// A round is undisturbed if no row of plain calls takes longer in it than this times its shortest.
 const UNDISTURBED: f64 = 1.1;
 
-/// The rounds in which plain calls took what they take at best.
+/// The rounds in which plain calls took their best time.
 ///
-/// On a virtual machine another tenant may have the other hardware thread of the core for a while, for seconds at a time. Plain
-/// instructions then take half as long again, and nothing that the system counts tells of it.
+/// On a virtual machine another tenant may have the other hardware thread of the core for a while, for seconds at a
+/// time. Plain instructions then take half as long again, and no counter of the system shows it.
 ///
 /// # Arguments
-/// * `rounds` - what each row took in each of them
-/// * `plain` - for each call without what is measured, the rows of it: the same call at several moments
+/// * `rounds` - the time of each row in each of them
+/// * `plain` - for each call without the measured part, its rows: the same call at several moments
 pub fn undisturbed<const N: usize>(rounds: &[[f64; N]], plain: &[&[usize]]) -> Vec<[f64; N]> {
     let shortest = |rows: &[usize]| {
         let values = rounds
