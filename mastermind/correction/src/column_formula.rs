@@ -1,7 +1,7 @@
 //! A formula over columns of inputs, with everything that does not depend on its unknowns worked out beforehand.
 //!
 //! The search evaluates the base formula some hundred thousand times with other unknowns at the same points, so
-//! that `nx^2/np` is a column here and only what the unknowns touch is left to do.
+//! `nx^2/np` is a column here, and only the parts that contain unknowns are evaluated again.
 
 use mastermind_models::expression::{Binary, Expression, Unary};
 use mastermind_models::function;
@@ -15,7 +15,7 @@ pub struct ColumnFormula {
     n_points: usize,
 }
 
-/// A function of one or two numbers; of one, the second is not looked at.
+/// A function of one or two numbers; a function of one ignores the second.
 type Function = fn(f64, f64) -> f64;
 
 #[derive(Debug, Clone)]
@@ -184,7 +184,7 @@ impl Part {
     }
 }
 
-/// A function of two parts, one of which varies at least, over all points.
+/// A function of two parts over all points, at least one of which varies.
 fn apply(f: Function, [a, b]: &[Part; 2], unknowns: &[f64], out: &mut [f64]) {
     if b.n_points().is_none() {
         a.column(unknowns, out);

@@ -1,4 +1,4 @@
-//! The control: what interpolating `y / base` reaches without any search.
+//! The control: the accuracy of interpolating `y / base` without any search.
 
 use crate::table::Table;
 

@@ -1,11 +1,11 @@
 //! A semi-empirical model with its error correction term.
 //!
-//! [`correct`] takes a formula, the points to train with, its fit (`semi_empirical`) and a seed, and gives a
-//! [`Corrected`] model or why the base stands; the same seed gives the same. `Trial::new` picks the inputs of the tree,
-//! `search` evolves candidates, and `Trial::outcome` lets the fittest through where it gains more than it costs, is
-//! finite and beats the base at points held out (`held_out`). What is returned is the mean of the candidates that fit
-//! nearly as well. The formulas of the four cases stand at the head of the crate; `written` makes a model of a corrected
-//! one that `predict` takes, `platform` takes it to another machine.
+//! [`correct`] takes a formula, the points to train with, its fit (`semi_empirical`) and a seed, and returns a
+//! [`Corrected`] model or the reason why the base is kept; the same seed gives the same result. `Trial::new` picks the
+//! inputs of the tree, `search` evolves candidates, and `Trial::outcome` accepts the fittest if it gains more than it
+//! costs, is finite and beats the base at points held out (`held_out`). The result is the mean of the candidates that
+//! fit nearly as well. The head of the crate has the formulas of the four cases; `written` turns a corrected model into
+//! one that `predict` takes, `platform` transfers it to another machine.
 //!
 //! ```text
 //! $ mastermind correct examples/semi-empirical/evh1.toml examples/semi-empirical/evh1.csv --case 1 --trials 1 \
@@ -41,10 +41,10 @@ use crate::table::Table;
 pub struct Settings {
     /// Of the search.
     pub search: SearchSettings,
-    /// What is minimised.
+    /// Residuals that are minimised.
     pub residuals: Residuals,
-    /// Relative noise that is expected of times, and its weight beside what repeated observations show, in degrees of
-    /// freedom: nothing is gained by a fit closer than the noise.
+    /// Expected relative noise of times, and its weight against that of repeated observations, in degrees of freedom:
+    /// a fit closer than the noise gains nothing.
     pub noise: f64,
     /// See [`Settings::noise`].
     pub noise_freedom: f64,
@@ -57,7 +57,7 @@ pub struct Settings {
     pub averaged: usize,
     /// Difference of the fitness at which a candidate has `1/e` of the weight of the fittest in that mean.
     pub averaging: f64,
-    /// Greatest error at points held out, as a share of the base's there.
+    /// Greatest error at held-out points, as a share of the base's error there.
     pub held_out: f64,
     /// Factor by which the ratio to the base may leave its range at the training points.
     pub clip: f64,
@@ -111,7 +111,7 @@ pub struct Corrected {
     pub(crate) share: f64,
     /// Weight of this candidate in the geometric mean with the others; all weights together are 1.
     pub(crate) weight: f64,
-    /// The others, which have none themselves.
+    /// The others, which have an empty list.
     pub(crate) others: Vec<Corrected>,
     pub(crate) scalings: Vec<Scaling>,
     /// Inputs of the tree; of an integrated term the base comes after them.
@@ -124,7 +124,7 @@ pub struct Corrected {
     /// Range of each input at the training points.
     pub(crate) ranges: Vec<[f64; 2]>,
     pub(crate) reach: f64,
-    /// What points held out say of it; `None` of one that has passed no gate.
+    /// Errors at held-out points; `None` for a model that has passed no gate.
     pub(crate) held_out: Option<HeldOut>,
 }
 
@@ -132,7 +132,7 @@ pub struct Corrected {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Terminal {
     pub(crate) source: Source,
-    /// What it is divided by.
+    /// The divisor of its values.
     pub(crate) unit: f64,
 }
 
@@ -156,7 +156,7 @@ impl Terminal {
     }
 }
 
-/// What became of a trial.
+/// Outcome of a trial.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// It beat its base.
@@ -171,18 +171,18 @@ pub enum Outcome {
 pub enum Refusal {
     /// No term was found that is finite everywhere near the points.
     NoTerm,
-    /// What the term gains is no more than any term would by chance, or than its size costs.
+    /// The gain of the term is within chance, or less than its size costs.
     TooLittle {
         /// Root mean square relative error of the base at the training points.
         base: f64,
         /// Gain in the deviance less the price of the term.
         gain: f64,
     },
-    /// The term did not beat the base on the points held out.
+    /// The term did not beat the base at the held-out points.
     HeldOut {
         /// Root mean square relative error of the base there.
         base: f64,
-        /// That of the corrected model.
+        /// Error of the corrected model.
         corrected: f64,
     },
 }
@@ -213,8 +213,8 @@ pub fn correct(
     }
 }
 
-/// As [`correct`], and beside the outcome the best candidate of each complexity that the search ended with, the fittest
-/// first, whatever the gates say of them: what a choice can be made from.
+/// As [`correct`], and also returns the best candidate of each complexity at the end of the search, the fittest first,
+/// whether or not it passes the gates: the candidates for a choice.
 ///
 /// # Errors
 /// [`Error::TooManyInputs`].
@@ -239,14 +239,14 @@ pub fn correct_and_front(
     Ok((outcome, front))
 }
 
-/// What a search found, and what the base is worth by the same measure.
+/// Result of a search, and the fitness of the base.
 struct Found {
     /// The fittest first; at least one.
     candidates: Vec<Candidate>,
     base_fitness: f64,
 }
 
-/// One search and what it needs.
+/// One search and its inputs.
 pub(crate) struct Trial<'a> {
     pub(crate) specification: &'a Specification,
     pub(crate) base: &'a SemiEmpirical,
@@ -343,7 +343,7 @@ impl<'a> Trial<'a> {
         })))
     }
 
-    /// The corrected model of a search, whatever points held out say of it; `None` where nothing is gained.
+    /// The corrected model of a search, without the test at held-out points; `None` if nothing is gained.
     pub(crate) fn corrected(&self, train: &Table, seed: u64) -> Result<Option<Corrected>, Error> {
         let Some(found) = self.search(train, seed) else {
             return Ok(None);
@@ -455,7 +455,7 @@ impl<'a> Trial<'a> {
         terminals
     }
 
-    /// Points that a tree cannot tell apart: those that differ in nothing but inputs that scale the time.
+    /// Points that a tree cannot distinguish: they differ only in inputs that scale the time.
     pub(crate) fn groups(&self, table: &Table) -> Vec<Vec<usize>> {
         let mut groups: Vec<(Vec<f64>, Vec<usize>)> = Vec::new();
         let inputs = self
@@ -476,8 +476,8 @@ impl<'a> Trial<'a> {
         groups.into_iter().map(|(_, members)| members).collect()
     }
 
-    /// Mean square of the weighted residuals that is put down to noise: what is expected of times, and what repeated
-    /// observations show.
+    /// Mean square of the weighted residuals that is attributed to noise, from the expected noise of times and from
+    /// repeated observations.
     fn noise_squares(&self, table: &Table) -> f64 {
         let scale = scaling::factor(&self.scalings, table);
         let freedom = self.settings.noise_freedom;
@@ -572,7 +572,7 @@ impl<'a> Trial<'a> {
         Ok(found.map(|corrected| Corrected { share, ..corrected }))
     }
 
-    /// A corrected model of which all counts, its constants at their best over a table.
+    /// A corrected model that counts fully, with its constants optimal over a table.
     fn refined(&self, table: &Table, mut genome: Genome) -> Result<Option<Corrected>, Error> {
         let Some(formula) = self.specification.over(table) else {
             return Ok(None);
@@ -656,7 +656,7 @@ impl Corrected {
         1 + self.others.len()
     }
 
-    /// The fittest candidate alone, without the others that this one is the mean of; its error at points held out is `single`.
+    /// The fittest candidate alone, without the others of the mean; its error at held-out points is `single`.
     #[must_use]
     pub fn alone(&self) -> Self {
         Self {
@@ -666,7 +666,7 @@ impl Corrected {
         }
     }
 
-    /// What points held out say of it; `None` of one that has passed no gate.
+    /// Errors at held-out points; `None` for a model that has passed no gate.
     pub fn held_out(&self) -> Option<&HeldOut> {
         self.held_out.as_ref()
     }
@@ -684,7 +684,8 @@ impl Corrected {
         self.others.iter_mut().for_each(|other| other.weight /= sum);
     }
 
-    /// The corrected times of this candidate alone, all of the correction counting, by those of the base as fitted.
+    /// The corrected times of this candidate alone, with the full correction, divided by those of the base as
+    /// fitted.
     fn factors(&self, specification: &Specification, table: &Table, fitted: &[f64]) -> Vec<f64> {
         let base = specification.evaluate(table, &self.unknowns);
         let scale = scaling::factor(&self.scalings, table);
@@ -727,7 +728,8 @@ impl Corrected {
         self.ratio
     }
 
-    /// Sets an unknown; that of the base as fitted, and of the others of a mean, moves by the same factor.
+    /// Sets an unknown; its value in the fitted base, and in the other members of a mean, moves by the
+    /// same factor.
     pub(crate) fn set_unknown(&mut self, place: usize, value: f64) {
         let factor = value / self.unknowns[place];
         let moved = |known: f64| match factor.is_finite() {

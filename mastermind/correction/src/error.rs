@@ -1,4 +1,4 @@
-//! What can be wrong with a formula, its data, or a correction.
+//! Errors in a formula, its data, or a correction.
 
 use mastermind_models::ArithmeticError;
 
@@ -30,7 +30,7 @@ pub enum Error {
         /// The inputs, a comma list.
         inputs: String,
     },
-    /// A name that stands for two things.
+    /// A name with two meanings.
     #[error(
         "cannot use formula of \"{model}\": \"{name}\" is declared twice, expected one of inputs, [constants] and [unknowns]"
     )]
@@ -98,7 +98,7 @@ pub enum Error {
         column: String,
         /// Its line, from 1.
         line: u64,
-        /// What would do.
+        /// The expected form.
         wanted: &'static str,
     },
     /// Too few points to train with.
@@ -168,7 +168,7 @@ pub enum Error {
     Unwritable {
         /// Name of the specification.
         model: String,
-        /// What the text does wrong.
+        /// The error in the text.
         source: ArithmeticError,
     },
 }

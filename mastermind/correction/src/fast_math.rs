@@ -1,7 +1,7 @@
 //! Logarithm and exponential over columns: branch-free, so that the compiler vectorises them, and the same
 //! bits on every machine.
 //!
-//! The search evaluates some ten million of them a run; what is returned to the user is evaluated by the
+//! The search evaluates some ten million of them in a run; results for the user are evaluated by the
 //! standard library, from which these differ by less than 1e-12.
 
 /// `1.5 * 2^52`: adding it leaves the nearest whole number in the low bits of the mantissa.

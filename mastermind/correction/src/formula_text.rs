@@ -2,7 +2,7 @@
 
 use mastermind_models::expression::{Binary, Expression, Unary};
 
-/// Digits of the numbers of a formula that is shown; one that is calculated with has all.
+/// Digits of the numbers of a displayed formula; a formula for calculation has all.
 const SHOWN_DIGITS: usize = 4;
 
 /// A number.
@@ -259,7 +259,7 @@ fn write(expression: &Expression, least: u8, digits: &dyn Fn(f64) -> String, tex
             }
             text.push(')');
         }
-        // A formula holds nothing else; its own text is right whatever it is.
+        // A formula has no other nodes; their own text is right in any case.
         other => *text += &other.to_string(),
     }
 }

@@ -1,8 +1,9 @@
-//! What a correction is worth at points that neither its search nor its base saw.
+//! Accuracy of a correction at points that neither its search nor its base saw.
 //!
-//! Groups of points that a tree cannot tell apart are left out in turn, some at random and those with the largest values of each input
-//! together, which says what becomes of a correction beyond the points. Without them the base is fitted again and the whole search
-//! repeated: a tree that was found with all points, its constants alone fitted without some, follows the noise of those as well.
+//! Groups of points that a tree cannot distinguish are left out in turn, some at random and those with the largest
+//! values of each input together, which tests a correction beyond the points. Without them the base is fitted again and
+//! the whole search repeated: a tree that was found with all points, with only its constants fitted without some,
+//! follows the noise of those as well.
 
 use fastrand::Rng;
 use serde::Serialize;
@@ -16,10 +17,11 @@ use crate::table::Table;
 /// let no more through (seen).
 const N_RANDOM: usize = 6;
 
-/// Standard errors that a gain at points held out must be beyond: the rule of one standard error.
+/// Standard errors that a gain at held-out points must exceed: the rule of one standard error.
 ///
 /// # Source
-/// L. Breiman, J.H. Friedman, R.A. Olshen, C.J. Stone, Classification and Regression Trees, 1984, 3.4.3 (recalled, not looked up).
+/// L. Breiman, J.H. Friedman, R.A. Olshen, C.J. Stone, Classification and Regression Trees, 1984, 3.4.3 (from memory,
+/// not checked).
 const BEYOND_CHANCE: f64 = 1.0;
 
 /// Share of the points with the largest values of an input that are left out together, at most.
@@ -28,7 +30,7 @@ const LARGEST: f64 = 0.4;
 /// Factor beyond the points that were kept from which on an error says how it grows.
 const LEAST_DISTANCE: f64 = 1.4;
 
-/// Root mean square relative errors at points held out, of a base and of what corrects it.
+/// Root mean square relative errors at held-out points, of a base and of its correction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Errors {
     /// Of the base.
@@ -42,7 +44,7 @@ pub struct Errors {
     pub gain: f64,
 }
 
-/// What points held out say of a correction.
+/// Errors of a correction at held-out points.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct HeldOut {
     /// Within the points that were kept.
@@ -65,14 +67,15 @@ impl HeldOut {
         within.or(self.beyond.filter(is_worse))
     }
 
-    /// Relative error of the corrected model at all points held out: the larger of that within and that beyond the others.
+    /// Relative error of the corrected model at all held-out points: the larger of the errors within and beyond the
+    /// others.
     pub fn error(&self) -> f64 {
         let beyond = self.beyond.map_or(0.0, |errors| errors.corrected);
         self.within.corrected.max(beyond)
     }
 }
 
-/// Times at the points held out.
+/// Times at the held-out points.
 #[derive(Default)]
 struct Times {
     observed: Vec<f64>,
@@ -106,7 +109,7 @@ impl Times {
         mean / (squares / (n * (n - 1.0))).sqrt()
     }
 
-    /// What the error of a corrected time grows by with the distance, beyond a standard deviation that it has anyway.
+    /// Growth of the error of a corrected time with the distance, in addition to the given standard deviation.
     fn drift(&self, deviation: f64) -> f64 {
         let triples = self
             .observed

@@ -1,4 +1,4 @@
-//! Another platform: the term is kept, and only what belongs to the machine is changed.
+//! Another platform: the term is kept, and only the machine's parameters are changed.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -25,14 +25,14 @@ impl Corrected {
 
     /// The same model on another machine, whose parameters are known.
     ///
-    /// The ratio to the base is no longer held within its range on the first machine: what the base is there says nothing
-    /// of the term.
+    /// The ratio to the base is no longer limited to its range on the first machine: the base on this machine gives no
+    /// information about the term.
     ///
     /// # Arguments
     /// * `set` - values of unknowns by name; the others stay
     ///
     /// # Errors
-    /// [`Error::NoUnknown`] for a name that is none.
+    /// [`Error::NoUnknown`] for a name that is not an unknown.
     pub fn with_machine(
         &self,
         specification: &Specification,

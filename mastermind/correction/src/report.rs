@@ -56,9 +56,9 @@ pub struct Trial {
     pub case: Case,
     /// Its seed.
     pub seed: u64,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// Errors of what is returned: the corrected model, or where it is refused the base.
+    /// Errors of the returned model: the corrected one, or the base if the correction is refused.
     pub errors: Errors,
 }
 
@@ -103,7 +103,7 @@ pub struct Summary {
     pub against_relative: Option<Improvement>,
 }
 
-/// What a procedure is to do.
+/// Settings of a procedure.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Cases to try.
@@ -131,7 +131,7 @@ impl Default for Plan {
     }
 }
 
-/// What the procedure found.
+/// Results of the procedure.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// Fitted to squared residuals.
@@ -159,8 +159,8 @@ impl Report {
         }
     }
 
-    /// The accepted trial with the least relative error at training points that were held out of its search; test points have no part
-    /// in the choice.
+    /// The accepted trial with the least relative error at training points held out of its search; test points do not
+    /// affect the choice.
     pub fn best(&self) -> Option<&Trial> {
         self.best_of(|_| true)
     }
@@ -184,11 +184,11 @@ impl Report {
 /// Trials run on all cores; each depends on its seed alone.
 ///
 /// # Arguments
-/// * `progress` - told the share of all trials done, from any thread
+/// * `progress` - called with the share of all trials done, from any thread
 ///
 /// # Errors
-/// Those of [`SemiEmpirical::fit`]; of relative residuals only where squared ones cannot be had either, or a correction,
-/// which is made of relative residuals, is needed.
+/// The errors of [`SemiEmpirical::fit`]. A failure with relative residuals is an error only if a correction, which
+/// uses them, is needed.
 pub fn procedure(
     specification: &Specification,
     table: &Table,

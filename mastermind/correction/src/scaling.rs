@@ -21,8 +21,9 @@ pub struct Scaling {
 
 /// Finds the scalings of a formula that the data bear out.
 ///
-/// A candidate is an input for which the formula is homogeneous, whatever its unknowns; it is kept if pairs of points
-/// that differ in it alone, or without such pairs a regression of what the formula leaves, show the same power.
+/// A candidate is an input for which the formula is homogeneous for all values of its unknowns; it is kept if pairs
+/// of points that differ only in it, or without such pairs a regression of the formula's residuals, show the same
+/// power.
 pub fn find(specification: &Specification, train: &Table, base: &[f64]) -> Vec<Scaling> {
     let candidates = (0..train.inputs.len()).filter_map(|input| {
         let power = homogeneous(specification, train, input)?;
@@ -99,8 +100,8 @@ fn is_borne_out(train: &Table, base: &[f64], scaling: Scaling) -> bool {
     mean.abs() < TOLERANCE.max(2.0 * error)
 }
 
-/// Slope of `ln(y / base)` over `ln x` of an input beside those of the other inputs, by least squares; `None` where the
-/// points do not tell.
+/// Slope of `ln(y / base)` over `ln x` of an input, together with those of the other inputs, by least squares; `None`
+/// if the points do not determine it.
 fn slope_left(train: &Table, base: &[f64], input: usize) -> Option<f64> {
     let is_positive = |column: &&Vec<f64>| column.iter().all(|x| *x > 0.0);
     let varies = |column: &&Vec<f64>| column.iter().any(|x| *x != column[0]);

@@ -1,11 +1,11 @@
 //! The semi-empirical model: a formula whose unknowns are fitted within their bounds.
 //!
 //! [`SemiEmpirical::fit`] takes the formula (`specification`) and the observed times (`table`), and gives the value of
-//! each unknown with its standard error, and [`Finding`]s where the points do not tell it. It is Levenberg–Marquardt from
-//! several starts, the first in the middle of the bounds, so that it needs no guess and always gives the same. A value
-//! never leaves its bounds; one that lies at an end is told ([`End`]) and has no standard error. An unknown whose bounds
-//! are positive and span more than a factor of a hundred is searched by its logarithm, since no start between 1e-9 and
-//! 1e-3 is near all of them otherwise. `correction` goes on from the fit.
+//! each unknown with its standard error, and [`Finding`]s if the points do not determine it. It is Levenberg–Marquardt
+//! from several starts, the first in the middle of the bounds, so it needs no guess and is deterministic. A value never
+//! leaves its bounds; one at an end is reported ([`End`]) and has no standard error. An unknown whose bounds are
+//! positive and span more than a factor of a hundred is searched by its logarithm, since otherwise no start between
+//! 1e-9 and 1e-3 is near all of them. `correction` continues from the fit.
 //!
 //! ```
 //! use mastermind_correction::{End, Residuals, SemiEmpirical, Specification, Table};
@@ -38,20 +38,20 @@ use crate::error::Error;
 use crate::specification::{Specification, Unknown};
 use crate::table::Table;
 
-/// Starts looked at, and those of them refined.
+/// Number of starts that are evaluated, and of those that are refined.
 const N_STARTS: usize = 400;
 const N_REFINED: usize = 8;
 
 /// Ratio of bounds from which on the logarithm is searched.
 const DECADES: f64 = 100.0;
 
-/// Correlation beyond which two unknowns stand for each other.
+/// Correlation beyond which the points cannot distinguish two unknowns.
 const ENTANGLED: f64 = 0.995;
 
-/// Share of an unknown's standard error in its value beyond which the data do not tell it.
+/// Ratio of an unknown's standard error to its value beyond which the data do not determine it.
 const UNTOLD: f64 = 1.0;
 
-/// What a residual is.
+/// Definition of a residual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Residuals {
@@ -98,7 +98,7 @@ pub enum Finding {
         /// The unknown.
         unknown: String,
     },
-    /// Two unknowns stand for each other at these points.
+    /// The points cannot distinguish two unknowns.
     Entangled {
         /// One.
         unknown: String,
@@ -112,7 +112,7 @@ pub enum Finding {
         /// Points fitted.
         n_points: usize,
     },
-    /// A combination of the unknowns is not told by the points.
+    /// The points do not determine a combination of the unknowns.
     Undetermined,
 }
 
@@ -153,17 +153,18 @@ impl std::fmt::Display for Finding {
 /// A fitted semi-empirical model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SemiEmpirical {
-    /// What was minimised.
+    /// Residuals that were minimised.
     pub residuals: Residuals,
     /// Values of the unknowns in the order of their names, each within its bounds.
     pub values: Vec<f64>,
-    /// Standard errors; `None` at a bound, or where the points do not tell.
+    /// Standard errors; `None` at a bound, or if the points do not determine the unknown.
     pub std_errors: Vec<Option<f64>>,
     /// Bounds that are active.
     pub at_bound: Vec<Option<End>>,
-    /// Correlations of the unknowns, `[n][n]`; 0 for one at a bound; `None` where the points do not tell.
+    /// Correlations of the unknowns, `[n][n]`; 0 for one at a bound; `None` if the points do not
+    /// determine the unknowns.
     pub correlation: Option<Vec<Vec<f64>>>,
-    /// What else to know.
+    /// Further findings.
     pub findings: Vec<Finding>,
 }
 
@@ -182,14 +183,15 @@ impl SemiEmpirical {
         Self::fit_some(specification, train, residuals, &all, middle)
     }
 
-    /// As [`SemiEmpirical::fit`], with only some unknowns free: what another platform changes.
+    /// As [`SemiEmpirical::fit`], with only some unknowns free: those that another platform
+    /// changes.
     ///
     /// # Arguments
-    /// * `free` - places of the unknowns that are fitted
-    /// * `held` - values of all unknowns, of which those not free are kept
+    /// * `free` - indices of the unknowns that are fitted
+    /// * `held` - values of all unknowns; those that are not free are kept
     ///
     /// # Errors
-    /// Those of [`SemiEmpirical::fit`].
+    /// The errors of [`SemiEmpirical::fit`].
     pub fn fit_some(
         specification: &Specification,
         train: &Table,
@@ -371,7 +373,7 @@ impl<'a> Problem<'a> {
         let mut best: Option<(f64, Vec<f64>)> = None;
         for (_, mut searched) in ranked {
             if !searched.is_empty() {
-                // What it has reached counts, whatever it says of it.
+                // The point it has reached counts, whatever its status.
                 let _ = self.mpfit(&mut searched);
             }
             let values = self.unknowns(&searched);
@@ -407,7 +409,7 @@ impl<'a> Problem<'a> {
         sum.unwrap_or(f64::INFINITY)
     }
 
-    /// Values with their standard errors and what is to be known of them.
+    /// Values with their standard errors and findings.
     fn told(&self, values: Vec<f64>) -> SemiEmpirical {
         let n = values.len();
         let mut at_bound = vec![None; n];
@@ -448,7 +450,7 @@ impl<'a> Problem<'a> {
                 slopes[(i, column)] = of.map_or(0.0, |j| row[j] * self.roots[i]);
             }
         }
-        // Columns of length one, so that units do not decide what is told.
+        // Columns of length one, so that units do not affect the test.
         let lengths: Vec<f64> = slopes.column_iter().map(|c| c.norm()).collect();
         let largest = lengths.iter().copied().fold(0.0, f64::max);
         for (column, place) in places.iter().enumerate() {

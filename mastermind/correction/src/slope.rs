@@ -1,7 +1,7 @@
 //! How a formula goes with one of its unknowns: its derivative, as a formula of the inputs.
 //!
-//! A fit that lacks something puts its unknowns wrong, and what it then leaves goes with the slopes; so a term takes them as
-//! inputs beside those of the formula.
+//! A fit with a missing term biases its unknowns, and its residuals then correlate with the slopes; so a term takes the
+//! slopes as inputs in addition to those of the formula.
 
 use std::collections::BTreeMap;
 

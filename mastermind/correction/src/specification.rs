@@ -50,7 +50,7 @@ struct Stored {
 /// Unknowns are kept in the order of their names; every list of values in this crate has that order.
 #[derive(Debug, Clone)]
 pub struct Specification {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Method of the models made of it.
     pub method: String,
@@ -146,7 +146,7 @@ impl Specification {
         }
     }
 
-    /// What the formula says.
+    /// The parsed formula.
     pub fn arithmetic(&self) -> &Arithmetic {
         &self.arithmetic
     }
@@ -166,7 +166,8 @@ impl Specification {
         self.bound(&self.expression, table)
     }
 
-    /// Values of a formula of the inputs at the points of a table; not finite where it has none.
+    /// Values of a formula of the inputs at the points of a table; not finite where it is
+    /// undefined.
     pub(crate) fn evaluate_part(&self, part: &Expression, table: &Table) -> Vec<f64> {
         let mut out = Vec::new();
         match self.bound(part, table) {
@@ -191,7 +192,8 @@ impl Specification {
         ColumnFormula::bind(expression, &names, table.len())
     }
 
-    /// Values of the base at the points of a table, seconds; not finite where the formula has none.
+    /// Values of the base at the points of a table, seconds; not finite where the formula is
+    /// undefined.
     ///
     /// # Arguments
     /// * `unknowns` - values in the order of their names

@@ -1,4 +1,4 @@
-//! Observed times and what they were observed at.
+//! Observed times and the input values at which they were observed.
 
 use std::io::Read;
 

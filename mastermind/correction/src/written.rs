@@ -17,12 +17,13 @@ use crate::semi_empirical::SemiEmpirical;
 use crate::specification::Specification;
 use crate::table::Table;
 
-/// What the base is called in a term that is shown.
+/// Name of the base in a displayed term.
 const BASE: &str = "t_comm";
 
 impl Corrected {
-    /// The corrected time for people, `t_comm` standing for the base: `0.97*t_comm + T*(2.1e-5 + 3e-7*np^1.2)`; where it is a
-    /// mean, a product of such formulas to their weights, in each of which `t_comm` has the parameters found with its term.
+    /// The corrected time for people, with `t_comm` for the base: `0.97*t_comm + T*(2.1e-5 + 3e-7*np^1.2)`; a mean is a
+    /// product of such formulas to the power of their weights, in each of which `t_comm` has the parameters found with
+    /// its term.
     pub fn shown(&self, specification: &Specification) -> String {
         let one = |member: &Self| shown(&member.raw(specification, &name(BASE)));
         match self.others.is_empty() {
@@ -34,7 +35,8 @@ impl Corrected {
         }
     }
 
-    /// The term alone for people: what is added to the base, or to its multiple; of a mean that of each, the fittest first.
+    /// The term alone for people, which is added to the base, or to its multiple; for a mean each term, the fittest
+    /// first.
     pub fn term(&self, specification: &Specification) -> String {
         let one = |member: &Self| shown(&member.term_of(specification, &name(BASE)));
         self.members().map(one).collect::<Vec<_>>().join("; ")
@@ -42,7 +44,7 @@ impl Corrected {
 
     /// The whole formula: clipped, and damped outside the range of the training points.
     ///
-    /// Its unknowns are those of the base, so that a reader finds them again.
+    /// Its unknowns are those of the base, so that a reader recognises them.
     pub fn formula(&self, specification: &Specification) -> String {
         let base = with_constants(specification.expression(), specification);
         let fitted = self.with_unknowns(&base, specification, &self.fitted);
@@ -54,7 +56,7 @@ impl Corrected {
         exact(&factors.fold(fitted.clone(), multiply))
     }
 
-    /// What a share of this candidate's correction multiplies the base as fitted by.
+    /// Factor of the fitted base due to a share of this candidate's correction.
     fn factor_of(
         &self,
         specification: &Specification,
@@ -79,7 +81,7 @@ impl Corrected {
         power(held([MIN_RATIO, 1.0 / MIN_RATIO], whole), number(share))
     }
 
-    /// The base with other values of its unknowns, by those of this candidate.
+    /// The base with this candidate's values of its unknowns.
     fn with_unknowns(
         &self,
         base: &Expression,
@@ -189,9 +191,9 @@ impl Corrected {
 
     /// A model like any other, which `predict` and `choose` take.
     ///
-    /// Its `sigma` is the larger of the root mean square relative errors at the training points, with the degrees of freedom taken off,
-    /// and at points held out of the search; it stands for the uncertainty of the parameters as well. Beyond the points the interval
-    /// grows as the error did beyond those that were kept.
+    /// Its `sigma` is the larger of the root mean square relative errors at the training points, corrected for the
+    /// degrees of freedom, and at points held out of the search; it covers the uncertainty of the parameters as well.
+    /// Beyond the points the interval grows as the held-out error did beyond the points of the fit.
     ///
     /// # Errors
     /// [`Error::Unwritable`] if the formula is longer or deeper than formulas may be.
@@ -322,7 +324,7 @@ fn model_of(
     })
 }
 
-/// An expression held within limits, in the order in which it is never NaN.
+/// An expression clipped to limits, in the order in which it is never NaN.
 fn held([low, high]: [f64; 2], expression: Expression) -> Expression {
     let capped = call("min", vec![number(high), expression]);
     call("max", vec![number(low), capped])

@@ -1,4 +1,4 @@
-//! Corrections of the EVH1 formula: what they gain, that they repeat, and that they are models like any other.
+//! Corrections of the EVH1 formula: their gain, their repeatability, and that they are models like any other.
 
 use mastermind_correction::{
     Case, Corrected, Outcome, Plan, Refusal, Residuals, SemiEmpirical, Settings, Specification,
@@ -69,7 +69,8 @@ fn without_contention_the_base_is_not_made_worse() {
     let base = SemiEmpirical::fit(&specification, &train, Residuals::Relative).unwrap();
     let error = |times: Vec<f64>| relative_error(&test.observed, &times);
     let of_base = error(specification.evaluate(&test, &base.values));
-    // The errors of the corrected models by that of the base, and how many were refused.
+    // The errors of the corrected models divided by that of the base, and the number of refused
+    // ones.
     let errors = |settings: &Settings| {
         let trials = Case::ALL
             .into_iter()
@@ -88,7 +89,7 @@ fn without_contention_the_base_is_not_made_worse() {
     let mut settings = plan(1).settings;
     let usual = errors(&settings);
     assert!(usual.iter().all(|e| *e < 1.05), "{usual:?}");
-    // Points held out of the search protect where neither the price of a term nor the share of what little it gains do.
+    // Points held out of the search protect where neither the price of a term nor the shrinkage of a small gain does.
     (settings.search.node_price, settings.evidence) = (0.0, 1e-9);
     let whole = errors(&settings);
     let n_worse = whole.iter().filter(|e| **e >= 1.05).count();
@@ -304,8 +305,8 @@ fn machine(specification: &Specification, table: &Table, unknowns: &[f64], seed:
 const NOISE: f64 = 0.03;
 
 /// Within 1.5 times the noise floor, the median of five trials. The parameters of the first machine are known from a
-/// calibration, within 3 %; those of the other are fitted to times of the other. Where the parameters are fitted to times with contention in them, the base takes part of it,
-/// and no term that is added to that base alone can be kept.
+/// calibration, within 3 %; those of the other are fitted to times of the other. If the parameters are fitted to times
+/// that contain contention, the base takes part of it, and no term that is added to that base alone can be kept.
 #[test]
 fn another_machine_needs_only_its_own_parameters() {
     let (specification, table) = example();
@@ -349,7 +350,7 @@ fn another_machine_needs_only_its_own_parameters() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Whatever the inputs above 0, a prediction is finite and not negative.
+    /// For any inputs above 0, a prediction is finite and not negative.
     #[test]
     fn predictions_are_finite(nx in 1e-3..1e9f64, np in 1.0..1e9f64, t in 1e-6..1e6f64) {
         thread_local! {

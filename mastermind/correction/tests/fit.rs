@@ -1,4 +1,5 @@
-//! Formulas fitted to data made from them: unknowns come back, bounds hold, and what is wrong is said.
+//! Formulas fitted to data made from them: unknowns are recovered, bounds hold, and errors are
+//! reported.
 
 use mastermind_correction::{End, Error, Finding, Residuals, SemiEmpirical, Specification, Table};
 

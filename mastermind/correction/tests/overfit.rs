@@ -6,7 +6,7 @@ use mastermind_correction::{
 };
 use mastermind_models::{Coordinate, predict};
 
-/// A base with two unknowns; each problem says what it lacks.
+/// A base with two unknowns; each problem defines the missing term.
 const BASE: &str = r#"
 name = "law"
 observation = "t"
@@ -17,7 +17,7 @@ a = { lower = 1e-9, upper = 1e-6, unit = "s" }
 b = { lower = 1e-7, upper = 1e-2, unit = "s" }
 "#;
 
-/// What the base lacks, by the size and the processes.
+/// The missing term, by the size and the processes.
 #[derive(Debug, Clone, Copy)]
 enum Lacks {
     /// Nothing: the base is right, but for noise of 12 %.

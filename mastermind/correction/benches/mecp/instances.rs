@@ -258,7 +258,7 @@ impl Form {
     }
 }
 
-/// What the base lacks.
+/// The contention that the base lacks.
 #[derive(Debug, Clone, Copy)]
 struct Contention {
     crowd: Crowd,
@@ -266,7 +266,7 @@ struct Contention {
     of_size: f64,
 }
 
-/// How contention goes with the number of those who share something.
+/// Dependence of contention on the number of processes that share a resource.
 #[derive(Debug, Clone, Copy)]
 enum Crowd {
     /// Nothing up to a threshold, then a power of the excess.
@@ -447,7 +447,8 @@ impl Instance {
         self.table.observed = noisy.collect();
     }
 
-    /// The formula with the form of what it lacks, whose constants are unknown: nothing can be expected to do better.
+    /// The formula with the true form of the missing term and unknown constants: no correction can be expected to do
+    /// better.
     pub fn oracle(&self) -> Specification {
         let inputs = &self.specification.inputs;
         let crowd = match self.form {

@@ -1,8 +1,8 @@
 //! Another machine: the term found on the first is kept, and only the parameters of the machine are changed.
 //!
-//! The parameters of the first machine are known from a calibration, within [`CALIBRATION`]; those of the other are fitted to
-//! half of its points, or known too. The contention is the same on both. Errors are in units of the noise floor: what the exact
-//! times come to at the same points.
+//! The parameters of the first machine are known from a calibration, within [`CALIBRATION`]; those of the other are
+//! fitted to half of its points, or known too. The contention is the same on both. Errors are in units of the noise
+//! floor: the error of the exact times at the same points.
 
 use mastermind_correction::{
     Case, Corrected, Outcome, Residuals, SemiEmpirical, Specification, Table, correct,
@@ -22,7 +22,7 @@ const MOST: f64 = 1.5;
 
 /// A machine with all points for training, and another with half of them.
 struct Pair {
-    /// The formula with the parameters bounded as the calibration tells them.
+    /// The formula with the parameters bounded by the calibration.
     calibrated: Specification,
     here: Instance,
     there: Instance,
@@ -60,7 +60,7 @@ impl Pair {
         relative_error(&test.observed, &predict(&test)) / self.floor
     }
 
-    /// Errors of a trial; those of the base in place of a term that is refused.
+    /// Errors of a trial; those of the base if the term is refused.
     fn trial(&self, case: Case, seed: u64, options: &Options) -> Errors {
         let (specification, table) = (&self.calibrated, &self.here.table);
         let outcome = correct(
@@ -95,8 +95,8 @@ impl Pair {
         }
     }
 
-    /// Errors of who knows the form of the term, its constants fitted on the first machine, with the parameters of the base
-    /// or, as case 2 has it, without.
+    /// Errors of the oracle, which knows the form of the term and fits its constants on the first machine, with the
+    /// parameters of the base or, in case 2, without.
     fn oracle(&self, case: Case) -> [f64; 2] {
         let oracle = self.here.oracle();
         let at_home = calibrated(&self.here, oracle.clone());
@@ -138,7 +138,7 @@ fn machine_of(instance: &Instance) -> Vec<(&str, f64)> {
         .collect()
 }
 
-/// A formula with the unknowns of an instance bounded as a calibration tells them.
+/// A formula with the unknowns of an instance bounded as by a calibration.
 fn calibrated(instance: &Instance, mut formula: Specification) -> Specification {
     let names = instance.specification.unknowns.keys();
     for (name, value) in names.zip(&instance.unknowns) {
@@ -150,7 +150,7 @@ fn calibrated(instance: &Instance, mut formula: Specification) -> Specification 
     formula
 }
 
-/// Prints a row for each case and way, and of the oracle.
+/// Prints a row for each case and method, and for the oracle.
 pub fn table(options: &Options, figures: &mut Figures) {
     let places: Vec<usize> = (0..options.n_instances).collect();
     let pairs: Vec<Pair> = places.par_iter().map(|k| Pair::new(*k, options)).collect();

@@ -1,4 +1,4 @@
-//! The same problems for a rival: tables with the base beside, what ours reaches on them, and what a run costs.
+//! The same problems for a rival: tables with the base as a column, our results on them, and the cost of a run.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use crate::instances::{Form, Instance, Split};
 use crate::{Options, Prepared, prepared};
 
-/// Writes `FOLDER/cost-K.csv`, problems of 32 training points; `FOLDER/SPLIT-K.csv`, the instances by split; and of ours
-/// `ratios.csv`, the error of each trial by that of the base.
+/// Writes `FOLDER/cost-K.csv`, problems of 32 training points; `FOLDER/SPLIT-K.csv`, the instances by split; and
+/// `ratios.csv`, for our trials the error divided by that of the base.
 pub fn write_problems(folder: &Path, options: &Options) {
     for place in 0..3 {
         let instance = Instance::draw(Form::Evh1, place, options.seed, 1.0);

@@ -32,7 +32,7 @@ impl Evaluator {
         }
     }
 
-    /// Values of a tree at all points; not finite where an operator has none.
+    /// Values of a tree at all points; not finite where an operator has no value.
     ///
     /// # Arguments
     /// * `inputs` - columns, shape `[n_inputs][n_points]`
@@ -92,7 +92,7 @@ impl Evaluator {
         match a {
             Operand::Scalar(value) => return Operand::Scalar(f(value)),
             Operand::Input(place) => map(out, inputs[place], |_, x| f(x)),
-            // What is on top of the stack lies in the slot of its place.
+            // The top of the stack is in the slot of its place.
             Operand::Slot(_) => update(out, f),
         }
         Operand::Slot(to)
@@ -165,12 +165,13 @@ pub fn ramp(a: f64) -> f64 {
 /// * `inputs` - least and greatest value of each, shape `[n_inputs]`
 ///
 /// # Returns
-/// `None` if a divisor, the argument of a logarithm or the base of a power may be 0 in the box, or a part of the
-/// tree may be larger than any time is: such a tree has a pole between or beyond the points. The base of a power above 0 may
-/// be 0 where it is nowhere less, as that of a [`Node::Ramp`] is.
+/// `None` if a divisor, the argument of a logarithm or the base of a power may be 0 in the box, or a part of the tree
+/// may be larger than any time: such a tree has a pole between or beyond the points. The base of a power above 0 may be
+/// 0 if it is never negative, like a [`Node::Ramp`].
 ///
 /// # Source
-/// M. Keijzer, EuroGP 2003, LNCS 2610, 70: interval arithmetic and linear scaling (recalled, not looked up).
+/// M. Keijzer, EuroGP 2003, LNCS 2610, 70: interval arithmetic and linear scaling (from memory, not
+/// checked).
 pub fn range_over(tree: &[Node], inputs: &[[f64; 2]]) -> Option<[f64; 2]> {
     let mut stack = [[0.0; 2]; MAX_NODES + 1];
     let mut top = 0;

@@ -1,9 +1,9 @@
 //! Forms that contention is known to take: the first candidates of a search.
 //!
-//! Each is a function of how many share something, times a power of another input; which input is which is not known, so all are
-//! tried. A fit that lacks the contention has put some of it into the unknowns of the base, so each stands also beside one
-//! of the slopes by which that can be taken back. The constants are refined before the search begins, and
-//! crossover takes the forms apart.
+//! Each is a function of the number of processes that share a resource, times a power of another input. Which input is
+//! which is not known, so all are tried. A fit without the contention has put some of it into the unknowns of the base,
+//! so each form is also combined with each slope that can take it back. The constants are refined before the search
+//! begins, and crossover takes the forms apart.
 
 use super::problem::Problem;
 use super::tree::{Node, Tree};
@@ -38,7 +38,7 @@ pub fn forms(problem: &Problem<'_>) -> Vec<Tree> {
     all
 }
 
-/// How contention goes with the number of those who share something.
+/// Dependence of contention on the number of processes that share a resource.
 ///
 /// # Arguments
 /// * `column` - the number at the points, shape `[n_points]`

@@ -2,9 +2,9 @@
 //!
 //! "Graduated elitist" selection of the paper's Table 2 is read here as: the chance of being a parent falls with the
 //! rank, and the best of a generation stay. A tree's fitness is that of the corrected model with `a`, `c` and `d` at
-//! their least squares (linear scaling), plus a price for its nodes; every few generations the constants within the
-//! best trees are refined by least squares too. A part of the first generation are the forms that contention is known to take
-//! ([`forms`]).
+//! their least-squares values (linear scaling), plus a price for its nodes; every few generations the constants within
+//! the best trees are refined by least squares too. Part of the first generation are the forms that contention is known
+//! to take ([`forms`]).
 
 pub mod evaluator;
 mod forms;
@@ -22,7 +22,7 @@ use problem::{Genome, Problem, Workspace};
 use refine::refine;
 use tree::{Gardener, normal};
 
-/// Settings of the search; by default those of the paper's Table 2.
+/// Settings of the search; the defaults are those of the paper's Table 2.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchSettings {
     /// Candidates of a generation.
@@ -229,7 +229,8 @@ impl<'a> Search<'a> {
             + self.settings.gene_price * genes
     }
 
-    /// Sorts, puts what another has said already behind, and remembers the best of each complexity.
+    /// Sorts, moves repetitions of a better individual to the end, and remembers the best of each
+    /// complexity.
     fn settle(&mut self) {
         for individual in &mut self.population {
             if individual.fitness.is_nan() {
@@ -357,7 +358,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Genes of a child: a blend of the parents', or those of the first with one moved.
+/// Genes of a child: a blend of the parents' genes, or the first parent's with one moved.
 fn bred(a: &[f64], b: &[f64], rng: &mut Rng) -> Vec<f64> {
     let mut genes = a.to_vec();
     if rng.bool() {

@@ -1,4 +1,4 @@
-//! What a tree is judged by: the least squares of the corrected model at the points.
+//! Judges trees: the least squares of the corrected model at the points.
 
 use std::rc::Rc;
 
@@ -7,17 +7,17 @@ use super::tree::{MAX_NODES, Node, Tree, end_of};
 use crate::case::Case;
 use crate::column_formula::ColumnFormula;
 
-/// Share of the squares below which what is left is rounding.
+/// Share of the squares below which the rest is rounding.
 const ROUNDING: f64 = 1e-20;
 
-/// What an input in an exponent costs beyond the operator, in nodes.
+/// Cost of an input in an exponent in addition to the operator, in nodes.
 const EXPONENTIAL: f64 = 3.0;
 
-/// What the base costs as an input beyond other inputs, in nodes, where its parameters are searched: it is a whole formula then, which
-/// moves with them.
+/// Additional cost of the base as an input, in nodes, if its parameters are searched: it is then a whole formula that
+/// changes with them.
 const SEARCHED_BASE: f64 = 3.0;
 
-/// No tree is more complex: not even if all its nodes were of the dearest kind.
+/// No tree is more complex, not even one with only the most expensive nodes.
 pub const MAX_COMPLEXITY: usize = MAX_NODES * (1 + EXPONENTIAL as usize);
 
 /// Most inputs of a tree.
@@ -26,8 +26,8 @@ pub const MAX_INPUTS: usize = 32;
 /// Points, base formula and case of a search.
 ///
 /// With `s` the scale and `g` the tree, the corrected time is `d·b + s·(a + c·g)` in case 1 and `b + s·(a + c·g)` in the others;
-/// `a`, `c` and `d` are at their least squares for every tree. Case 3 has no `d`: the unknowns that are searched say how large the
-/// base is, and the points cannot tell the two apart.
+/// `a`, `c` and `d` have their least-squares values for every tree. Case 3 has no `d`: the searched unknowns set the
+/// size of the base, and the points cannot distinguish the two.
 #[derive(Debug, Clone)]
 pub struct Problem<'a> {
     /// Which of the four cases.
@@ -40,13 +40,15 @@ pub struct Problem<'a> {
     pub ranges: Vec<[f64; 2]>,
     /// Inputs of trees, at most [`MAX_INPUTS`]; of an integrated term the last is the base over the scale.
     pub inputs: Vec<Vec<f64>>,
-    /// Inputs that are those of the formula; they come first, then how the base goes with its unknowns.
+    /// Number of inputs that are the formula's own; they come first, then the slopes of the base by its
+    /// unknowns.
     pub n_plain: usize,
     /// Box of the inputs that trees must be bounded on.
     pub limits: Vec<[f64; 2]>,
-    /// What the base over the scale is divided by as an input.
+    /// Divisor of the base over the scale, as an input.
     pub base_unit: f64,
-    /// Points that a tree can tell apart; the others repeat them, and are no evidence of another form.
+    /// Points that a tree can distinguish; the others repeat them, and are no evidence of another
+    /// form.
     pub n_distinct: f64,
     /// Factor of the time that is taken out, shape `[n_points]`.
     pub scale: Vec<f64>,
@@ -78,7 +80,7 @@ pub struct Parameters {
     input: Vec<f64>,
     /// Weighted base, where it has a factor of its own (case 1) orthogonal to the constant and of length one.
     of_base: Vec<f64>,
-    /// What the constant (and the base) leave of the weighted times.
+    /// Weighted times without the constant (and the base).
     rest: Vec<f64>,
     /// Its square.
     rest_squares: f64,
@@ -95,7 +97,7 @@ pub struct Linear {
     pub of_base: f64,
 }
 
-/// What a thread needs to judge candidates.
+/// Buffers with which a thread judges candidates.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     evaluator: Evaluator,
@@ -148,7 +150,8 @@ fn unit(column: &[f64]) -> Vec<f64> {
 }
 
 impl Problem<'_> {
-    /// What a tree costs: its nodes, logarithms twice, and more where an input stands in an exponent and for a base that is searched.
+    /// Cost of a tree: its nodes, logarithms twice, and more for an input in an exponent and for a base that is
+    /// searched.
     ///
     /// Costs are seldom exponential: such a tree follows a few points as well as a power does, and runs away between and beyond
     /// them.
@@ -182,7 +185,7 @@ impl Problem<'_> {
         }
     }
 
-    /// Values of the unknowns that genes stand for.
+    /// Values of the unknowns that genes encode.
     pub fn unknowns(&self, genes: &[f64]) -> Vec<f64> {
         if genes.is_empty() {
             return self.fitted.clone();
@@ -278,7 +281,7 @@ impl Problem<'_> {
         self.deviance(squares.sum())
     }
 
-    /// `n ln` of the mean square and the noise, `n` the points that a tree can tell apart.
+    /// `n ln` of the mean square and the noise, with `n` the points that a tree can distinguish.
     pub fn deviance(&self, squares: f64) -> f64 {
         self.n_distinct * (squares / self.n_points() as f64 + self.noise_squares).ln()
     }

@@ -13,7 +13,7 @@ const STEP: f64 = 1e-6;
 /// Moves the constants of a tree and its genes towards the least squares; the linear constants follow.
 ///
 /// Levenberg–Marquardt on the residuals with the linear constants projected out (Golub and Pereyra's variable
-/// projection), derivatives by differences. Genes are held near 0 by their price.
+/// projection), derivatives by differences. The price of genes keeps them near 0.
 ///
 /// # Arguments
 /// * `gene_price` - price of a gene of 1 in units of the mean square times the points, so that it is a residual like others
@@ -53,7 +53,7 @@ struct Fit<'a, 'p> {
     tree: Tree,
     parameters: Rc<Parameters>,
     workspace: &'a mut Workspace,
-    /// Root of what a gene of 1 adds to the sum of squares.
+    /// Root of the summand of a gene of 1 in the sum of squares.
     gene_weight: f64,
 }
 
@@ -122,7 +122,7 @@ impl Fit<'_, '_> {
         }
     }
 
-    /// Those of the points, then those of the genes.
+    /// Residuals of the points, then those of the genes.
     fn residuals(&mut self, out: &mut Vec<f64>) -> bool {
         let is_finite = self
             .problem
@@ -185,7 +185,7 @@ fn squares_of(residuals: &[f64]) -> f64 {
     residuals.iter().map(|r| r * r).sum()
 }
 
-/// Within what any exponent or coefficient of scaled inputs may be.
+/// The value within the limits for exponents and coefficients of scaled inputs.
 fn limited(value: f64) -> f64 {
     value.clamp(-1e4, 1e4)
 }

@@ -23,7 +23,7 @@ pub enum Node {
     Log,
     /// `exp(a)`.
     Exp,
-    /// `max(0, a)`: what begins at a threshold.
+    /// `max(0, a)`: a threshold.
     Ramp,
 }
 
@@ -97,7 +97,7 @@ impl Gardener {
         self.sprout(depth, place.is_multiple_of(2), rng)
     }
 
-    /// A product of powers of the inputs, or the logarithm of one times powers: what costs are most often made of.
+    /// A product of powers of the inputs, or the logarithm of one times powers: the usual form of costs.
     pub fn product(&self, rng: &mut Rng) -> Tree {
         let mut tree = Tree::new();
         let n_factors = 1 + rng.usize(0..usize::from(self.n_inputs).min(3));
