@@ -15,7 +15,7 @@ static THREAD: Mutex<Option<(Receiver<()>, u32)>> = Mutex::new(None);
 static HAS_ENDED: Mutex<bool> = Mutex::new(false);
 static END: Condvar = Condvar::new();
 
-/// What chooses on one rank of several.
+/// Chooses the library on one rank of several.
 static MEETING: Mutex<Option<LibraryAdaptation>> = Mutex::new(None);
 
 /// Begins to choose.

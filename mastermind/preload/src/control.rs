@@ -1,7 +1,7 @@
-//! What `mastermind redirect` says to a running program: one line `INTERFACE=LIBRARY`, answered by one line.
+//! Answers `mastermind redirect` in a running program: one line `INTERFACE=LIBRARY`, answered by one line.
 //!
-//! One thread listens, among open files of its own. The library is opened by another one, among the program's: what it opens
-//! as it is loaded is the program's then.
+//! One thread listens, with a table of open files of its own. Another thread, which shares the program's table, opens
+//! the library: files that the library opens as it is loaded are then the program's.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -85,7 +85,7 @@ pub(crate) fn listen() {
     });
     if listening.is_ok() && is_listening.recv() == Ok(true) {
         let opening = Arc::clone(&asked);
-        // Without it the questions have no answer, and who asks is told so.
+        // Without that thread no question gets an answer, and each client gets an error.
         if threads::spawn_among_files("mastermind-open", move || open_asked(&opening)).is_err() {
             asked.end();
         }
@@ -129,7 +129,7 @@ fn open_asked(asked: &Questions) {
     while let Some((line, answer)) = asked.next() {
         let text = catch_unwind(|| swap(&line));
         let text = text.unwrap_or_else(|_| "error the library cannot be opened".into());
-        // Who asked may be gone.
+        // The client may be gone.
         let _ = answer.send(text);
     }
 }
@@ -156,7 +156,7 @@ fn ask(line: String, questions: &Questions) -> String {
     text.unwrap_or_else(|| "error the program has no thread that opens libraries".into())
 }
 
-/// The line that is asked, without its end, all of it within [`PATIENCE`].
+/// The client's line, without its end, if all of it arrives within [`PATIENCE`].
 fn read_line(stream: &UnixStream) -> io::Result<String> {
     let begin = Instant::now();
     let limited = Limited { stream, begin };
@@ -183,7 +183,7 @@ impl Read for Limited<'_> {
     }
 }
 
-/// Who is on the other side, as the system says.
+/// The credentials of the process on the other side, from the system.
 fn peer(stream: &UnixStream) -> Option<libc::ucred> {
     // SAFETY: zeros are valid credentials, and as many bytes are offered.
     unsafe {

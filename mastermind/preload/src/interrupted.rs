@@ -1,18 +1,20 @@
-//! Whether a recording may begin: not in the handler of a signal that has interrupted the C library or whoever gives out memory.
+//! Decides whether a recording may begin: not in the handler of a signal that interrupted the C library or a memory
+//! allocator.
 //!
-//! To begin, our threads are started, for which the C library asks for memory. A handler may have interrupted just that, and then its
-//! lists are half changed, or a lock is held for ever. Where a handler was called from is on the stack: behind the frame that the
-//! system made for the signal.
+//! To begin, our threads are started, for which the C library allocates memory. A handler may have interrupted an
+//! allocation, and then the allocator's lists are half changed, or a lock is held for ever. The stack shows where a
+//! handler was called from: behind the frame that the system made for the signal.
 //!
 //! ```text
 //! start_at_call ← cca_enter ← handler ← signal ← malloc ← main        not now
 //! start_at_call ← cca_enter ← handler ← signal ← main                 now
-//! start_at_call ← cca_enter ← ?                                       by what the system has left on the stack for a signal
+//! start_at_call ← cca_enter ← ?                                       by the frame that the system left on the stack for a signal
 //! ```
 //!
-//! A function without unwind tables ends the search, as where a program makes its code while it runs. From there on the frames of
-//! signals are looked for themselves: each begins with the address that the handler returns to, and says where the signal came. Functions of the C library that
-//! only wait, or send a signal ([`WAITING`]), are where most handlers are called: they hold nothing.
+//! A function without unwind tables ends the search, as where a program generates its code while it runs. From there on
+//! the stack is searched for frames of signals: each begins with the address that the handler returns to, and says
+//! where the signal came. Functions of the C library that only wait, or send a signal ([`WAITING`]), are where most
+//! handlers are called: they hold no lock.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
@@ -128,7 +130,7 @@ unsafe extern "C" fn visit(
     0
 }
 
-/// What of a stack is known so far.
+/// State of a walk up a stack.
 struct Found {
     n_frames: u32,
     /// Address of the latest frame; 0 at the end of the stack.
@@ -139,7 +141,7 @@ struct Found {
     entered: usize,
 }
 
-/// Whether the calling thread is in the handler of a signal that came where no memory may be asked for.
+/// Whether the calling thread is in the handler of a signal that came where no memory may be allocated.
 pub(crate) fn is_delicate() -> bool {
     let mut found = Found {
         n_frames: 0,
@@ -201,7 +203,8 @@ unsafe extern "C" fn look(context: *mut c_void, found: *mut c_void) -> c_int {
 
 #[cfg(target_arch = "x86_64")]
 mod signal_frame {
-    //! What Linux leaves on the stack for a handler (`struct rt_sigframe`): where it returns to, and the state of the thread.
+    //! The frame that Linux leaves on the stack for a handler (`struct rt_sigframe`): its return address, and the state
+    //! of the thread.
 
     use std::ffi::c_int;
     use std::mem::{offset_of, zeroed};
@@ -282,7 +285,7 @@ mod signal_frame {
         let mut readable_to = address;
         let mut places = (address.next_multiple_of(WORD)..end).step_by(WORD);
         let frame = places.find_map(|at| {
-            // On a coroutine's stack there may be nothing before the end that was taken for its own.
+            // The stack of a coroutine may end before the end assumed for it.
             while at + frame_bytes > readable_to && is_readable(readable_to) {
                 readable_to = (readable_to / PAGE_BYTES + 1) * PAGE_BYTES;
             }
@@ -300,7 +303,7 @@ mod signal_frame {
 
     /// Whether an address is mapped: the system reads a set of signals there, and refuses what is to be done with it.
     fn is_readable(address: usize) -> bool {
-        /// None of the three ways to change a mask.
+        /// None of the three operations that change a mask.
         const NO_WAY: c_int = -1;
         let aligned = address / WORD * WORD;
         // SAFETY: nothing is changed, and an address that is not mapped is an error.
@@ -319,7 +322,7 @@ mod signal_frame {
     }
 
     fn read(address: usize) -> usize {
-        // SAFETY: the caller has seen that it is mapped.
+        // SAFETY: the caller has checked that it is mapped.
         unsafe { ptr::with_exposed_provenance::<usize>(address).read_volatile() }
     }
 }

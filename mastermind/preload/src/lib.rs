@@ -1,8 +1,8 @@
-//! The recorder in a program that was never written for it: `mastermind wrap` preloads this library with the proxies.
+//! The recorder in a program that was not written for it: `mastermind wrap` preloads this library with the proxies.
 //!
 //! ```text
-//! loaded                 reads what `wrap` left in the environment, has the proxies call before the first call
-//! a program is started   notes it, for `wrap` to tell of those that it cannot see into (`started.rs`)
+//! loaded                 reads the settings that `wrap` left in the environment, has the proxies call before the first call
+//! a program is started   notes it, for `wrap` to report those that it cannot see into (`started.rs`)
 //! first call             of MPI, or of a proxied library: starts the recording; not before, so that a shell or a launcher in
 //!                        between leaves no records; `mastermind redirect` is listened to (`control.rs`), and with `--adapt`
 //!                        another library is chosen where it is faster, by several ranks together (`adapting.rs`)
@@ -12,8 +12,8 @@
 //! one thread             is what the program must have, as for other namespaces: our threads end before (`one_thread.rs`)
 //! ```
 //!
-//! A thin door: [`mastermind_component::Wrapped`] does the work. Nothing is printed here; what goes wrong is left in a file
-//! for `wrap` to tell, and the program goes on without a measurement.
+//! [`mastermind_component::Wrapped`] does the work. Nothing is printed here: errors are left in a file for `wrap` to
+//! report, and the program goes on without a measurement.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,7 +44,7 @@ mod started;
 mod thread_local;
 mod threads;
 
-/// What `wrap` asked for, and the proxies it preloaded.
+/// The settings from `wrap`, and the proxies it preloaded.
 struct Asked {
     config: WrapConfig,
     mpi: MpiProxy,
@@ -62,8 +62,8 @@ static STARTING_PROCESS: AtomicU32 = AtomicU32::new(0);
 /// No thread.
 const DONE: usize = usize::MAX;
 
-/// Not 0 while libraries are opened for `--use` and `mastermind redirect`: the library that the dynamic linker asks about each
-/// object (`proxies/audit`) looks here, and leaves their calls alone.
+/// Not 0 while libraries are opened for `--use` and `mastermind redirect`: `proxies/audit`, which the dynamic linker
+/// asks about each object, reads it and leaves their calls alone.
 #[used]
 #[unsafe(export_name = "mastermind_preload_opens_v1")]
 pub static OPENS: AtomicU32 = AtomicU32::new(0);
@@ -76,21 +76,21 @@ fn opening<T>(open: impl FnOnce() -> T) -> T {
     opened
 }
 
-/// Asked by thread sanitizer, if the program is under it: it sees the memory that this library takes, and not that its threads
-/// agree on it.
+/// Called by thread sanitizer, if the program is under it: it sees the memory accesses of this library, but not how its
+/// threads synchronise.
 #[unsafe(no_mangle)]
 pub extern "C" fn __tsan_default_suppressions() -> *const c_char {
     c"called_from_lib:libmastermind_preload.so\ncalled_from_lib:libproxy_mpi.so\ncalled_from_lib:libproxy_openmp.so\n".as_ptr()
 }
 
-/// Asked by leak sanitizer, also that of address sanitizer: what this library and the proxies keep until the process ends is no leak
-/// of the program.
+/// Called by leak sanitizer, also that of address sanitizer: memory that this library and the proxies keep until the
+/// process ends is no leak of the program.
 #[unsafe(no_mangle)]
 pub extern "C" fn __lsan_default_suppressions() -> *const c_char {
     c"leak:libmastermind_preload.so\nleak:libproxy_mpi.so\nleak:libproxy_openmp.so\n".as_ptr()
 }
 
-/// Asked by leak sanitizer: it says nothing of what it did not report.
+/// Called by leak sanitizer: it must not print the suppressions that were used.
 #[unsafe(no_mangle)]
 pub extern "C" fn __lsan_default_options() -> *const c_char {
     c"print_suppressions=0".as_ptr()
@@ -137,7 +137,7 @@ extern "C" fn on_load() {
                     libraries,
                     openmp,
                 });
-                // Handlers run in the reverse order: those of the program, which may call too, come before.
+                // Handlers run in reverse order: handlers of the program, which may call too, run before.
                 // SAFETY: the function lives as long as the process: the library is never closed.
                 unsafe {
                     libc::atexit(end);
@@ -167,7 +167,7 @@ extern "C" fn on_load() {
     });
 }
 
-/// Why a program of MemorySanitizer is not recorded: it ends where memory is read that it has not seen written.
+/// Why a program of MemorySanitizer is not recorded: it ends at a read of memory whose writes it has not seen.
 const OF_MEMORY_SANITIZER: &str = "cannot measure a program of MemorySanitizer: it takes memory that other libraries have written as \
                                    uninitialised; it runs without";
 
@@ -177,7 +177,7 @@ const UNDER_VALGRIND: &str = "cannot measure a program under Valgrind: it report
 
 /// Whether an object that the process began with defines a name.
 fn has(name: &CStr) -> bool {
-    // SAFETY: a text of C; the dynamic linker's lock is held by this thread, if by any.
+    // SAFETY: a C string; if any thread holds the dynamic linker's lock, it is this one.
     !unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }.is_null()
 }
 
@@ -269,7 +269,7 @@ fn start_recording(asked: &Asked) {
     }));
 }
 
-/// What is asked for in a world of its own, which ranks spawned that are recorded already; `None` for the first world.
+/// The configuration for a separate world of ranks that recorded ranks spawned; `None` for the first world.
 fn config_of_spawned(config: &WrapConfig, launched: Launched) -> Option<WrapConfig> {
     let launch = Launch::of(launched, variable);
     let is_own = launch.name == config.run;
@@ -282,7 +282,7 @@ fn is_alone(launched: Option<Launched>) -> bool {
     launched.is_none_or(|launched| launched.size == Some(1))
 }
 
-/// What tells this thread from others.
+/// A number that identifies this thread.
 fn thread() -> usize {
     // SAFETY: a number of the calling thread.
     unsafe { libc::pthread_self() as usize }

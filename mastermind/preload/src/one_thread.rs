@@ -1,13 +1,17 @@
-//! A program that must have one thread only: for a call of the system, or because it looks itself.
+//! Ends our threads for a program that must have one thread only: for a system call, or because it checks.
 //!
-//! `unshare` and `setns` fail for a user namespace where the process has a second thread, and `setns` for a mount namespace where a
-//! second one has the same working directory. Chromium, and programs built on it, end a process that is about to give up its rights if it has a
-//! second thread: they count the links of the folder `/proc/self/task`. Python 3.12 and later read `/proc/self/stat` where the program
-//! has forked, and warn if there is a second thread. Ours must not be that thread: if they are all that stands in the
-//! way, they end before such a call, and the recording goes on without them; where it cannot, it ends too, and `wrap` says why. The
-//! call then fails or succeeds as it does alone. `mastermind redirect` is not heard any more. Two exceptions: that file is read for other
-//! reasons too (MPICH's start does), so nothing ends for it in a process that has not forked; and a program that reads it while the recording
-//! needs its thread (on a file system that copies on write) finds that thread.
+//! `unshare` and `setns` fail for a user namespace where the process has a second thread, and `setns` for a mount
+//! namespace where a second thread shares the working directory. Chromium, and programs built on it, count the links of
+//! the folder `/proc/self/task`, and end a process that is about to give up its rights if it has a second thread.
+//! Python 3.12 and later read `/proc/self/stat` after a fork, and warn if there is a second thread.
+//!
+//! None of these may be one of our threads. If only ours are in the way, they end before such a call, and the recording
+//! goes on without them; where it cannot, it ends too, and `wrap` says why. The call then fails or succeeds as it does
+//! alone. `mastermind redirect` is no longer heard.
+//!
+//! Two exceptions. `/proc/self/stat` is read for other reasons too (MPICH's start does so), so in a process that has
+//! not forked nothing ends for it. And a program that reads it while the recording needs its thread (on a file system
+//! that copies on write) finds that thread.
 
 use std::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 use std::ptr;
@@ -21,12 +25,12 @@ use mastermind_component::own_thread;
 use crate::started::{Real, none};
 use crate::{control, threads};
 
-/// What `unshare(2)` does for a process of one thread only.
+/// Flags of `unshare(2)` that require a process of one thread.
 const OF_ONE_THREAD: c_int =
     libc::CLONE_NEWUSER | libc::CLONE_THREAD | libc::CLONE_SIGHAND | libc::CLONE_VM;
-/// What `setns(2)` does for such a process only.
+/// Types of namespaces that `setns(2)` enters only for such a process.
 const ENTERED_ALONE: c_int = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
-/// `NS_GET_NSTYPE` of `ioctl_nsfs(2)`: of which type a namespace is.
+/// `NS_GET_NSTYPE` of `ioctl_nsfs(2)`: returns the type of a namespace.
 const TYPE_OF_NAMESPACE: c_ulong = 0xb703;
 /// Longest wait until the system has forgotten our threads, which end at once.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -54,7 +58,7 @@ unsafe extern "C" fn mark_fork() {
     HAS_FORKED.store(true, Ordering::Relaxed);
 }
 
-/// What the program does that another thread would change.
+/// What the program does with the number of its threads.
 #[derive(Clone, Copy, PartialEq)]
 enum Purpose {
     /// It fails, or ends, unless it has one thread.
@@ -110,8 +114,8 @@ fn make_way(purpose: Purpose) {
     });
 }
 
-/// The path without what stands for this process in it, `self` or its number: `stat` of `/proc/self/stat`. What is before that is not looked
-/// at, since a program may have `/proc` elsewhere, or open as a folder.
+/// The path without the part that names this process, `self` or its number: `stat` of `/proc/self/stat`. The part
+/// before that is not checked, since a program may have `/proc` elsewhere, or open as a folder.
 fn of_this_process(path: &[u8]) -> Option<&[u8]> {
     let path = path.strip_suffix(b"/").unwrap_or(path);
     let (before, file) = path.split_at(path.iter().rposition(|byte| *byte == b'/')?);

@@ -47,7 +47,7 @@ fn restrict() {
 
 /// Whether a call of `syscall` or `prctl` restricts those to come.
 fn restricts(number: c_long, first: c_long) -> bool {
-    /// `SECCOMP_SET_MODE_STRICT` and `SECCOMP_SET_MODE_FILTER` of `seccomp(2)`; what is above only asks.
+    /// `SECCOMP_SET_MODE_STRICT` and `SECCOMP_SET_MODE_FILTER` of `seccomp(2)`; larger operations only query.
     const MODES: [u32; 2] = [0, 1];
     match number {
         libc::SYS_seccomp => MODES.contains(&(first as u32)),
@@ -77,7 +77,7 @@ mod variadic {
         PRCTL.address();
     }
 
-    /// Looks at a call that may restrict, or enter namespaces.
+    /// Checks whether a call may restrict, or enter namespaces.
     ///
     /// # Returns
     /// The C library's function.

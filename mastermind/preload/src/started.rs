@@ -1,17 +1,17 @@
-//! Which programs the process starts, for `wrap` to tell of those that it cannot see into.
+//! Notes which programs the process starts, so that `wrap` can report those that it cannot see into.
 //!
-//! A program that is linked statically, runs with the rights of another user, or is started without the environment of `wrap`
-//! gets no library preloaded, and leaves no word itself. So the functions of the C library that start programs have a line
-//! written first into the file of `proxies/audit` (`trace.rs`), and are then called as they are:
+//! A program that is linked statically, runs with the rights of another user, or is started without the environment of
+//! `wrap` gets no library preloaded, and so leaves no message itself. Therefore the functions of the C library that
+//! start programs first write a line into the file of `proxies/audit` (`trace.rs`), and are then called as they are:
 //!
 //! ```text
 //! started    PROCESS  FOLDER  PATH  kept | cleared
-//! stack      PROCESS  NUMBER  ADDRESS ADDRESS …        calls that a call of MPI was made from, for `call_site.rs`
+//! stack      PROCESS  NUMBER  ADDRESS ADDRESS …        calls that led to a call of MPI, for `call_site.rs`
 //! restricted PROCESS                                   it restricts its system calls (`restricted.rs`): no record from then on
 //! ```
 //!
-//! They may be called between `fork` and the new program, where hardly anything is allowed, and by a handler on a small stack of its
-//! own: no memory is allocated, no lock taken, and the line is made on a stack of ours.
+//! They may be called between `fork` and the new program, where hardly anything is allowed, and by a handler on a small
+//! stack of its own. So no memory is allocated, no lock taken, and the line is made on a stack of ours.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io::{Cursor, Write};

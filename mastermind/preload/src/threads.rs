@@ -1,11 +1,11 @@
-//! Our threads in the program's process, and its end where they are the only ones left.
+//! Our threads in the program's process, and the end of the process once only they are left.
 //!
-//! A process whose first thread ends by `pthread_exit` ends with its last thread, which calls `exit(0)`. Ours must not be that
-//! one. The C library runs the destructors of a thread's values ([`KEY`]) where a thread ends, and not where `main` returns:
-//! from then on a thread of ours looks, and does what the program's last thread would have done.
+//! A process whose first thread ends by `pthread_exit` ends with its last thread, which calls `exit(0)`. Our threads
+//! must not be that one. The C library runs the destructors of a thread's values ([`KEY`]) where a thread ends, but not
+//! where `main` returns. From then on a watching thread of ours does what the program's last thread would have done.
 //!
 //! ```text
-//! the first thread ends     pthread_exit, thrd_exit, cancelled: the destructor starts the thread that looks
+//! the first thread ends     pthread_exit, thrd_exit, cancelled: the destructor starts the watching thread
 //! only ours are left        exit(0) there, among the program's open files and with the signals that the first thread had blocked
 //! ```
 
@@ -21,7 +21,7 @@ use mastermind_component::own_thread;
 
 use crate::RUNNING;
 
-/// Time between two looks at which threads are left; as much longer the process lives. Arbitrary.
+/// Time between two checks of which threads are left; the process lives on for up to that long. Arbitrary.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Which process these are of, and how many run: `process << 32 | n`.
@@ -30,7 +30,7 @@ static OURS: AtomicU64 = AtomicU64::new(0);
 static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
 /// The process whose first thread has ended.
 static ENDED_IN: AtomicU32 = AtomicU32::new(0);
-/// The process in which a thread looks.
+/// The process in which a watching thread runs.
 static WATCHED: AtomicU32 = AtomicU32::new(0);
 /// Signals that the first thread had blocked.
 static MASK: Mutex<Option<libc::sigset_t>> = Mutex::new(None);
@@ -41,7 +41,7 @@ static IS_NEEDED: AtomicBool = AtomicBool::new(false);
 fn count(change: impl Fn(u32) -> u32) -> u32 {
     let process = u64::from(std::process::id());
     let next = |ours: u64| {
-        // In a forked child there is none of those of its parent.
+        // A forked child has none of its parent's threads.
         let n = if ours >> 32 == process {
             ours as u32
         } else {
@@ -82,7 +82,8 @@ pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Res
     .map(drop)
 }
 
-/// Starts a thread among the program's open files, of which it opens none but those that libraries open as they are loaded.
+/// Starts a thread that shares the program's open files. It opens no files except those that libraries open as they are
+/// loaded.
 ///
 /// # Errors
 /// Those of starting a thread.
@@ -147,7 +148,7 @@ pub(crate) fn recording_begins() {
     }
 }
 
-/// Starts the thread that looks which threads are left, once.
+/// Starts the watching thread, once.
 fn watch() {
     let process = std::process::id();
     if WATCHED.swap(process, Ordering::SeqCst) == process {
@@ -159,7 +160,7 @@ fn watch() {
     }
 }
 
-/// Ends the process once it has no thread but ours, and the first one, which the system knows until then.
+/// Ends the process once it has no threads except ours and the first one, which the system lists until then.
 fn end_with_program() {
     loop {
         let Some((n_threads, n_recorder)) = threads() else {
@@ -184,7 +185,7 @@ pub(crate) fn are_ours_but_one() -> bool {
     threads().is_some_and(|(n, n_recorder)| n > 1 && n <= count(|n| n) + n_recorder + 1)
 }
 
-/// Threads of the process, and those of the recorder among them; `None` where the system does not say.
+/// Number of threads of the process, and of the recorder's threads among them; `None` where the system does not say.
 fn threads() -> Option<(u32, u32)> {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(wrapped) = running.as_ref() else {
