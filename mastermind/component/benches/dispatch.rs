@@ -1,9 +1,11 @@
-//! What a call costs that a dispatcher sends to one of two providers by one parameter, beside an empty call through a bare table.
+//! Cost of a call that a dispatcher sends to one of two providers by one parameter, relative to an empty call through a
+//! bare table.
 //!
-//! Three workloads, whose rounds are interleaved: one size again and again, 64 sizes around the bound over and over, and as
-//! many in an order that does not repeat, where the processor cannot foretell which provider is called next. The bare table is
-//! called with the same sizes. The figure is the median of all rounds, a disturbed one included. Beside it what a further question costs, by
-//! a tree that asks ten of each call, sizes in no order. Needs the example `probe`.
+//! Three workloads, whose rounds are interleaved: one size repeatedly, 64 sizes around the bound in a cycle, and as
+//! many in an order that does not repeat, where the processor cannot predict which provider is called next. The bare
+//! table is called with the same sizes. The figure is the median of all rounds, including disturbed ones. The cost of a
+//! further question is also printed, from a tree that asks ten about each call, with sizes in no order. Needs the
+//! example `probe`.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;

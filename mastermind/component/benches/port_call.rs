@@ -1,17 +1,18 @@
-//! What a call through a connected uses port costs beside a raw C function pointer into the same library, and what
-//! recording adds to it beside two time-stamp reads and a 40-byte append: plainly, to memory that is used again and again, and
-//! fairly, in a function between the caller and the called one, to pages that another thread has just made, as a log's are.
+//! Cost of a call through a connected uses port compared with a raw C function pointer into the same library, and the
+//! cost of recording compared with a floor: two time-stamp reads and a 40-byte append. The plain floor writes to memory
+//! that is reused. The fair floor does so in a function between the caller and the callee, to pages that another thread
+//! has just made, as a log's are.
 //!
 //! Rounds of all rows are interleaved, and each row's figure is the median of its rounds, so that a change of the
-//! machine's speed touches all alike. Each way is held as its caller holds it, got once before a loop, and has call sites of its
-//! own: one that led to several targets in turn would time how the processor learns where it leads. Needs the example `probe`
-//! built (`cargo xtask bench` does so).
+//! machine's speed affects all alike. Each type of call has call sites of its own and holds its target as its caller
+//! would, got once before a loop: a call site shared by several targets would measure how the processor predicts its
+//! target. Needs the example `probe` built (`cargo xtask bench` does so).
 //!
 //! On a virtual machine another tenant may have the other hardware thread of the core for a while. Plain instructions
-//! then take half as long again, the two time-stamp reads that make most of the floor do not, and a ratio of the two says
-//! how busy the neighbour is. Such rounds are told by the call of the plain C function alone, which knows nothing of
-//! recording, at their begin, before the recorded calls and at their end, and set aside; what all rounds together give is
-//! printed beside it.
+//! then take half as long again, but the two time-stamp reads that make up most of the floor do not, so a ratio of the
+//! two would show how busy the neighbour is. Such rounds are detected by the call of the plain C function, which does
+//! not depend on recording, at their begin, before the recorded calls and at their end, and set aside. The result of
+//! all rounds together is printed as well.
 
 use std::ffi::c_void;
 use std::hint::black_box;
@@ -136,8 +137,8 @@ fn switch_off(framework: &Framework, mastermind: &Arc<Mastermind>) {
         .expect("the interface is monitored");
 }
 
-/// The same eight times over, each at a place of its own: what a loop around one call takes is a cycle more or less by how
-/// its code lies.
+/// The same eight times over, each at its own address: a loop around a single call takes a cycle more or less depending
+/// on the alignment of its code.
 macro_rules! eight {
     ($body:expr) => {
         $body;
@@ -229,7 +230,7 @@ fn floor(port: &PortRef<'_, dyn ProbePort>, words: &mut [u64]) {
     black_box(words.as_ptr());
 }
 
-/// What a proxy does at least: a function of its own that calls on, and notes when.
+/// The minimum that a proxy does: a function of its own that calls on, and notes when.
 #[inline(never)]
 fn second(port: &PortRef<'_, dyn ProbePort>, q: u64, mode: u32, words: &mut [u64; 5]) -> u64 {
     // SAFETY: the instruction touches no memory.
@@ -272,7 +273,7 @@ type Round = [f64; 10];
 /// Its rows of the plain C call.
 const PLAIN: [usize; 3] = [0, 8, 9];
 
-/// What recording adds to a call, beside what its plain floor adds, and its fair one.
+/// Cost that recording adds to a call, relative to the cost that its plain floor adds, and its fair one.
 fn added(&[_, _, _, port_ns, floor_ns, fair_ns, recorded_ns, ..]: &Round) -> [f64; 2] {
     [floor_ns, fair_ns].map(|floor_ns| (recorded_ns - port_ns) / (floor_ns - port_ns))
 }
@@ -302,7 +303,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// The ways to call the probe.
+/// The functions, tables and ports through which the probe is called.
 struct Calls<'a> {
     function: AddOne,
     as_method: AddOneAsMethod,

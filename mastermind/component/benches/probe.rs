@@ -30,7 +30,7 @@ impl ProbePort for Probe {
     }
 }
 
-/// The same without a port: what a call into this library costs at least.
+/// The same without a port: the minimum cost of a call into this library.
 #[unsafe(no_mangle)]
 pub extern "C" fn bench_add_one(q: u64, mode: u32) -> u64 {
     q.wrapping_add(u64::from(mode))
@@ -53,7 +53,7 @@ pub unsafe extern "C-unwind" fn bench_add_one_as_method(
     0
 }
 
-/// A port on a probe, handed out bare: what a call through its table costs without a connection.
+/// A bare port on a probe, to measure a call through its table without a connection.
 ///
 /// # Safety
 /// `out` points to space for a port.

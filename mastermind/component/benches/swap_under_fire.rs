@@ -76,7 +76,7 @@ fn compile(folder: &Path, name: &str, text: &str) {
     assert!(status.success(), "{cc:?}");
 }
 
-/// One try: all threads call while the implementation is swapped, and then their records are looked through.
+/// One try: all threads call while the implementation is swapped; afterwards their records are checked.
 fn fire(folder: &Path, figures: &mut Figures) {
     let records = folder.join("records");
     fs::create_dir(&records).expect("a directory");
@@ -174,7 +174,7 @@ fn call(which: Which, is_over: &AtomicBool) -> u64 {
     n_calls
 }
 
-/// Calls that records and sums name, and those of them that name another implementation than ran.
+/// The number of calls in records and sums, and how many of them name another implementation than the one that ran.
 fn torn(run: &Run) -> (u64, u64) {
     let (mut checked, mut torn) = (0, 0);
     for log in run.logs() {

@@ -8,8 +8,8 @@ use mastermind_records::{ExclusiveTimes, Log, Run, Value};
 
 use crate::samples::port_method;
 
-/// Adds the calls of a run, over all its ranks and threads. Timers and recorded calls of MPI are no vertices: their time is
-/// that of the component that made them.
+/// Adds the calls of a run, over all its ranks and threads. Timers and recorded calls of MPI are no vertices: their
+/// time belongs to the component that made them.
 pub fn add_to_call_graph(graph: &mut CallGraph, run: &Run) {
     for log in run.logs() {
         let mut vertices = HashMap::new();
@@ -39,7 +39,7 @@ fn is_vertex(method: &MethodDefinition) -> bool {
     !method.is_mpi() && method.class != TIMER_CLASS
 }
 
-/// The vertex of a call path, below that of the nearest enclosing call that is one.
+/// The vertex of a call path, below the vertex of the nearest enclosing call that has one.
 fn vertex(
     graph: &mut CallGraph,
     log: &Log,

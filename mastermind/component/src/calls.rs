@@ -17,11 +17,11 @@ const THINNED: usize = 3;
 pub struct Call<'r> {
     /// Rank that made it.
     pub rank: u32,
-    /// Its number among those of the rank, from 1.
+    /// Its number among the calls of the rank, from 1.
     pub nth: u64,
-    /// What was recorded of it.
+    /// Its record.
     pub record: Record<'r>,
-    /// Time without that of the measured calls made from it, nanoseconds.
+    /// Time without the measured calls made from it, nanoseconds.
     pub own_ns: u64,
 }
 
@@ -38,7 +38,7 @@ pub struct Calls<'r> {
 }
 
 impl<'r> Calls<'r> {
-    /// Those of one method.
+    /// The calls of one method.
     ///
     /// # Arguments
     /// * `typed` - a name of the method
@@ -54,7 +54,7 @@ impl<'r> Calls<'r> {
         calls.ok_or_else(|| names::unknown("draw", typed, NO_CALLS, &known))
     }
 
-    /// Those of several methods, by their whole names; without those that have none. The logs are read once.
+    /// The calls of several methods, by their whole names; methods without calls are left out. The logs are read once.
     pub fn of_methods(run: &'r Run, names: Vec<String>) -> Vec<Self> {
         let of_name = |name| Calls {
             name,

@@ -1,7 +1,8 @@
-//! What the best assembly is chosen from, for whoever asks: the command line and Python.
+//! The data from which the best assembly is chosen, for the command line and Python.
 //!
-//! Beside the recorded workload it may be asked for other settings, and a folder of runs, as `plan --run` writes them, tells how much
-//! runs differ, which classes cost what together, and how the workload grows with settings.
+//! The request may be for other settings than those of the recorded workload. A folder of runs, as `plan --run` writes
+//! them, shows how much runs differ, which classes influence one another's times, and how the workload grows with
+//! settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -45,7 +46,7 @@ pub enum ChoosingError {
         /// Why.
         source: std::io::Error,
     },
-    /// There are none.
+    /// No folder in it.
     #[error(
         "cannot read runs in \"{}\": no folder in it, expected one for each run, as plan --run makes them", directory.display()
     )]
@@ -59,7 +60,7 @@ pub enum ChoosingError {
         /// Its folder.
         directory: PathBuf,
     },
-    /// A setting is asked for, and nothing tells how the workload grows with it.
+    /// A setting is asked for, but no runs show how the workload grows with it.
     #[error(
         "cannot scale the workload by {setting}: no runs, expected a folder of runs of several sizes"
     )]
@@ -70,29 +71,29 @@ pub enum ChoosingError {
     /// A setting is unknown or ambiguous.
     #[error("cannot scale the workload by {setting}: {why}")]
     Setting {
-        /// As it was asked for.
+        /// The setting, as given.
         setting: String,
-        /// What is wrong.
+        /// The reason.
         why: NoSetting,
     },
     /// A setting is no number.
     #[error("cannot scale the workload by {setting}: \"{value}\", expected a number")]
     NoNumber {
-        /// As it was asked for.
+        /// The setting, as given.
         setting: String,
-        /// What it was to be.
+        /// Its value, as given.
         value: String,
     },
-    /// The runs do not tell how the workload grows.
+    /// The runs do not show how the workload grows.
     #[error(transparent)]
     Composition(#[from] CompositionError),
 }
 
-/// Why a name is that of no setting.
+/// Why a name does not identify a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoSetting {
-    /// There is none.
+    /// It names none.
     #[error(
         "no such number among the run's settings, expected INSTANCE.KEY, a name of --set, arg:1 (the first argument of a wrapped program) or ranks"
     )]
@@ -102,7 +103,7 @@ pub enum NoSetting {
     Ambiguous,
 }
 
-/// What is asked beside the recorded workload.
+/// A request for another workload than the recorded one.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
     /// Parameters of another workload, `INSTANCE.KEY` or `INSTANCE.PORT.KEY` and a number.
@@ -115,14 +116,14 @@ pub struct Asked {
     pub earlier: Option<PathBuf>,
 }
 
-/// What the best assembly is chosen from.
+/// The data from which the best assembly is chosen.
 #[derive(Debug)]
 pub struct Basis {
     /// The calls.
     pub workload: Workload,
-    /// How they follow from those of runs, where other settings were asked for; its own workload is empty.
+    /// How the calls follow from those of runs, where other settings were asked for; its own workload is empty.
     pub scaling: Option<ScaledWorkload>,
-    /// What runs tell; the caller adds its wishes.
+    /// Findings from runs; the caller adds its preferences.
     pub options: ChooseOptions,
     /// Which seconds the models predict.
     pub seconds: Seconds,
@@ -131,14 +132,14 @@ pub struct Basis {
 }
 
 impl Basis {
-    /// Reads runs and scales the workload, as far as that is asked.
+    /// Reads runs and scales the workload, as far as the request needs it.
     ///
     /// # Arguments
     /// * `run` - the recorded workload
     /// * `open` - opens the records of a run
     ///
     /// # Errors
-    /// [`ChoosingError`]; those of `open`.
+    /// [`ChoosingError`], or an error of `open`.
     pub fn new<E: From<ChoosingError>>(
         run: &Run,
         assembly: &Assembly,
@@ -148,7 +149,7 @@ impl Basis {
     ) -> Result<Self, E> {
         let mut calls = workload(run, Metric::Wall);
         let any_calls = !calls.calls.is_empty();
-        // What the assembly does not have, such as the program that started it, cannot be chosen.
+        // Instances that the assembly does not have, such as the program that started it, cannot be chosen.
         let is_own = |instance: &String| assembly.instances.contains_key(instance);
         calls.calls.retain(|call| is_own(&call.instance));
         // Two assemblies may both have a "driver": one of another class is another assembly's.
@@ -243,14 +244,14 @@ impl Basis {
 }
 
 impl Asked {
-    /// A setting that is asked for, if any is.
+    /// The first setting of the request, if it has any.
     fn first_setting(&self) -> Option<String> {
         let set = self.set.first().map(|(key, _)| key.clone());
         set.or_else(|| self.ranks.map(|_| RANKS.to_owned()))
     }
 }
 
-/// Pairs of instances that may feel one another: joined ones, and those that the same instance calls.
+/// Pairs of instances that may influence each other: connected ones, and those that the same instance calls.
 pub fn joined(assembly: &Assembly) -> BTreeSet<[String; 2]> {
     let mut joined = BTreeSet::new();
     for (uses, provides) in &assembly.connections {
@@ -316,9 +317,9 @@ struct Recorded {
     /// All parameters, as they were set.
     parameters: BTreeMap<String, String>,
     ranks: u32,
-    /// Processors of the machines that these ran on, where all tell.
+    /// Processors of the machines that the ranks ran on, if all report them.
     processors: Option<u32>,
-    /// Those of them that are numbers, and the ranks.
+    /// The parameters that are numbers, and the number of ranks.
     settings: Settings,
     /// Calls of the assembly's own instances.
     workload: Workload,
@@ -329,10 +330,10 @@ struct Recorded {
 struct Runs(Vec<Recorded>);
 
 impl Runs {
-    /// Reads runs of an assembly, or of whatever was run.
+    /// Reads runs of an assembly, or of any program.
     ///
     /// # Errors
-    /// The folder cannot be read; there are none in it; one has no calls of the assembly. Those of `open`.
+    /// The folder cannot be read; it holds no runs; a run has no calls of the assembly. Errors of `open`.
     fn read<E: From<ChoosingError>>(
         directory: &Path,
         assembly: Option<&Assembly>,
@@ -365,23 +366,23 @@ impl Runs {
         self.0.into_iter().map(|run| run.workload).collect()
     }
 
-    /// For each assembly and settings what each run computed, without its time in MPI, seconds.
+    /// The computing times of the runs, grouped by assembly and settings, without time in MPI, seconds.
     ///
     /// # Arguments
-    /// * `seconds` - which
+    /// * `seconds` - wall or processor time
     fn totals_s(&self, seconds: Seconds) -> Vec<Vec<f64>> {
         let mut totals_s: BTreeMap<_, Vec<f64>> = BTreeMap::new();
         for run in &self.0 {
             let kind = (&run.classes, &run.parameters, run.ranks);
             let recorded = run.workload.recorded();
-            // What ranks wait for one another has a spread of its own.
+            // Times that ranks wait for one another have a spread of their own.
             let computed_s = recorded.computation_of(seconds);
             totals_s.entry(kind).or_default().push(computed_s);
         }
         totals_s.into_values().collect()
     }
 
-    /// What the instances took over what models say, in each run of about the settings of one.
+    /// Times of the instances relative to the models' predictions, in each run with about the settings of `like`.
     fn times_like(&self, like: &Run, models: &ModelSet) -> Result<Vec<RunTimes>, ChoosingError> {
         let like = Recorded::of(like, None);
         let alike = self.0.iter().filter(|run| run.is_like(&like));
@@ -389,8 +390,8 @@ impl Runs {
         Ok(times.collect::<Result<_, _>>()?)
     }
 
-    /// What the instances took over what models say, in each run, without what the runs of its settings have in common: that is how
-    /// times grow.
+    /// Times of the instances relative to the models' predictions, in each run. The factor that runs of the same
+    /// settings share is removed: it is how times grow with the settings.
     fn times(&self, models: &ModelSet) -> Result<Vec<RunTimes>, ChoosingError> {
         let times = self.0.iter();
         let times = times.map(|run| times_over_predicted(&run.workload, models));
@@ -405,7 +406,8 @@ impl Runs {
         Ok(times)
     }
 
-    /// Which calls each instance gets beside which classes, by the runs of about the settings of one.
+    /// Which instance gets which calls, depending on the classes of others, by the runs with about the settings of
+    /// `like`.
     fn patterns_like(&self, like: &Run, assembly: &Assembly) -> CallPatterns {
         let like = Recorded::of(like, None);
         let alike = self.0.iter().filter(|run| run.is_like(&like));
@@ -413,8 +415,8 @@ impl Runs {
         CallPatterns::of(&alike, &connections(assembly))
     }
 
-    /// The logarithm of what each run took over what models say of it, those of about the same settings together, each time with the
-    /// first of them.
+    /// The logarithms of the time of each run relative to the models' prediction, grouped by about the same settings,
+    /// each group with its first run.
     fn ratios(
         &self,
         models: &ModelSet,
@@ -432,14 +434,14 @@ impl Runs {
         Ok(alike)
     }
 
-    /// The workload at other settings, from the runs that have the classes of a run, what the number of ranks makes of its time, and
-    /// which calls each instance gets there, from all runs.
+    /// The workload at other settings, by the runs with the same classes as `like`; how the number of ranks changes its
+    /// time, and which calls each instance gets there, by all runs.
     ///
     /// # Arguments
     /// * `like` - the run whose classes and other settings count
     ///
     /// # Errors
-    /// A setting is unknown, ambiguous or no number; the runs do not tell how the workload grows with it.
+    /// A setting is unknown, ambiguous or no number; the runs do not show how the workload grows with it.
     fn scaled(
         &self,
         like: &Run,
@@ -467,7 +469,7 @@ impl Runs {
         let same: Vec<_> = same.map(Recorded::sized).collect();
         let scaled = scale_workload(&same, &wanted)?;
         let seconds = Seconds::predicted_by(models);
-        // What an instance takes follows from all runs, so that any of them may be named.
+        // The times of instances follow from all runs, so it does not matter which run is named.
         let sized: Vec<_> = self.0.iter().map(Recorded::sized).collect();
         let effects = rank_effects(&sized, &wanted, models, seconds)?;
         let all: Vec<_> = self.0.iter().map(Recorded::as_pattern_run).collect();
@@ -478,7 +480,7 @@ impl Runs {
 
 impl Recorded {
     /// # Arguments
-    /// * `assembly` - whose instances count; all where there is none
+    /// * `assembly` - only its instances count; without one, all do
     fn of(run: &Run, assembly: Option<&Assembly>) -> Self {
         let is_own = |instance: &String| {
             assembly.is_none_or(|assembly| assembly.instances.contains_key(instance))

@@ -4,10 +4,10 @@ use cca_loader::MpiCommunicator;
 use mastermind_records::Definition;
 use mastermind_records::definition::MpiCommunicatorDefinition;
 
-/// Most communicators that a process tells of.
+/// Maximum number of communicators that a process records.
 pub(crate) const MAX_COMMUNICATORS: usize = 4096;
 
-/// A communicator that the proxy of MPI tells of.
+/// The definition of a communicator that the proxy of MPI reports.
 ///
 /// # Safety
 /// It has as many ranks as it says.

@@ -1,8 +1,8 @@
-//! The calls of a dry run: how often each method that was left out would have been called, with which parameters, and how long each
-//! rank took without them.
+//! The calls of a dry run: how often each omitted method would have been called, with which parameters, and how long
+//! each rank took without them.
 //!
-//! Comes in: a run whose logs say what was left out ([`mastermind_records::definition::RunDefinition::dry`]). Goes out: a [`DryRank`]
-//! for each rank. What the calls would have taken is a model's to say.
+//! Input: a run whose logs name the omitted methods ([`mastermind_records::definition::RunDefinition::dry`]). Output: a
+//! [`DryRank`] for each rank. Models predict the time of the omitted calls.
 
 use std::sync::Arc;
 
@@ -32,9 +32,9 @@ pub struct DryCalls {
 pub struct DryRank {
     /// The rank.
     pub rank: u32,
-    /// From its first recorded call of a component to the end of the last one, without what the calls that were left out took, nanoseconds.
+    /// From its first recorded call of a component to the end of the last one, without the omitted calls, nanoseconds.
     pub own_ns: u64,
-    /// What it spent in MPI, nanoseconds; `None` where that was not measured.
+    /// Its time in MPI, nanoseconds; `None` where that was not measured.
     pub mpi_ns: Option<u64>,
     /// How many of its threads called methods that were left out.
     pub n_threads: usize,
@@ -42,7 +42,7 @@ pub struct DryRank {
     pub calls: Vec<DryCalls>,
 }
 
-/// The ranks of a dry run, in their order; those without a recorded call are not among them.
+/// The ranks of a dry run in order, without those that have no recorded call.
 pub fn dry_ranks(run: &Run) -> Vec<DryRank> {
     let ranks = run.ranks().into_iter();
     ranks.filter_map(|rank| dry_rank(run, rank)).collect()

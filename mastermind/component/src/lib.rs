@@ -1,18 +1,18 @@
-//! The Mastermind component: wires measurement, records, models and composition to ports. Thin.
+//! The Mastermind component: connects measurement, records, models and composition to ports.
 //!
 //! * [`Mastermind`]: provides the `cca.Monitor` port that proxies record through (the paper's section 4.3);
-//! * [`PerfParam`]: provides `cca.PerfParam`, which answers what they have recorded so far;
-//! * [`PerfModel`]: provides `cca.PerfModel`, which answers what models say;
+//! * [`PerfParam`]: provides `cca.PerfParam`, queries of the records so far;
+//! * [`PerfModel`]: provides `cca.PerfModel`, queries of models;
 //! * [`Measurement`]: provides `cca.Measurement`, timers and events for components (section 4.1);
 //! * [`samples`]: the recorded calls as samples, for the fit;
 //! * [`Calls`]: the calls of a method as a figure shows them;
 //! * [`dry_ranks`]: the calls that a dry run left out;
 //! * [`workload`]: the recorded calls as a workload, for the choice;
-//! * [`Basis`]: what the best assembly is chosen from;
-//! * [`names`]: what a method is called, in every verb;
+//! * [`Basis`]: the data from which the best assembly is chosen;
+//! * [`names`]: the names of methods, the same in every verb;
 //! * [`add_to_call_graph`]: the recorded calls as a call graph;
 //! * [`Adaptation`]: follows the records of a run and has components swapped while it goes on;
-//! * [`Wrapped`]: the same recording in a program that was never written for it.
+//! * [`Wrapped`]: the same recording in a program that was not written for it.
 
 mod adaptation;
 mod call_graph;

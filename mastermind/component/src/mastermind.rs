@@ -46,17 +46,17 @@ pub struct Mastermind {
     /// Groups that are not measured.
     disabled: Mutex<Disabled>,
     measurement: OnceLock<Arc<Measurement>>,
-    /// What was spent in MPI up to the summary, whose own messages are none of the application's.
+    /// Time in MPI up to the summary, whose own messages are not the application's.
     summarised: OnceLock<MpiRoutinesDefinition>,
     /// The methods that calls of MPI are recorded as, if they are.
     mpi_events: OnceLock<(Vec<u32>, MpiEventOptions)>,
-    /// Communicators that it has told of.
+    /// Number of communicators that it has recorded.
     n_communicators: AtomicUsize,
     known: Mutex<Known>,
     perf_param: Arc<PerfParam>,
 }
 
-/// What proxies have announced so far.
+/// Instances and methods that proxies have announced so far.
 #[derive(Default)]
 struct Known {
     /// By the name of the instance; its class as it is now.
@@ -84,7 +84,7 @@ struct Disabled {
     new: bool,
 }
 
-/// What is counted in the calls of a method, or of all that no other choice names.
+/// Counters to read in the calls of a method, or of all methods without a choice of their own.
 #[derive(Clone, Debug)]
 pub struct CounterChoice {
     /// `instance.method`; `None` for all methods.
@@ -96,7 +96,7 @@ pub struct CounterChoice {
 impl Mastermind {
     /// Name of the provides port.
     pub const PORT: &'static str = "monitor";
-    /// Name of the provides port that answers what was recorded so far.
+    /// Name of the provides port for queries of the records so far.
     pub const PERF_PARAM_PORT: &'static str = "perf_param";
 
     /// Takes part in a framework, by the services of an instance of its own.
@@ -136,7 +136,7 @@ impl Mastermind {
         Ok(mastermind)
     }
 
-    /// What the run began with was replaced by nothing.
+    /// Enters the classes that the run begins with, as having replaced no other.
     fn know_classes_of_run(&self) {
         let classes = self.recorder.run().map(|run| run.classes.iter());
         let by_instance = classes
@@ -192,7 +192,8 @@ impl Mastermind {
         }
     }
 
-    /// Has calls of MPI not recorded that are made meanwhile: they are not the application's, such as those that sum a run up.
+    /// Runs `work` without recording calls of MPI, for calls that are not the application's, such as those that sum a
+    /// run up.
     pub fn without_mpi_events<T>(&self, work: impl FnOnce() -> T) -> T {
         if self.mpi_events.get().is_some()
             && let Some(mpi) = &*locked(&self.attached)
@@ -218,7 +219,7 @@ impl Mastermind {
         self.recorder.announce(Definition::Unmonitored(connection));
     }
 
-    /// Says what is counted in the calls of methods that are monitored from now on.
+    /// Sets the counters to read in the calls of methods that are monitored from now on.
     pub fn count(&self, choices: Vec<CounterChoice>) {
         *locked(&self.counters) = choices;
     }
@@ -237,7 +238,7 @@ impl Mastermind {
         self.recorder.now()
     }
 
-    /// What the full chunks of each log of this rank come to.
+    /// Sums over the full chunks of each log of this rank.
     pub(crate) fn running_sums(&self) -> BTreeMap<LogIdentity, RunningSums> {
         self.recorder.running_sums()
     }
@@ -252,17 +253,17 @@ impl Mastermind {
         measured.then(|| self.recorder.thread_mpi_ns()).flatten()
     }
 
-    /// Has another port answer too what is recorded.
+    /// Makes another port answer queries of the records too.
     pub fn answer_through(&self, perf_param: &PerfParam) {
         if let Some(directory) = self.recorder.directory() {
             perf_param.follow(directory, self.rank());
         }
     }
 
-    /// Has calls to an instance of a class that fail answered by what was there before, or no longer.
+    /// Has the previous instance answer calls that fail in an instance of a class, or ends that.
     ///
     /// # Safety
-    /// What `before` keeps is kept until the recording has ended.
+    /// The ports in `before` are kept until the recording has ended.
     pub(crate) unsafe fn guard(&self, instance: &str, class: &str, before: Option<&KeptWays>) {
         for (key, method) in &locked(&self.known).methods {
             let [of, its_class, port, ..] = key;
@@ -275,13 +276,14 @@ impl Mastermind {
         }
     }
 
-    /// Has an instance of a class get only the calls that it is to get, and the others answered by what was there before; or again all.
+    /// Limits the calls that an instance of a class gets to the admitted ones, and has the previous instance answer the
+    /// others; or ends that.
     ///
     /// # Returns
-    /// What is to be kept until the recording has ended.
+    /// Objects to keep until the recording has ended.
     ///
     /// # Safety
-    /// That and what `before` keeps is kept until then.
+    /// The returned objects and the ports in `before` are kept until then.
     #[must_use]
     pub(crate) unsafe fn limit(
         &self,
@@ -313,7 +315,7 @@ impl Mastermind {
         self.recorder.rank().unwrap_or(0)
     }
 
-    /// What proxies look at for the calls of a timer.
+    /// The method that the calls of a timer are recorded under, as proxies see it.
     pub(crate) fn timer_method(&self, name: &str, group: &str) -> Option<Arc<ProxyMethod>> {
         let id = self.recorder.register(MethodDefinition {
             instance: group.into(),
@@ -360,7 +362,7 @@ impl Mastermind {
         Ok(true)
     }
 
-    /// Says what becomes of groups that are not known yet.
+    /// Sets whether groups that are not known yet are enabled.
     pub(crate) fn set_new_enabled(&self, enabled: bool) {
         locked(&self.disabled).new = !enabled;
     }
@@ -378,7 +380,7 @@ impl Mastermind {
         Ok(())
     }
 
-    /// What is told at the end, in each log: functions of MPI, events of components.
+    /// Writes the totals to each log at the end: functions of MPI, events of components.
     fn announce_totals(&self) {
         if let Some(mpi) = &self.mpi {
             let now = mpi_routines(mpi.routines(), self.recorder.mpi_routines());
@@ -397,8 +399,8 @@ impl Mastermind {
         }
     }
 
-    /// Sums up what all ranks have recorded, and writes it beside the logs of the first rank. Collective; what the ranks
-    /// spend in ending MPI comes after it.
+    /// Sums up the records of all ranks, and writes the summary to the directory of the first rank's logs. Collective.
+    /// The time that the ranks spend on ending MPI afterwards is not included.
     ///
     /// # Errors
     /// The communicator's; the logs cannot be read, or the summary not be written.
@@ -451,7 +453,7 @@ unsafe extern "C" fn know_communicator(
     });
 }
 
-/// What the proxy of MPI has counted by itself, as definitions.
+/// The counts of the MPI proxy itself, as definitions.
 pub fn routine_definitions(routines: Vec<MpiRoutine>) -> Vec<MpiRoutineDefinition> {
     let definition = |routine: MpiRoutine| MpiRoutineDefinition {
         name: routine.name,
@@ -462,7 +464,7 @@ pub fn routine_definitions(routines: Vec<MpiRoutine>) -> Vec<MpiRoutineDefinitio
     routines.into_iter().map(definition).collect()
 }
 
-/// All that was spent in MPI: what the proxy has counted by itself and what the logs have kept.
+/// All time in MPI: the counts of the proxy itself and the totals kept with the logs.
 pub fn mpi_routines(
     counted: Vec<MpiRoutine>,
     kept: Vec<MpiRoutineDefinition>,
@@ -586,7 +588,7 @@ impl MonitorPort for Mastermind {
 /// Bytes of a library that are hashed at once.
 const HASHED_BYTES: usize = 1 << 16;
 
-/// Tells one build of a library from another: CRC-32 of its content, hexadecimal.
+/// Identifies the build of a library: CRC-32 of its content, hexadecimal.
 ///
 /// # Errors
 /// It cannot be read.

@@ -23,7 +23,7 @@ pub struct Measurement {
     timers: Timers,
     events: AtomicEvents,
     recording: Mutex<Weak<Mastermind>>,
-    /// By timer, what its records are of.
+    /// By timer, the method of its records.
     methods: Mutex<Vec<Option<Arc<ProxyMethod>>>>,
 }
 

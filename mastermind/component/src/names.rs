@@ -18,13 +18,13 @@ use mastermind_records::definition::MethodDefinition;
 
 use crate::samples::method_name;
 
-/// Names that are told where a method is not known.
+/// Maximum number of known names in the error about an unknown method.
 const MAX_TOLD: usize = 40;
 
-/// Names that are told as the nearest ones.
+/// Maximum number of nearest names in it.
 const MAX_NEAREST: usize = 3;
 
-/// Letters of which at most one in this many may differ in a name that is near.
+/// A near name may differ in at most one letter per this many.
 const LETTERS_A_SLIP: usize = 3;
 
 /// A name that means no method, or several.
@@ -118,7 +118,8 @@ pub fn means(name: &str, typed: &str) -> bool {
     })
 }
 
-/// The methods that a name means, by their places: those of which it is a whole name, else those of which it is an end.
+/// The methods that a name means, as indices: those with it as a whole name, or if there are none, those with a name
+/// that ends in it.
 pub fn meant(typed: &str, known: &[Names]) -> Vec<usize> {
     let typed = typed.strip_suffix("()").unwrap_or(typed);
     let places = |is_meant: &dyn Fn(&Names) -> bool| -> Vec<usize> {
@@ -135,14 +136,14 @@ pub fn meant(typed: &str, known: &[Names]) -> Vec<usize> {
     }
 }
 
-/// The one method that a name means, by its place.
+/// The one method that a name means, as an index.
 ///
 /// # Arguments
-/// * `act` - what cannot be done where there is no such method: `draw`
-/// * `lacking` - how it is told: `no calls of it`
+/// * `act` - the verb of the error message: `draw`
+/// * `lacking` - the reason in it: `no calls of it`
 ///
 /// # Errors
-/// It means none, with the nearest and the known ones; or several, with those.
+/// It means no method; the message has the nearest and the known names. Or it means several, which the message names.
 pub fn one(act: &str, typed: &str, lacking: &str, known: &[Names]) -> Result<usize, NameError> {
     match meant(typed, known)[..] {
         [place] => Ok(place),

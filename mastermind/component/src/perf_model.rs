@@ -1,4 +1,4 @@
-//! `PerfModel`: what the models say, of a call and of the whole assembly, while the run goes on.
+//! `PerfModel`: predictions of the models, for a call and for the whole assembly, while the run goes on.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -93,7 +93,7 @@ impl PerfModel {
 }
 
 impl Asked {
-    /// What the logs have got since the last question.
+    /// Reads the records that the logs have got since the last question.
     fn read_new(&mut self) -> Result<(), PortError> {
         self.run.refresh().map_err(PortError::failed)?;
         loop {

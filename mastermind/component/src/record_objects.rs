@@ -1,8 +1,8 @@
-//! `PerfParam`: what was recorded of a method so far, read from this rank's logs while they grow.
+//! `PerfParam`: the records of a method so far, read from this rank's logs while they grow.
 //!
-//! Each record is read once, when the first question after it is asked, and added to its method's totals. For the
-//! invocations it is kept where they are: a method's invocations lie in stretches of at most [`STRETCH`] records, which are
-//! read again when they are asked for.
+//! Each record is read once, at the first question after it, and added to its method's totals. Only the places of the
+//! invocations are kept: a method's invocations lie in stretches of at most [`STRETCH`] records, which are read again
+//! when they are asked for.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -15,7 +15,7 @@ use mastermind_records::{Exclusive, Record, RecordsError, RunFollower, Stretch};
 
 use crate::mastermind::locked;
 
-/// Most records of a stretch: what is read again for one invocation.
+/// Maximum number of records of a stretch, all of which are read again for one invocation.
 const STRETCH: u64 = 1024;
 
 /// Provides `cca.PerfParam`; it answers once it follows a run.
@@ -32,15 +32,15 @@ struct Followed {
     by_name: BTreeMap<String, usize>,
     /// By log and id in the log.
     by_id: HashMap<(usize, u32), usize>,
-    /// Records read, those read again included.
+    /// Number of records read, including those read again.
     n_read: u64,
 }
 
-/// What was read of a method.
+/// The records of a method that have been read.
 #[derive(Default)]
 struct Method {
     totals: MethodTotals,
-    /// Where its invocations are: the number of those before, and the stretch.
+    /// The places of its invocations: the number of invocations before, and the stretch.
     places: Vec<(u64, usize)>,
 }
 
@@ -58,7 +58,7 @@ impl PerfParam {
         Ok(perf_param)
     }
 
-    /// Answers from now on what the logs of a rank hold.
+    /// Answers queries from the logs of a rank from now on.
     pub fn follow(&self, directory: &Path, rank: u32) {
         *locked(&self.followed) = Some(Followed {
             run: RunFollower::new(directory, Some(rank)),
@@ -70,13 +70,13 @@ impl PerfParam {
         });
     }
 
-    /// Number of records read so far, those read again included: what the questions have cost.
+    /// Number of records read so far, including those read again: the cost of the questions.
     pub fn n_read(&self) -> u64 {
         let followed = locked(&self.followed);
         followed.as_ref().map_or(0, |followed| followed.n_read)
     }
 
-    /// An answer from what has been recorded by now.
+    /// An answer from the records so far.
     fn answer<T>(&self, work: impl FnOnce(&mut Followed) -> T) -> Result<T, PortError> {
         let mut followed = locked(&self.followed);
         let Some(followed) = followed.as_mut() else {
@@ -146,7 +146,7 @@ impl Followed {
     }
 }
 
-/// The place of a method among those known, found by its name.
+/// The index of a method in `methods`, found by its name.
 fn method_of(
     record: &Record<'_>,
     methods: &mut Vec<Method>,

@@ -8,15 +8,15 @@ use mastermind_records::definition::{self, MethodDefinition, ParameterDefinition
 use mastermind_records::{ExclusiveTimes, Record, Run};
 use serde::{Deserialize, Serialize};
 
-/// Gives the calls of a run to `sink`, by method (`CLASS::PORT.METHOD`) and parameters. Calls that failed are left out,
-/// timers, and calls of MPI in a row that found nothing.
+/// Gives the calls of a run to `sink`, by method (`CLASS::PORT.METHOD`) and parameters. Leaves out calls that failed,
+/// timers, and consecutive polls of MPI that found nothing.
 ///
-/// Wall time is exclusive: a model is of the component itself, and the composition adds those that it calls. Calls that have
-/// no record are not among them, nor those whose own time is not known because calls made from them have none, nor those of methods that
-/// a dry run left out.
+/// Wall time is exclusive: a model describes the component itself, and the composition adds the components that it
+/// calls. Also left out are calls without a record, calls whose own time is unknown because calls made from them have
+/// no record, and calls of methods that a dry run omits.
 ///
 /// # Errors
-/// A method that was added before with other parameters.
+/// A method was added before with other parameters.
 pub fn samples(
     run: &Run,
     // No `impl`: the loop over all records is to be compiled here, as fast as it can be, and not where it is called.
@@ -39,7 +39,7 @@ pub struct CallsOfRun<'r> {
 }
 
 impl<'r> CallsOfRun<'r> {
-    /// What is to be known of the whole run.
+    /// Reads the facts about the whole run.
     pub fn new(run: &'r Run, metric: &'r Metric) -> Self {
         Self {
             run,
@@ -49,10 +49,10 @@ impl<'r> CallsOfRun<'r> {
         }
     }
 
-    /// Gives the calls of a rank to `sink`, as [`samples`] does those of all.
+    /// Gives the calls of a rank to `sink`, as [`samples`] does for all ranks.
     ///
     /// # Errors
-    /// A method that was added before with other parameters.
+    /// A method was added before with other parameters.
     pub fn of_rank(
         &self,
         rank: u32,
@@ -104,8 +104,8 @@ fn is_timer(record: &Record<'_>) -> bool {
     record.method.class == TIMER_CLASS
 }
 
-/// Numbers of the methods of one log by call path, `Some(None)` of timers and of parts of calls of MPI, which have no models: names
-/// are made once, not at every call.
+/// Numbers of the methods of one log by call path, so that names are made once and not at every call. `Some(None)` for
+/// timers and for parts of calls of MPI, which have no models.
 #[derive(Default)]
 struct Numbers(Vec<Option<Option<usize>>>);
 
@@ -153,8 +153,8 @@ pub(crate) fn port_method(method: &MethodDefinition) -> String {
     format!("{}.{}", method.port, method.method)
 }
 
-/// What a metric is about, seconds or in the unit of the counter; `None` where it was not measured. MPI time and counters are those
-/// of the whole call.
+/// The value of a metric, in seconds or in the unit of the counter; `None` where it was not measured. MPI time and
+/// counters are of the whole call, including its callees.
 pub(crate) fn value(record: &Record<'_>, exclusive_ns: u64, metric: &Metric) -> Option<f64> {
     let seconds = |ns: u64| ns as f64 * 1e-9;
     match metric {
@@ -171,10 +171,10 @@ pub(crate) fn value(record: &Record<'_>, exclusive_ns: u64, metric: &Metric) -> 
     }
 }
 
-/// The metric of a counter with the unit that a run tells; as it is where it is a time or has a unit.
+/// The metric of a counter with the unit from the run; unchanged if it is a time or has a unit.
 ///
 /// # Errors
-/// Why no method of the run has it: what it counts instead, or why it could not be read.
+/// Why no method of the run has it: the counters that the run has instead, or why it could not be read.
 pub fn counted(run: &Run, metric: &Metric) -> Result<Metric, NotCounted> {
     let Metric::Counter { name, .. } = metric else {
         return Ok(metric.clone());

@@ -11,10 +11,10 @@ const BYTES_PER_DOUBLE: usize = 6;
 /// Adds up the sums of all ranks, in a tree ([`join_on_first`]), as a profile of their logs does. Collective.
 ///
 /// # Arguments
-/// * `own` - this rank's; `None` if it has none, which the first rank then misses
+/// * `own` - the sums of this rank; `None` if there are none, which is an error on the first rank
 ///
 /// # Returns
-/// On the first rank the sums of all, elsewhere `None`.
+/// The sums of all ranks on the first rank, `None` elsewhere.
 ///
 /// # Errors
 /// The communicator's; a rank's sums are missing or damaged.
@@ -24,14 +24,14 @@ pub fn gather(
 ) -> Result<Option<ProfileSums>, PortError> {
     let rank = u32::try_from(comm.rank()?).map_err(PortError::failed)?;
     let mut sums = Sums::default();
-    // Whoever misses one rank misses all.
+    // One missing rank makes the whole sum missing.
     sums.push(rank, own.cloned(), add);
     // Undecodable bytes say that something is missing.
     let to_bytes = |sums: &Sums| serde_json::to_vec(sums).unwrap_or_default();
     let joined = join_on_first(sums, comm, to_bytes, |sums, later| {
         match serde_json::from_slice::<Sums>(later) {
             Ok(later) => sums.append(later, add),
-            // Behind all others: what was sent in its place is not known.
+            // After all other ranks: nothing is known about the bytes that came instead.
             Err(_) => sums.push(u32::MAX, None, add),
         }
     })?;

@@ -1,8 +1,8 @@
-//! What all ranks have, joined on the first one, in as many rounds as the number of ranks has binary digits.
+//! Joins data of all ranks on the first one, in as many rounds as the number of ranks has binary digits.
 //!
-//! In round k each rank whose number is an odd multiple of 2^k gives what it has, which is of the 2^k ranks from its own on or of fewer, to
-//! the rank 2^k before it, and is done. So what is joined is always of ranks that follow one another, the earlier ones on the left, and a
-//! rank holds no more than one part beside its own.
+//! In round k each rank whose number is an odd multiple of 2^k sends its data to the rank 2^k before it, and is done.
+//! The data are those of the 2^k ranks from its own on, or of fewer. So the joined data are always those of consecutive
+//! ranks, the earlier ones on the left, and a rank holds at most one part in addition to its own.
 //!
 //! ```text
 //! round 0    0 ◄─ 1    2 ◄─ 3    4 ◄─ 5    6
@@ -19,19 +19,19 @@ use crate::summary::{packed, unpacked};
 /// Doubles of a message: 64 kB.
 const MAX_WORDS: usize = 8192;
 
-/// What the messages are marked with. Arbitrary: no other message of the program goes with a collective operation of its own.
+/// Tag of the messages. Arbitrary: no other message of the program is under way during a collective operation.
 const TAG: i32 = 4711;
 
-/// Joins what all ranks have. Collective.
+/// Joins data of all ranks on the first one. Collective.
 ///
 /// # Arguments
-/// * `own` - what this rank has
-/// * `to_bytes` - what is sent of it
-/// * `join` - adds to what some ranks have the bytes of the ranks behind them. It cannot fail, since the ranks before this one wait for it:
-///   an error is part of what is joined
+/// * `own` - the data of this rank
+/// * `to_bytes` - serializes them for sending
+/// * `join` - adds the bytes of the following ranks to the data of some ranks. It cannot fail, since the ranks before
+///   this one wait for it: an error is part of the joined data
 ///
 /// # Returns
-/// On the first rank what all have, elsewhere `None`.
+/// The data of all ranks on the first rank, `None` elsewhere.
 ///
 /// # Errors
 /// The communicator's.
@@ -56,10 +56,10 @@ pub fn join_on_first<T>(
     Ok(Some(own))
 }
 
-/// Gives bytes of the first rank to all. Collective.
+/// Broadcasts bytes of the first rank. Collective.
 ///
 /// # Arguments
-/// * `own` - of the first rank what is given; of no matter elsewhere
+/// * `own` - the bytes on the first rank; ignored elsewhere
 ///
 /// # Errors
 /// The communicator's.

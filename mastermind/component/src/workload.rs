@@ -15,9 +15,9 @@ use mastermind_records::{ExclusiveTimes, Log, PathTimes, Record, Run, Unrecorded
 use self::times::Times;
 use crate::samples::{is_of_component, port_method, value};
 
-/// The calls of a run, those of one method, instance and coordinate together. Calls that failed are left out, timers, and
-/// the calls of the program that started the run. A call's time in MPI is its own, so recorded calls of MPI are not in it
-/// either. Calls that have no record are those of their class of size, at the mean of its parameters.
+/// The calls of a run, grouped by method, instance and coordinate. Leaves out calls that failed, timers, and the calls
+/// of the program that started the run. A call's time in MPI is its own, so recorded calls of MPI are left out too.
+/// Calls without a record are represented by their size class, at the mean of its parameters.
 pub fn workload(run: &Run, metric: Metric) -> Workload {
     let mut calls = Calls::default();
     for rank in run.ranks() {
@@ -33,7 +33,7 @@ pub fn workload(run: &Run, metric: Metric) -> Workload {
                     false => exclusive.wall_ns,
                 };
                 if let Some(seconds) = value(&record, own_ns, &metric) {
-                    // What models of other metrics tell has no part in MPI of its own.
+                    // Models of other metrics do not separate time in MPI.
                     let is_whole = metric == Metric::Wall && own_ns == exclusive.wall_ns;
                     let mpi_ns = if is_whole { exclusive.mpi_ns } else { 0 };
                     calls.add_record(&record, seconds, mpi_ns as f64 * 1e-9);
@@ -50,8 +50,8 @@ pub fn workload(run: &Run, metric: Metric) -> Workload {
     }
 }
 
-/// What share of the wall time of a path's calls is their own, and which of their own is in MPI, where some of the calls made from
-/// there have no record.
+/// For the calls of a path, the share of the wall time that is their own, and the share of their own time in MPI, where
+/// some of the calls made from there have no record.
 struct OwnShares(HashMap<u32, [f64; 2]>);
 
 impl OwnShares {
@@ -81,7 +81,7 @@ impl OwnShares {
     }
 }
 
-/// What tells calls apart: instance, class, port and method, and the words of the parameters.
+/// Identifies a group of calls: instance, class, port and method, and the words of the parameters.
 type Key = (String, String, String, Vec<u64>);
 
 /// Steps of a size's doubling in which calls are of about one length.
@@ -94,17 +94,18 @@ const WAITED: f64 = 2.0;
 pub(crate) struct Calls {
     calls: Vec<Call>,
     index: HashMap<Key, usize>,
-    /// Some of the times of each of them, and of those without MPI.
+    /// A sample of the times of each group, and of the times without MPI.
     times: Vec<Times>,
     computing: Vec<Times>,
-    /// The same of calls of about one size, for those of which there are too few, and which of these each of `calls` is.
+    /// The same for calls of about one size, for groups with too few calls; `about_of` has the index for each of
+    /// `calls`.
     about: Vec<Times>,
     about_of: Vec<usize>,
     about_index: HashMap<String, usize>,
 }
 
 impl Calls {
-    /// All calls so far, those of one method, instance and coordinate together.
+    /// All calls so far, grouped by method, instance and coordinate.
     pub(crate) fn so_far(&self) -> Vec<Call> {
         let told = self.calls.iter().enumerate().map(|(at, call)| {
             let about = &self.about[self.about_of[at]];
@@ -141,7 +142,7 @@ impl Calls {
     /// Adds a recorded call.
     ///
     /// # Arguments
-    /// * `mpi_s` - of its own seconds those in MPI
+    /// * `mpi_s` - the part of its own seconds in MPI
     pub(crate) fn add_record(&mut self, record: &Record<'_>, seconds: f64, mpi_s: f64) {
         let words = record.values[..record.method.parameters.len()].to_vec();
         let times = (seconds, mpi_s);
@@ -188,7 +189,7 @@ impl Calls {
         self.calls[at].mpi_s += mpi_s;
     }
 
-    /// Adds calls of one class of size; those of unknown size cannot be predicted.
+    /// Adds calls of one size class; those of unknown size cannot be predicted.
     fn add_unrecorded(
         &mut self,
         log: &Log,
@@ -243,8 +244,8 @@ fn processor_s(call: &Call, times: &Times, about: &Times) -> f64 {
     }
 }
 
-/// What of the processor time of calls is not in MPI: their number times the median of one without MPI. Where they are too few for
-/// that, what was recorded of it.
+/// The processor time of calls outside MPI: their number times the median of one without MPI. With too few calls for
+/// that, the recorded time.
 fn computation_s(call: &Call, processor_s: f64, computing: &Times) -> f64 {
     if call.mpi_s <= 0.0 {
         return processor_s;

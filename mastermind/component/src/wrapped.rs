@@ -43,8 +43,8 @@ use crate::mastermind::{mpi_routines, routine_definitions};
 /// The environment variable through which `mastermind wrap` reaches the library that it preloads; a [`WrapConfig`] in JSON.
 pub const WRAP_VARIABLE: &str = "MASTERMIND_WRAP";
 
-/// The environment variable with the path of the file in which the processes of the program say what they map and start;
-/// `proxies/audit` has its format.
+/// Environment variable with the path of the file to which the processes of the program write what they map and start;
+/// `proxies/audit` defines its format.
 pub const TRACE_VARIABLE: &str = "MASTERMIND_WRAP_TRACE";
 
 /// Name of the abstract socket on which a wrapped process listens to `mastermind redirect`.
@@ -52,19 +52,19 @@ pub fn control_name(process: u32) -> String {
     format!("mastermind: use in {process}")
 }
 
-/// File name extension of what a rank leaves word in.
+/// File name extension of a rank's error message.
 pub const MESSAGE_EXTENSION: &str = "error";
 
-/// File name extension of what a rank leaves word in where a part of what was asked for is not recorded.
+/// File name extension of a rank's message that a part of the requested data is not recorded.
 pub const REMARK_EXTENSION: &str = "remark";
 
-/// File name extension of what a rank leaves word in where nothing can be chosen.
+/// File name extension of a rank's message that nothing can be chosen.
 pub const NOTE_EXTENSION: &str = "note";
 
-/// Most phases that a process tells of; what comes after is of the last one. Each is a definition in every log.
+/// Maximum number of phases of a process; later ones count as the last one. Each is a definition in every log.
 const MAX_PHASES: usize = 4096;
 
-/// What is to be recorded of a program, and where.
+/// The data to record of a program, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WrapConfig {
     /// Absolute path of the record directory, which exists.
@@ -89,11 +89,11 @@ pub struct WrapConfig {
     pub processor_time: Option<bool>,
     /// Whether the address that a recorded call returns to is recorded.
     pub call_sites: bool,
-    /// How many calls deep that is told of a call of MPI.
+    /// Depth of the call stack that is recorded with a call of MPI.
     pub call_depth: u32,
     /// Where the calls of an interface go from the start, if not to the program's own library.
     pub uses: Vec<UseConfig>,
-    /// What is chosen while the program runs; `None` if nothing is.
+    /// The choice of libraries while the program runs; `None` without one.
     pub adapt: Option<LibraryAdaptConfig>,
 }
 
@@ -108,14 +108,14 @@ pub struct RankOfRun {
     pub local_ranks: Option<u32>,
 }
 
-/// Between which libraries is chosen while a program runs, and by what.
+/// The libraries to choose between while a program runs, and the models to choose by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LibraryAdaptConfig {
     /// Absolute path of the stored models, as `fit` writes them; `None` where all is learnt in the run.
     pub models: Option<PathBuf>,
     /// Part of the run's seconds that trials may cost, 0 to 1.
     pub explore: f64,
-    /// Libraries that calls may be sent to, beside the program's own.
+    /// Libraries that calls may be sent to, in addition to the program's own.
     pub alternatives: Vec<UseConfig>,
 }
 
@@ -159,33 +159,33 @@ impl WrapConfig {
         further.filter(is_own).collect()
     }
 
-    /// Where a rank leaves word of what went wrong.
+    /// File in which a rank leaves an error message.
     pub fn message_file(&self, rank: u32) -> PathBuf {
         let name = format!("rank{rank:04}.{MESSAGE_EXTENSION}");
         self.directory.join(name)
     }
 
-    /// Where a rank leaves word of why nothing can be chosen.
+    /// File in which a rank leaves the reason why nothing can be chosen.
     pub fn note_file(&self, rank: u32) -> PathBuf {
         self.directory
             .join(format!("rank{rank:04}.{NOTE_EXTENSION}"))
     }
 
-    /// Leaves word of what went wrong.
+    /// Leaves a message about an error.
     ///
     /// # Errors
-    /// It cannot be written; who asked for the recording then finds no records and says that.
+    /// It cannot be written; whoever started the recording then finds no records and reports that.
     pub fn leave_message(&self, rank: u32, message: &str) -> std::io::Result<()> {
         write(&self.message_file(rank), message)
     }
 
-    /// Where a rank leaves word of what of all that was asked for is not recorded.
+    /// File in which a rank leaves a message about requested data that are not recorded.
     pub fn remark_file(&self, rank: u32) -> PathBuf {
         self.directory
             .join(format!("rank{rank:04}.{REMARK_EXTENSION}"))
     }
 
-    /// Leaves word of what of all that was asked for is not recorded.
+    /// Leaves a message about requested data that are not recorded.
     ///
     /// # Errors
     /// It cannot be written.
@@ -193,7 +193,8 @@ impl WrapConfig {
         write(&self.remark_file(rank), message)
     }
 
-    /// Leaves word of an MPI whose calls cannot be recorded one by one, where that was asked for; the program goes on.
+    /// Leaves a message if calls of this MPI cannot be recorded one by one although that was requested; the program
+    /// goes on.
     pub fn remark_unknown_abi(&self, proxy: &MpiProxy, rank: u32) {
         let Some(name) = proxy.unknown_abi().filter(|_| self.mpi_events) else {
             return;
@@ -206,7 +207,7 @@ impl WrapConfig {
         let _ = self.leave_remark(rank, &text);
     }
 
-    /// Leaves word of why nothing can be chosen.
+    /// Leaves a message why nothing can be chosen.
     ///
     /// # Errors
     /// It cannot be written.
@@ -215,7 +216,7 @@ impl WrapConfig {
     }
 }
 
-/// Between the name of a run and that of a world that it spawned.
+/// Separates the name of a run from the name of a world that it spawned.
 const SPAWNED: &str = "spawned";
 
 /// Writes a file that a program's process leaves behind, in a thread with open files of its own.
@@ -224,7 +225,7 @@ fn write(path: &Path, message: &str) -> std::io::Result<()> {
     check_file_size(message.len() as u64)?;
     let (path, message) = (path.to_owned(), message.to_owned());
     let write = move || create_anew(&path)?.write_all(message.as_bytes());
-    // Where there can be no thread, that is what is to be said.
+    // Without a thread, the message is written here.
     own_thread::run_apart(write.clone()).unwrap_or_else(|_| write())
 }
 
@@ -246,7 +247,7 @@ pub enum WrapError {
     NoInterface {
         /// Name of the interface.
         interface: String,
-        /// Those that there are.
+        /// Interfaces with a proxy.
         interfaces: Vec<String>,
     },
     /// Nothing can be chosen.
@@ -282,7 +283,7 @@ pub struct Wrapped {
     is_led_by_hand: bool,
 }
 
-/// The call that stands for the whole program, open until its end.
+/// The call that represents the whole program, open until its end.
 struct Program {
     recording: Option<Recording<'static, 0>>,
     thread: Pid,
@@ -419,8 +420,8 @@ impl Wrapped {
         self.process == std::process::id()
     }
 
-    /// Runs something where files are opened in a table of their own, and waits for it; `None` in a forked child that has recorded
-    /// nothing.
+    /// Runs a job in a thread with a table of open files of its own, and waits for it; `None` in a forked child that
+    /// has recorded nothing.
     pub fn run_apart<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> std::io::Result<T> + Send + 'static,
@@ -540,7 +541,7 @@ const OPENMP_LEFT_OUT: &str = "there was no room for constructs or threads of Op
 const OPENMP_IN_CHILDREN: &str =
     "constructs of OpenMP in processes that were forked are not measured";
 
-/// Sums of OpenMP as definitions, of which there is one at least.
+/// Sums of OpenMP as definitions, at least one.
 fn openmp_sums(sums: &[OpenMpConstruct], facts: &OpenMpFacts) -> impl Iterator<Item = Definition> {
     let chosen = |texts: &[(u32, &str)]| {
         let texts = texts.iter().filter(|(bit, _)| facts.seen & bit != 0);
@@ -618,8 +619,8 @@ fn call_sum(sum: &MpiCallSum) -> MpiCallSumDefinition {
     }
 }
 
-/// The program that is recorded: the one that was asked for, or, behind a launcher or a script, this process by the name it was
-/// started with.
+/// The name of the recorded program: the requested program, or, behind a launcher or a script, the name this process
+/// was started with.
 fn program_name(config: &WrapConfig) -> String {
     let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     let words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
@@ -632,8 +633,8 @@ fn program_name(config: &WrapConfig) -> String {
     }
 }
 
-/// Place of the program's name in a command line: of the one that was asked for, since an interpreter stands before its script; else the
-/// first word.
+/// Index of the program's name in a command line: of the requested program, since an interpreter stands before its
+/// script; otherwise the first word.
 fn program_place(config: &WrapConfig, words: &[impl AsRef<str>]) -> usize {
     let mut names = words.iter().take(MAX_WORDS);
     let place = names.position(|word| file_name(word.as_ref()) == config.program);

@@ -13,7 +13,7 @@ use mastermind_records::{ChunkSizes, Profile, Run};
 
 const CALLS: u64 = 5;
 
-/// What it is asked to do in each call.
+/// The work of each call.
 type Body = Box<dyn Fn(&App) -> Result<(), PortError> + Send + Sync>;
 
 /// Measures itself in `go`.
@@ -249,7 +249,7 @@ fn metrics_have_their_current_values() {
     stage.end(folder.path());
 }
 
-/// What was recorded so far is there while the run goes on: of the third call, two.
+/// The records so far can be queried while the run goes on: the third call sees those of two.
 #[test]
 fn records_are_there_while_the_run_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -282,7 +282,8 @@ fn records_are_there_while_the_run_goes_on() {
     stage.end(folder.path());
 }
 
-/// However often it is asked, each record is read once for the totals, and for invocations those around them.
+/// However often totals are queried, each record is read once for them; for invocations, the records around them are
+/// read again.
 #[test]
 fn a_question_costs_what_is_new() {
     const N: u64 = 700;

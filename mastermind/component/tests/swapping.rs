@@ -12,7 +12,7 @@ use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
 use mastermind_records::{ChunkSizes, Run};
 
 const N_THREADS: u64 = 8;
-/// Providers, to each of which the connection is led in turn.
+/// Providers to which the connection is switched in turn.
 const PROVIDERS: [&str; 3] = ["red", "green", "blue"];
 /// A thread calls once for so many swaps, so that a million of them leave no gigabytes of records.
 const SWAPS_A_CALL: u64 = 5;

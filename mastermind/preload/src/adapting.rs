@@ -24,7 +24,7 @@ pub(crate) fn begin(mut adaptation: LibraryAdaptation) {
     let begun = threads::spawn("mastermind-adapt", move || {
         let _ends: Sender<()> = ends;
         while !ends_within(adaptation.pause()) {
-            // Into the program no panic goes; a look that went wrong is the last one.
+            // No panic may reach the program; after a panic the choice ends.
             let look = AssertUnwindSafe(|| adaptation.look(&RUNNING));
             if !catch_unwind(look).unwrap_or(false) {
                 return;
@@ -39,10 +39,10 @@ pub(crate) fn begin_to_meet(adaptation: LibraryAdaptation) {
     *locked(&MEETING) = Some(adaptation);
 }
 
-/// All ranks are on the way out of one call of MPI; nothing is chosen where this one does not take part.
+/// Chooses while all ranks are on the way out of one call of MPI; nothing is chosen where this rank does not take part.
 ///
 /// # Safety
-/// The meeting is what the proxy of MPI calls with.
+/// The meeting comes from the proxy of MPI.
 pub(crate) unsafe extern "C" fn meet(meeting: *const MpiMeeting) -> u64 {
     let _errno = Errno::keep();
     let next = catch_unwind(|| {
@@ -55,7 +55,7 @@ pub(crate) unsafe extern "C" fn meet(meeting: *const MpiMeeting) -> u64 {
 
 /// Chooses no more, once the recording has been taken away.
 pub(crate) fn end() {
-    // Whoever is in a meeting has met.
+    // A lock that is taken means that a meeting is under way, so this rank has met.
     if let Some(adaptation) = MEETING.try_lock().ok().as_deref().and_then(Option::as_ref) {
         adaptation.has_never_met();
     }
@@ -66,7 +66,7 @@ pub(crate) fn end() {
     };
     *locked(&HAS_ENDED) = true;
     END.notify_all();
-    // Its end drops what it would have sent.
+    // The thread sends nothing: at its end the sender is dropped.
     let _ = has_ended.recv();
 }
 

@@ -35,7 +35,7 @@ type Question = (String, SyncSender<String>);
 /// Questions that wait for the thread that opens libraries. A channel of the standard library would have that thread ask the C library
 /// for memory, and so for 64 MB of addresses (`thread_local.rs`).
 struct Questions {
-    /// Those that wait; `None` once nobody asks any more.
+    /// The waiting questions; `None` once no more can come.
     waiting: Mutex<Option<VecDeque<Question>>>,
     changed: Condvar,
 }

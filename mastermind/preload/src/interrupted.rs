@@ -25,8 +25,9 @@ use cca_abi::guest;
 /// First address and the one behind, of the C library, of the dynamic linker, and of the object that gives out memory.
 static DELICATE: [[AtomicUsize; 2]; 3] = [const { [const { AtomicUsize::new(0) }; 2] }; 3];
 
-/// Functions that a signal may find at work while all of the C library is whole: none has a lock of the C
-/// library's while it waits, or asks for memory (from POSIX's lists of cancellation points, and functions that send signals).
+/// Functions in which a signal may arrive while the state of the C library is consistent: none holds a lock of the C
+/// library while it waits, or allocates memory (from POSIX's lists of cancellation points, and functions that send
+/// signals).
 const WAITING: [&CStr; 37] = [
     c"raise",
     c"kill",
@@ -137,7 +138,7 @@ struct Found {
     latest: usize,
     /// Whether the innermost handler's signal came in one of the objects.
     interrupted: Option<bool>,
-    /// Where the outermost function begins of those around that place which are in the objects.
+    /// Begin of the outermost function in the objects that the signal interrupted.
     entered: usize,
 }
 
@@ -214,7 +215,7 @@ mod signal_frame {
     /// The code segment of a program of 64 bits, in the state of an interrupted thread.
     const USER_CODE: u64 = 0x33;
     const PAGE_BYTES: usize = 4096;
-    /// Bytes of a stack that are looked through, at most.
+    /// Maximum number of bytes of a stack that are searched.
     const MAX_BYTES: usize = 8 << 20;
 
     /// The system's `struct sigaction`.
@@ -266,7 +267,7 @@ mod signal_frame {
         if alternate.ss_flags & libc::SS_ONSTACK != 0 {
             return alternate.ss_sp.addr() + alternate.ss_size;
         }
-        // The C library puts what it knows of a thread behind its stack.
+        // The C library keeps its data about a thread behind the thread's stack.
         let ends = [first_end, thread];
         let most = address + MAX_BYTES;
         ends.into_iter()
@@ -275,7 +276,8 @@ mod signal_frame {
             .unwrap_or(most)
     }
 
-    /// Where the signal came whose handler runs on the stack above an address, by the innermost frame; `None` without one.
+    /// Where the signal came whose handler runs on the stack above an address, by the innermost frame; `None` if there
+    /// is no such frame.
     pub(super) fn interrupted(address: usize) -> Option<usize> {
         let restorers = restorers();
         let end = end_of_stack(address);
@@ -301,7 +303,7 @@ mod signal_frame {
         Some(register(frame, libc::REG_RIP) as usize)
     }
 
-    /// Whether an address is mapped: the system reads a set of signals there, and refuses what is to be done with it.
+    /// Whether an address is mapped: the system reads a set of signals there, and refuses the invalid operation.
     fn is_readable(address: usize) -> bool {
         /// None of the three operations that change a mask.
         const NO_WAY: c_int = -1;

@@ -349,7 +349,7 @@ unsafe extern "C" fn know_stack(number: u64, addresses: *const usize, n: u64) ->
 }
 
 extern "C" fn end() {
-    // Signals stay as they are: whoever ends a program that waits for its disk is to be heard.
+    // Signals are not blocked: a user who ends a program that waits for its disk must succeed.
     guest::run_in_place(end_recording);
 }
 

@@ -45,7 +45,7 @@ static FOPEN64: Real = Real::new(c"fopen64");
 /// Whether this process, or one that it was forked from, has forked.
 static HAS_FORKED: AtomicBool = AtomicBool::new(false);
 
-/// Finds the C library's functions, which may not be looked for later.
+/// Finds the C library's functions, since they may not be looked up later.
 pub(crate) fn prepare() {
     for real in [&UNSHARE, &SETNS, &FSTATAT, &FSTATAT64, &FOPEN, &FOPEN64] {
         real.address();
@@ -87,7 +87,7 @@ fn before_setns(file: c_int, kinds: c_int) {
     }
 }
 
-/// Ends our threads where the program has none but the caller.
+/// Ends our threads if they are the only ones besides the caller.
 fn make_way(purpose: Purpose) {
     // A forked child has no thread of ours, and one of `vfork` has its parent's memory.
     if own_thread::is_own() || guest::is_at_work() || !crate::is_recorded_process() {

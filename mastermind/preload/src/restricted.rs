@@ -1,8 +1,9 @@
-//! A program that restricts its own system calls: from then on a call of ours may end it, or fail.
+//! Ends the recording when a program restricts its own system calls: from then on a call of ours may fail, or end the
+//! program.
 //!
-//! A filter is put in by `prctl(PR_SET_SECCOMP)` or by `syscall(SYS_seccomp)`; there is no other function for it. So these two
-//! of the C library have us come by first: a recording ends, none begins any more, and `wrap` says why. All other calls of
-//! theirs go on as they are.
+//! A filter is installed by `prctl(PR_SET_SECCOMP)` or by `syscall(SYS_seccomp)`; the C library has no other function
+//! for it. So both functions are intercepted: a recording ends, none begins any more, and `wrap` says why. All their
+//! other calls are passed on unchanged.
 
 use std::ffi::{c_int, c_long};
 use std::process::id;
@@ -19,7 +20,7 @@ pub(crate) fn is_restricted() -> bool {
     restricted != 0 && restricted == id()
 }
 
-/// Finds the C library's functions, which may not be looked for later.
+/// Finds the C library's functions, since they may not be looked up later.
 pub(crate) fn prepare() {
     #[cfg(target_arch = "x86_64")]
     variadic::prepare();
@@ -45,7 +46,7 @@ fn restrict() {
     RESTRICTED.store(id(), Ordering::Release);
 }
 
-/// Whether a call of `syscall` or `prctl` restricts those to come.
+/// Whether a call of `syscall` or `prctl` restricts later system calls.
 fn restricts(number: c_long, first: c_long) -> bool {
     /// `SECCOMP_SET_MODE_STRICT` and `SECCOMP_SET_MODE_FILTER` of `seccomp(2)`; larger operations only query.
     const MODES: [u32; 2] = [0, 1];

@@ -78,7 +78,7 @@ static POPEN: Real = Real::new(c"popen");
 static SPAWN: Real = Real::new(c"posix_spawn");
 static SPAWNP: Real = Real::new(c"posix_spawnp");
 
-/// Learns the file and the addresses, which may not be looked for later.
+/// Finds the file and the addresses, since they may not be looked up later.
 pub(crate) fn prepare() {
     if let Some(path) = variable(TRACE_VARIABLE).and_then(|path| CString::new(path).ok()) {
         let _ = FILE.set(path);
@@ -329,7 +329,7 @@ mod variadic {
 
     /// Registers with arguments, the path's the first.
     const N_REGISTERS: usize = 6;
-    /// Arguments that are looked through for the last one.
+    /// Maximum number of arguments that are searched for the last one.
     const MAX_ARGUMENTS: usize = 1 << 20;
 
     /// Notes the program that is about to be started.

@@ -86,6 +86,7 @@ pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Res
 /// loaded.
 ///
 /// # Errors
+/// The thread cannot be started.
 /// Those of starting a thread.
 pub(crate) fn spawn_among_files(
     name: &str,
@@ -180,7 +181,7 @@ fn end_with_program() {
     }
 }
 
-/// Whether the process has threads of ours, and none of its own but one.
+/// Whether the process has threads of ours, and only one of its own.
 pub(crate) fn are_ours_but_one() -> bool {
     threads().is_some_and(|(n, n_recorder)| n > 1 && n <= count(|n| n) + n_recorder + 1)
 }

@@ -1,15 +1,16 @@
-//! To whom a record directory belongs: one run, from before its program starts.
+//! Claims a record directory for one run, from before its program starts.
 //!
 //! The directory has a file `claim` with the name of the run and the ranks that have begun, and two locks on it:
 //!
 //! ```text
-//! byte 0   held, alone, by who reads and changes the file
+//! byte 0   held, exclusively, while a process reads and changes the file
 //! byte 1   held, with others, as long as a `wrap` of the run lives
 //! ```
 //!
-//! A directory that another run holds or has left records in is passed over, and the next free of `DIR.2`, `DIR.3`, … is taken, so
-//! that a program is run whatever is there. All ranks of a launch have one name and come to the same directory, whichever is
-//! first; a rank that begins a second time, as in a script that each rank runs, goes on to the next.
+//! A directory that another run holds or has left records in is skipped, and the next free of `DIR.2`, `DIR.3`, … is
+//! taken, so that a program is always run. All ranks of a launch have one name and come to the same directory,
+//! whichever is first. A rank that begins a second time, as in a script that each rank runs, goes on to the next
+//! directory.
 //!
 //! # Decisions
 //!
@@ -35,13 +36,13 @@ pub const CLAIM_FILE: &str = "claim";
 /// First line of the file; any other file of that name is left alone.
 const HEAD: &str = "mastermind wrap\n";
 
-/// Directories that are looked at, at most; a loop of as many runs has its records under other names.
+/// Maximum number of directories tried; a loop of as many runs has its records under other names.
 const MAX_DIRECTORIES: u32 = 100_000;
 
 /// How long another may take to read and change the file. Then the directory is passed over.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often that is tried again.
+/// Time between two attempts.
 const AGAIN: Duration = Duration::from_millis(2);
 
 /// Bytes of the file that are read; the ranks of a million have less.
@@ -51,7 +52,7 @@ const MAX_BYTES: u64 = 1 << 24;
 const CHANGE: i64 = 0;
 const ALIVE: i64 = 1;
 
-/// Who asks for a directory.
+/// The run, or the rank of a run, that asks for a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claimant {
     /// Name of the run, without line breaks; the same for all ranks of a launch, and for no other run.
@@ -65,13 +66,13 @@ pub struct Claimant {
 pub struct Claim {
     /// The directory.
     pub directory: PathBuf,
-    /// Its number: 1 for the one that was asked for.
+    /// Its number: 1 for the requested directory.
     pub number: u32,
-    /// Keeps the lock of those that live.
+    /// Holds the lock on [`ALIVE`].
     file: Option<File>,
 }
 
-/// What is to become of a directory.
+/// The result of an attempt to claim a directory.
 enum Found {
     /// It is this run's.
     Own(Option<File>),
@@ -83,8 +84,8 @@ enum Found {
 ///
 /// # Arguments
 /// * `base` - exists
-/// * `clear` - removes what an earlier run left in a directory, and says whether nothing of it is left; if it is not given, a
-///   directory with records is passed over
+/// * `clear` - removes files that an earlier run left in a directory, and returns whether nothing of it is left;
+///   without it, a directory with records is skipped
 ///
 /// # Errors
 /// A directory cannot be made or read.
@@ -216,7 +217,7 @@ fn decide(
         return Ok(false);
     }
     if !is_own_run {
-        // Only who lives holds it.
+        // Only a live run holds the lock.
         if !lock(file, libc::F_WRLCK, ALIVE).unwrap_or(text.is_empty()) {
             return Ok(false);
         }
@@ -236,7 +237,7 @@ fn decide(
     Ok(true)
 }
 
-/// The text of a claim, or of one that has just been made; `None` for another file.
+/// The text of a claim file, empty if it has just been made; `None` for another file.
 fn is_ours(file: &mut File) -> Option<String> {
     let metadata = file.metadata().ok()?;
     if !metadata.is_file() || metadata.nlink() != 1 {
@@ -264,7 +265,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     (own.dev(), own.ino()) == (there.dev(), there.ino())
 }
 
-/// Takes the lock of who reads and changes; `true` too where the file system has no locks.
+/// Takes the lock for reading and changing; `true` too where the file system has no locks.
 fn lock_patiently(file: &File) -> bool {
     let began = Instant::now();
     loop {

@@ -21,7 +21,7 @@ pub(super) struct Libraries {
 /// Name of the parameter that is the address a call returns to.
 const CALL_SITE: &str = "call site";
 
-/// Class of the methods that stand for another definition of a function's name, in whichever library that lies.
+/// Class of the methods that represent another definition of a function's name, in any library.
 pub(super) const OTHER: &str = "another definition";
 
 /// One proxy.
@@ -32,9 +32,9 @@ struct Wrapped {
     own: String,
     /// Name of the library that calls go to.
     class: String,
-    /// Those that calls went to so far.
+    /// The libraries that calls have gone to so far.
     known: Vec<Known>,
-    /// `None` for the program's own.
+    /// The library that calls go to; `None` for the program's own.
     target: Option<Alternative>,
     /// Whether the address that a call returns to is recorded.
     call_sites: bool,
@@ -48,7 +48,7 @@ struct Known {
     methods: Vec<*const ProxyMethod>,
 }
 
-// SAFETY: the methods are never freed, and may be looked at from every thread.
+// SAFETY: the methods are never freed, and every thread may read them.
 unsafe impl Send for Known {}
 
 impl Libraries {
@@ -178,7 +178,7 @@ impl Wrapped {
         name
     }
 
-    /// Sends the calls to a library from now on, `None` for the program's own.
+    /// Sends the calls to a library from now on, or to the program's own for `None`.
     fn lead(
         &mut self,
         recorder: &RunRecorder,
@@ -239,7 +239,7 @@ impl Wrapped {
                 return Some(*same);
             }
             let method = recorder.method(recorder.register(self.method(function)))?;
-            // Calls look at it as long as the process lives.
+            // Calls read it as long as the process lives.
             Some(Arc::into_raw(method))
         };
         let methods: Vec<_> = self
