@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: the benchmarks that answer a question, each beside its baseline, and at the end every figure that
-//! is to be reached.
+//! `cargo xtask bench`: the benchmarks that answer a question, each next to its baseline, and at the end every figure
+//! with its limit.
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ const BENCHES: &[(&str, &str, &[&str])] = &[
     ("mastermind-queueing", "networks", &[]),
 ];
 
-/// The benchmark that takes a number of calls, and that of `--full`.
+/// The benchmark that takes a number of calls, and its number for `--full`.
 const SUSTAINED: (&str, [&str; 2]) = ("sustained", ["--calls", "100000000"]);
 
 /// Packages whose examples are libraries that a benchmark loads.
@@ -36,8 +36,8 @@ const LIBRARIES: [&str; 2] = ["mastermind-component", "proxy-mpi"];
 /// Most bytes a record of the case study in Parquet.
 const PARQUET_BYTES: f64 = 10.0;
 
-/// Builds the libraries that the benchmarks load, runs them one by one, and repeats what is to be reached. A figure that is missed
-/// ends it with an error, when all have been measured.
+/// Builds the libraries that the benchmarks load, runs them one by one, and repeats the limits and figures. A missed
+/// figure ends it with an error, after all have been measured.
 ///
 /// # Arguments
 /// * `full` - 10⁸ calls in a row, which write 4.8 GB beneath the folder for temporary files, instead of 10⁷
@@ -86,7 +86,7 @@ pub fn bench(workspace: &Workspace, full: bool) -> Result<(), StepError> {
     }
 }
 
-/// What a benchmark says of its figures.
+/// The lines of a benchmark with its figures.
 fn figures(text: &str) -> Vec<String> {
     let lines = text.lines();
     let figures = lines.filter_map(|line| line.strip_prefix(MUST_REACH));
@@ -97,7 +97,7 @@ fn is_missed(figure: &str) -> bool {
     figure.starts_with("MISSED")
 }
 
-/// Whether a benchmark that tells figures came to a verdict of none.
+/// Whether a benchmark that prints figures reached no verdict on any of them.
 fn has_measured_nothing(figures: &[String]) -> bool {
     !figures.is_empty() && figures.iter().all(|figure| figure.starts_with("unknown"))
 }
@@ -185,7 +185,8 @@ pub fn extrap(workspace: &Workspace) -> Result<(), StepError> {
     measured
 }
 
-/// The policies that choose while a program runs, replayed on measured times; then a run of which a component becomes slow.
+/// The policies that choose while a program runs, replayed on measured times; then a run in which a component becomes
+/// slow.
 pub fn adapt(workspace: &Workspace) -> Result<(), StepError> {
     let script = |name: &str| {
         let mut script = Command::new("sh");
@@ -209,7 +210,8 @@ pub fn assemblies(workspace: &Workspace) -> Result<(), StepError> {
     run_step("every assembly, predicted and run", &mut script)
 }
 
-/// Formulas of contention beside LINE's and simulations, and sensitivities beside simulations with other parameters.
+/// Formulas of contention compared with LINE's and simulations, and sensitivities compared with simulations with
+/// other parameters.
 pub fn queueing(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("sh");
     script
@@ -236,7 +238,7 @@ pub fn end_to_end(workspace: &Workspace) -> Result<(), StepError> {
             .arg(workspace.release());
         run_step(name, &mut command)
     };
-    // Both are run, whatever comes of the first.
+    // Both run, even if the first fails.
     let of_runs = step("models of recorded runs", "run.py");
     step("dry runs", "dry.py").and(of_runs)
 }
@@ -251,7 +253,8 @@ pub fn machines(workspace: &Workspace) -> Result<(), StepError> {
     run_step("machines", &mut script)
 }
 
-/// Whether the first recommendation for a seeded problem is the best one, and saves what it says.
+/// Checks whether the first recommendation for a seeded problem is the best one, and saves its
+/// output.
 pub fn recommend(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("python3");
     script
@@ -260,7 +263,7 @@ pub fn recommend(workspace: &Workspace) -> Result<(), StepError> {
     run_step("recommend", &mut script)
 }
 
-/// What `fit` and `compare` make of records that were taken beside a busy process.
+/// Results of `fit` and `compare` on records that were taken next to a busy process.
 pub fn busy(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("python3");
     script
@@ -269,7 +272,7 @@ pub fn busy(workspace: &Workspace) -> Result<(), StepError> {
     run_step("records of a busy machine", &mut script)
 }
 
-/// What records of large runs take, packed and read.
+/// Cost of packing and reading records of large runs.
 pub fn scale(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("python3");
     script
@@ -278,7 +281,7 @@ pub fn scale(workspace: &Workspace) -> Result<(), StepError> {
     run_step("records of large runs", &mut script)
 }
 
-/// Seconds in MPI and numbers of calls as `wrap` tells them, beside mpiP's.
+/// Seconds in MPI and numbers of calls as `wrap` reports them, compared with mpiP's.
 ///
 /// # Arguments
 /// * `library` - libmpiP.so
@@ -316,7 +319,7 @@ pub fn libraries(workspace: &Workspace) -> Result<(), StepError> {
     Ok(())
 }
 
-/// The tables of the error correction, and what a run costs beside Operon's.
+/// The tables of the error correction, and the cost of a run compared with Operon's.
 pub fn mecp(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("sh");
     script

@@ -1,4 +1,4 @@
-//! Builds everything that the binary loads, and puts it beside the binary.
+//! Builds everything that the binary loads, and puts it next to the binary.
 //!
 //! ```text
 //! <target>/release/mastermind            the binary
@@ -21,9 +21,9 @@ const BINDINGS: [&str; 2] = ["mpi-sys", "mpi"];
 /// File name of the MPI back end.
 const BACK_END: &str = "libcca_comm_mpi.so";
 
-/// Builds what [`build`] does together with all tests: Cargo takes other features of some crates where tests are built with
-/// them, so what is built without is built twice. The back ends are built at the same time, one after the other: neither build
-/// alone keeps two processors busy from its beginning to its end.
+/// Builds the same as [`build`] together with all tests: Cargo enables other features of some crates when tests are
+/// built with them, so crates built without tests are built twice. The back ends are built at the same time, one after
+/// the other: neither build alone keeps two processors busy from beginning to end.
 pub fn build_with_tests(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     let targets = ["--lib", "--bins", "--examples", "--tests"];
     let words = [&["build", "--release"], &targets[..]].concat();
@@ -45,7 +45,7 @@ pub fn build_with_tests(workspace: &Workspace, system: &System) -> Result<(), St
 /// A package that is built for each MPI, where there is one.
 const OF_AN_MPI: [&str; 2] = ["--exclude", "cca-comm-mpi"];
 
-/// What `pip` makes a wheel of.
+/// The package that `pip` makes a wheel of.
 const OF_PYTHON: [&str; 2] = ["--exclude", "mastermind-python"];
 
 /// Builds the programs, the components, those written in C too, and a back end for each MPI found.
@@ -53,8 +53,8 @@ pub fn build(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     build_selection(workspace, system, &[])
 }
 
-/// What the demonstration leaves out of its first build: it shows no Parquet, no Arrow and no PDF, and the packages that only check the
-/// others; and what others are built with need not be built by itself.
+/// Packages that the demonstration leaves out of its first build: it shows no Parquet, no Arrow and no PDF, and needs
+/// none of the packages that only check the others; dependencies of other packages need not be named.
 const NOT_SHOWN: [&str; 11] = [
     "--exclude",
     "cca-port-macro",
@@ -69,10 +69,11 @@ const NOT_SHOWN: [&str; 11] = [
     "mastermind-cli/pictures",
 ];
 
-/// The same for the demonstration, which tells at its end what the binary lacks.
+/// The same for the demonstration, which reports at its end the parts that the binary lacks.
 ///
 /// # Returns
-/// Whether the binary lacks what is not shown: where Parquet was built before, nothing is left out.
+/// Whether the binary lacks the parts that are not shown: if Parquet was built before, nothing is
+/// left out.
 pub fn build_to_show(workspace: &Workspace, system: &System) -> Result<bool, StepError> {
     let is_first = !has_parquet(workspace);
     let left_out = if is_first { &NOT_SHOWN[..] } else { &[] };
@@ -80,8 +81,8 @@ pub fn build_to_show(workspace: &Workspace, system: &System) -> Result<bool, Ste
     Ok(is_first)
 }
 
-/// Begins with [`build_to_show`] while packages are being installed. What needs one of them may fail: that is not told, since it is built
-/// again, and told, once they are there.
+/// Starts [`build_to_show`] while packages are being installed. A crate that needs one of them may fail: the failure is
+/// not reported here, because the crate is built again, and a failure reported, once they are installed.
 pub fn begin(workspace: &Workspace) {
     if has_parquet(workspace) {
         return;
@@ -113,8 +114,8 @@ fn cargo_of_selection(workspace: &Workspace, left_out: &[&str]) -> Command {
     workspace.cargo(&[&words, &OF_PYTHON[..], left_out].concat())
 }
 
-/// Builds what is in Rust with the back end for the first MPI, then the back end for each other one, for which no more than the
-/// bindings is built anew, then what is in C.
+/// Builds the Rust crates with the back end for the first MPI, then the back end for each other one, for which only the
+/// bindings are rebuilt, then the C libraries.
 fn build_selection(
     workspace: &Workspace,
     system: &System,
@@ -137,8 +138,8 @@ fn build_selection(
     Ok(())
 }
 
-/// Has the bindings of one MPI built beside those of another. Their build script does not say that it goes by MPICC: Cargo tells them
-/// apart by a level of optimisation, though there is nothing in them to optimise.
+/// Builds the bindings of one MPI separately from those of another. Their build script does not declare that it depends
+/// on MPICC: a level of optimisation distinguishes them for Cargo, though there is nothing in them to optimise.
 fn with_bindings<'a>(command: &'a mut Command, mpi: &Mpi) -> &'a mut Command {
     let profile = match mpi.kind {
         MpiKind::OpenMpi => "profile.release.package.mpi-sys.opt-level=1",
@@ -147,8 +148,8 @@ fn with_bindings<'a>(command: &'a mut Command, mpi: &Mpi) -> &'a mut Command {
     with_mpi(command, mpi).args(["--config", profile])
 }
 
-/// Moves the back end that was just built to where it is looked for. None of it stays: the loader would take it for a component
-/// beside the binary, and Cargo that of one MPI for that of another, since its name is the same.
+/// Moves the back end that was just built to the folder in which it is searched. No copy stays: the loader would use a
+/// copy next to the binary as a component, and Cargo one MPI's for another's, since the name is the same.
 fn take_back_end(workspace: &Workspace, mpi: &Mpi) -> Result<(), StepError> {
     let release = workspace.release();
     let built = release.join(BACK_END);
@@ -243,7 +244,7 @@ fn back_end_target(workspace: &Workspace, mpi: &Mpi) -> PathBuf {
 fn build_back_end(workspace: &Workspace, mpi: &Mpi, targets: &[&str]) -> Result<(), StepError> {
     begin_target(workspace, mpi)?;
     let title = format!("MPI back end for {}", mpi.kind.name());
-    // Quiet, since another build tells beside it what it does.
+    // Quiet, since another build prints its progress at the same time.
     let arguments = [
         &["build", "--release", "--quiet", "-p", "cca-comm-mpi"],
         targets,
@@ -261,7 +262,7 @@ fn place_back_end(workspace: &Workspace, mpi: &Mpi, built: &Path) -> Result<(), 
     place(built, &folder, BACK_END)
 }
 
-/// Begins the target folder of one MPI with what was built for another, but for the bindings: most of it is the same.
+/// Fills the target folder of one MPI with the build for another, except for the bindings: most of it is the same.
 fn begin_target(workspace: &Workspace, mpi: &Mpi) -> Result<(), StepError> {
     let target = back_end_target(workspace, mpi);
     let folder = workspace.target.join("mpi");

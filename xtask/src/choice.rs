@@ -1,5 +1,5 @@
-//! The last part of the demonstration: models from some runs, a prediction of others, and the choice held against what is
-//! then measured.
+//! The last part of the demonstration: models from some runs, a prediction of others, and the choice compared with
+//! measurements.
 //!
 //! The models come from three mesh sizes, the workload from a fourth that none of them saw and whose array sizes lie among
 //! theirs. The runs are short, many, and alternate, those that are predicted with those that are learned from, so that other
@@ -112,7 +112,7 @@ fn choice_of(demo: &Demo<'_>, mut words: Vec<String>) -> Result<Value, StepError
     demo.json(&words.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// What the recorded calls of a run took, seconds.
+/// Total time of the recorded calls of a run, seconds.
 fn total_s(choice: &Value) -> f64 {
     let rows = choice["instances"].as_array().into_iter().flatten();
     rows.filter_map(|row| row["measured_s"].as_f64()).sum()
@@ -153,7 +153,7 @@ fn compare_totals(choice: &Value, measured_s: [f64; 2]) -> bool {
 /// Runs every implementation on every mesh, round after round.
 ///
 /// # Returns
-/// The record directories to learn from, and those of the mesh that is predicted, implementation fastest.
+/// The record directories to learn from, and those of the predicted mesh, implementation fastest.
 fn record(demo: &Demo<'_>) -> Result<(Vec<String>, Vec<String>), StepError> {
     let implementations = implementations(demo);
     let n_runs = ROUNDS as usize * (TRAINING.len() + 1) * implementations.len();

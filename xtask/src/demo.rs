@@ -53,7 +53,7 @@ pub fn demo(workspace: &Workspace, system: &System) -> Result<(), StepError> {
             "This first build of the binary writes no Parquet, no Arrow and no PDF, which take minutes to build: `cargo xtask build` adds them."
         );
     }
-    // What there is to see is drawn all the same.
+    // The available pictures are drawn all the same.
     choice
 }
 
@@ -104,7 +104,7 @@ impl<'a> Demo<'a> {
         run_step(&title, &mut self.command(arguments))
     }
 
-    /// A figure of the records, beside them.
+    /// A figure of the records, next to them.
     ///
     /// # Returns
     /// The file.

@@ -12,7 +12,7 @@ const ADAPTIVE: &str = "examples/shock-amr/shock-amr.toml";
 /// When the picture of the levels is taken: the shock is in the middle of the interface. The paper's is at about this time.
 const PICTURE_TIME: &str = "driver.end_time=0.6";
 
-/// Builds what is needed, runs the case with either flux on 3 ranks, and draws.
+/// Builds the required libraries, runs the case with either flux on 3 ranks, and draws.
 ///
 /// # Errors
 /// A step fails.
@@ -59,7 +59,7 @@ pub fn figures(workspace: &Workspace, system: &System) -> Result<(), StepError> 
     Ok(())
 }
 
-/// What was drawn: the figure's number in the paper, what it shows, its file.
+/// The drawn figures: number in the paper, title, file.
 #[derive(Default)]
 pub struct Drawn(Vec<[String; 3]>);
 
@@ -112,8 +112,8 @@ pub fn adaptive(
     Ok(records)
 }
 
-/// What a run gives without a word in any component: the profile (Table 1) and the figures 1 (the wiring), 2 (the levels),
-/// 3 (times over sizes), 6 (message passing by level), 7 (who calls whom) and 8 (the assembly as it was measured).
+/// The results of a run with unchanged components: the profile (Table 1) and the figures 1 (the wiring), 2 (the
+/// levels), 3 (times over sizes), 6 (message passing by level), 7 (who calls whom) and 8 (the assembly as measured).
 ///
 /// # Errors
 /// A step fails.

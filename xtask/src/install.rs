@@ -1,4 +1,4 @@
-//! What was built, in the folders that a system or a user expects it in; and an archive of that.
+//! Installs the build in the folders that a system or a user expects, and makes an archive of it.
 //!
 //! ```text
 //! PREFIX/bin/mastermind                        the binary, without debug information
@@ -26,7 +26,7 @@ use crate::{build, notices};
 /// Libraries in the folder of the build that nobody loads afterwards.
 const NOT_INSTALLED: [&str; 2] = ["libcca_port_macro.so", "lib_mastermind.so"];
 
-/// Where the examples look for libraries, in the sources and after installation.
+/// The library folder that the examples search, in the sources and after installation.
 const LIBRARY_PATH: [&str; 2] = ["../../target/release", "../../../../lib/mastermind"];
 
 /// Examples that need other crates than ours to be built.
@@ -48,7 +48,7 @@ const SOURCES: [&str; 9] = [
     "mastermind/simulation",
 ];
 
-/// Completions: the shell, and where it looks for them.
+/// Completions: the shell, and the folder that it searches.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "share/bash-completion/completions/mastermind"),
     ("zsh", "share/zsh/site-functions/_mastermind"),
@@ -326,7 +326,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), StepError> {
     fs::copy(from, to).map(drop).map_err(failed("copy", from))
 }
 
-/// Copies what was written; what a build has made there is the user's to make.
+/// Copies the sources in a folder, without the output of builds.
 fn copy_folder(from: &Path, to: &Path) -> Result<(), StepError> {
     for path in entries(from)? {
         let to = to.join(file_name(&path));
@@ -346,7 +346,7 @@ fn make_folder_of(path: &Path) -> Result<(), StepError> {
     fs::create_dir_all(folder).map_err(failed("create", folder))
 }
 
-/// What a folder holds, in order of name.
+/// The entries of a folder, by name.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, StepError> {
     let entries = fs::read_dir(folder).map_err(failed("read", folder))?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();

@@ -32,7 +32,7 @@ struct Package {
 /// The notices of everything that is shipped.
 ///
 /// # Errors
-/// cargo cannot be started, or does not know what the workspace depends on.
+/// cargo cannot be started, or cannot list the dependencies of the workspace.
 pub fn notices(workspace: &Workspace) -> Result<String, StepError> {
     let title = || "third parties' notices".to_owned();
     let mut cargo = Command::new("cargo");
@@ -88,7 +88,7 @@ fn packages(metadata: &Value) -> Vec<Package> {
             continue;
         }
         for dependency in dependencies.unwrap_or_default() {
-            // What builds and tests only is in no file that is shipped.
+            // Dependencies of builds and tests are in no file that is shipped.
             if list(&dependency["dep_kinds"])
                 .iter()
                 .any(|kind| kind["kind"].is_null())
@@ -156,7 +156,7 @@ fn joined(packages: &[Package]) -> String {
 mod tests {
     use super::*;
 
-    /// A member that is shipped, one that is not, and what they depend on.
+    /// A member that is shipped, one that is not, and their dependencies.
     #[test]
     fn crates_that_are_linked_have_their_licence_in_the_list() {
         let folder = std::env::temp_dir().join(format!("notices-{}", std::process::id()));

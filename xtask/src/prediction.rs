@@ -20,7 +20,7 @@ const ROUNDS: u32 = 5;
 /// Ranks that are predicted.
 const RANKS: [u32; 3] = [1, 2, 4];
 
-/// A program: its assembly, its model, what is recorded of it and what is predicted.
+/// A program: its assembly, its model, its recorded cases and its predicted cases.
 struct Program {
     name: &'static str,
     /// Parameters of the driver and variables of the model, by the same names.
@@ -55,8 +55,8 @@ const TOLERANCES_PERCENT: [f64; 2] = [10.0, 20.0];
 /// Most tries of a program under an MPI: a machine that is busy with other work makes a prediction wrong.
 const TRIES: u32 = 3;
 
-/// Calibrates, records, fits, simulates and runs under each MPI, or under the one named. A program of which a prediction is off by
-/// more than the tolerance is calibrated, recorded and run again, up to three times.
+/// Calibrates, records, fits, simulates and runs under each MPI, or under the one named. A program with a prediction
+/// that misses the tolerance is calibrated, recorded and run again, up to three times.
 ///
 /// # Errors
 /// A step failed; a program had a prediction beyond the tolerance in each try.
@@ -78,7 +78,7 @@ pub fn prediction(demo: &Demo<'_>, system: &System, mpi: Option<&str>) -> Result
         );
         println!("{which} on this machine: nothing to predict.");
     }
-    // What is missed has its next try when all the others have had theirs.
+    // A missed program is tried again after all the others.
     let each = |name| PROGRAMS.iter().map(move |program| (name, program));
     let mut missed: Vec<_> = names.into_iter().flat_map(each).collect();
     for nth in 1..=TRIES {
@@ -125,7 +125,7 @@ struct Runs<'a> {
 
 /// Directories of records, each list of runs that are the same.
 struct Recorded {
-    /// By busy processors less one, and by what is set.
+    /// By the number of busy processors less one, and by the parameters of the case.
     trained: Vec<Vec<Vec<String>>>,
     /// By [`RANKS`].
     targets: Vec<Vec<String>>,
@@ -180,7 +180,7 @@ impl Runs<'_> {
         Ok(directory)
     }
 
-    /// Fits, simulates, and prints what comes out beside what was measured.
+    /// Fits, simulates, and prints the prediction next to the measurement.
     ///
     /// # Returns
     /// Whether all predictions are within the tolerance.
@@ -215,7 +215,7 @@ impl Runs<'_> {
             let error = 100.0 * (predicted_s / measured_s - 1.0);
             let [alone, shared] = TOLERANCES_PERCENT;
             let tolerance = if busy == ranks { alone } else { shared };
-            // What is not measured is no number, and within nothing.
+            // A value without a measurement is NaN, and within no tolerance.
             let is_within = error.abs() <= tolerance;
             holds &= is_within;
             let verdict = if is_within { "reached" } else { "MISSED" };

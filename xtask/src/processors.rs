@@ -1,5 +1,5 @@
-//! What the figures of `cargo xtask bench` were on each processor that they were measured on: of each the oldest and the newest, in
-//! `benches/processors.tsv`, since a machine of the cloud is seldom the same one twice.
+//! Figures of `cargo xtask bench` by processor: for each the oldest and the newest, in `benches/processors.tsv`, since
+//! a machine of the cloud is seldom the same one twice.
 //!
 //! ```text
 //! PROCESSOR                       DATE        VERDICT  FIGURE                              VALUE
@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 /// First line of the file.
 const HEAD: &str = "processor\tfigure\tdate\tverdict\tvalue";
 
-/// When a figure was measured, its verdict and what it was.
+/// Date, verdict and value of a figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Measured {
     date: String,
@@ -30,7 +30,7 @@ struct Measured {
 struct Figures(BTreeMap<(String, String), (Measured, Measured)>);
 
 impl Figures {
-    /// What a file says; lines that are none of its form are left out.
+    /// Parses a file; lines of another form are left out.
     fn read(text: &str) -> Self {
         let mut figures = Self::default();
         for line in text.lines().skip(1) {
@@ -49,7 +49,7 @@ impl Figures {
         figures
     }
 
-    /// Adds what was measured; of those of one day the last counts.
+    /// Adds a measurement; of several on one day the last counts.
     fn add(&mut self, processor: &str, figure: &str, measured: Measured) {
         let key = (processor.to_owned(), figure.to_owned());
         let (oldest, newest) = self
@@ -94,8 +94,8 @@ fn parts(line: &str) -> Option<[&str; 3]> {
     (verdict != "unknown").then_some([verdict, figure, value])
 }
 
-/// Keeps the figures under the processor's name, and prints of each one that was measured on several days or processors the oldest and
-/// the newest.
+/// Stores the figures under the processor's name, and prints for each one that was measured on several days or
+/// processors the oldest and the newest.
 ///
 /// # Errors
 /// The file cannot be read or written.

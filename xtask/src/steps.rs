@@ -24,7 +24,7 @@ pub enum StepError {
     },
     /// Steps failed that do not need one another.
     Several { failed: Vec<StepError> },
-    /// What was to hold does not.
+    /// A required property does not hold.
     Refuted { what: &'static str },
     /// No such command.
     Usage { found: String, usage: &'static str },
@@ -85,7 +85,7 @@ pub fn run_step(title: &str, command: &mut Command) -> Result<(), StepError> {
     Ok(())
 }
 
-/// As [`run_step`], and returns what the program prints on standard output, which goes where ours goes all the same.
+/// As [`run_step`], and returns the program's standard output, which is also copied to ours.
 ///
 /// # Errors
 /// As [`run_step`].
@@ -100,7 +100,7 @@ pub fn run_step_collecting(title: &str, command: &mut Command) -> Result<String,
     })
 }
 
-/// As [`run_step_collecting`], and leaves it to the caller what its end says.
+/// As [`run_step_collecting`], and leaves the exit status to the caller.
 ///
 /// # Errors
 /// [`StepError::Start`] if the program cannot be started.
@@ -132,8 +132,7 @@ pub fn run_step_judged(
     Ok((text, status))
 }
 
-/// What a program prints (standard output, then standard error) when it can be started and
-/// succeeds.
+/// Output of a program (standard output, then standard error) if it can be started and succeeds.
 pub fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program)
         .args(arguments)

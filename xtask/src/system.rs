@@ -1,7 +1,8 @@
-//! What this machine has of what the build can use, and how to get the rest.
+//! Detects the tools of this machine that the build can use, and installs missing ones.
 //!
-//! Nothing here is required: without MPI the framework runs one rank. On Debian and Ubuntu what is
-//! missing is installed as root or through password-less sudo; elsewhere the line to type is printed.
+//! Nothing here is required: without MPI the framework runs one rank. On Debian and Ubuntu missing
+//! packages are installed as root or through password-less sudo; elsewhere the command line is
+//! printed.
 
 use std::env;
 use std::fs;
@@ -20,7 +21,7 @@ pub enum MpiKind {
 }
 
 impl MpiKind {
-    /// All of them, in the order they are looked for.
+    /// All of them, in the order of the search.
     pub const ALL: [Self; 2] = [Self::OpenMpi, Self::Mpich];
 
     /// Name in paths and on the command line.
@@ -81,7 +82,8 @@ const OF_EXAMPLES: [&str; 5] = [
     "liblapack-dev",
 ];
 
-/// What some tests need, as they name it: a file by which it is known, and the package of Debian and Ubuntu that has it.
+/// Requirements of some tests, by the tests' name: a file that shows that it is installed, and its package in Debian
+/// and Ubuntu.
 const OF_TESTS: [(&str, &str, &str); 9] = [
     (
         "jemalloc",
@@ -117,7 +119,7 @@ const OF_TESTS: [(&str, &str, &str); 9] = [
 /// Headers by which a machine with the packages of `examples/fft` is known.
 const TRANSFORMS: [&str; 2] = ["/usr/include/fftw3.h", "/usr/include/gsl/gsl_fft_complex.h"];
 
-/// What was found on this machine.
+/// The tools found on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct System {
     /// The implementations of MPI for which a back end can be built.
@@ -128,7 +130,7 @@ pub struct System {
     pub cpp_compiler: bool,
     /// Whether there is gfortran: the tests of components in Fortran need it.
     pub fortran_compiler: bool,
-    /// Whether there is make: what `new component` makes in C, C++ and Fortran is built with it.
+    /// Whether there is make, which builds the output of `new component` in C, C++ and Fortran.
     pub make: bool,
     /// Whether there is python3: the tests of the Python package need it.
     pub python: bool,
@@ -141,7 +143,7 @@ pub struct System {
 }
 
 impl System {
-    /// Looks at this machine.
+    /// Detects the tools of this machine.
     fn look() -> Self {
         Self {
             mpis: MpiKind::ALL.into_iter().filter_map(find_mpi).collect(),
@@ -160,13 +162,13 @@ impl System {
         }
     }
 
-    /// Names of what some tests need and this machine lacks.
+    /// Names of requirements of some tests that this machine lacks.
     pub fn lacks_of_tests(&self) -> impl Iterator<Item = &'static str> + '_ {
         let names = OF_TESTS.iter().map(|(name, ..)| *name);
         names.filter(|name| !self.of_tests.contains(name))
     }
 
-    /// The packages of what some tests need and this machine lacks.
+    /// The packages of requirements of some tests that this machine lacks.
     fn packages_of_tests(&self) -> impl Iterator<Item = &'static str> + '_ {
         let lacking = OF_TESTS
             .iter()
@@ -211,10 +213,11 @@ impl System {
     }
 }
 
-/// Finds what the build can use and, with `install`, installs what is missing where that can be done.
+/// Finds the tools that the build can use and, with `install`, installs missing ones if possible.
 ///
 /// # Errors
-/// Never for want of a package: what cannot be installed is said, and left out of the result.
+/// Never for a missing package: a failed installation is reported, and the package left out of the
+/// result.
 pub fn prepare(install: bool) -> Result<System, StepError> {
     prepare_beside(install, || ())
 }
@@ -255,7 +258,7 @@ pub fn prepare_beside(install: bool, other: impl FnOnce() + Send) -> Result<Syst
     Ok(system)
 }
 
-/// As [`prepare`], with what only tests need: other allocators, a browser.
+/// As [`prepare`], with requirements of tests: other allocators, a browser.
 ///
 /// # Errors
 /// As [`prepare`].
@@ -268,7 +271,7 @@ pub fn prepare_tests(install_missing: bool) -> Result<System, StepError> {
     println!("missing packages of tests: {}", packages.join(" "));
     match administrator() {
         Some(prefix) if install_missing => {
-            // One that a distribution lacks keeps no other away.
+            // A package that a distribution lacks does not prevent the others.
             for package in packages {
                 if let Err(error) = install(&[package], &prefix) {
                     println!("note: {error}");
@@ -300,7 +303,7 @@ pub fn prepare_examples() -> Result<(), StepError> {
     }
 }
 
-/// Says what the rest of the command will do with what was found.
+/// Reports the effect of the tools found on the rest of the command.
 fn report(system: &System) {
     for mpi in &system.mpis {
         println!("MPI: {} ({})", mpi.kind.name(), mpi.mpicc);
@@ -351,7 +354,7 @@ fn install(packages: &[&str], prefix: &[&str]) -> Result<(), StepError> {
 }
 
 /// The smallest packages bindgen can work with: the library and its own headers (51 MB in Debian
-/// 12, where `libclang-dev` is 299), named after the version that `libclang-dev` stands for.
+/// 12, where `libclang-dev` is 299), named after the version that `libclang-dev` depends on.
 fn libclang_packages() -> Vec<String> {
     output_of("apt-cache", &["depends", "libclang-dev"])
         .and_then(|text| clang_version(&text))
@@ -375,8 +378,8 @@ fn clang_version(depends: &str) -> Option<String> {
     })
 }
 
-/// How to become the one who may install: no words for root, `sudo -n` where it asks nothing,
-/// `None` where neither holds or there is no apt.
+/// Command prefix for installing: no words for root, `sudo -n` if it needs no password, `None` if
+/// neither works or there is no apt.
 fn administrator() -> Option<Vec<&'static str>> {
     if !is_debian() || !on_path("apt-get") {
         None
@@ -407,8 +410,8 @@ fn names_debian(os_release: &str) -> bool {
         .any(|id| id == "debian" || id == "ubuntu")
 }
 
-/// The compiler wrapper of one implementation, with a launcher beside it: by Debian's name, or
-/// by the plain name where the launcher's version says that it is this implementation.
+/// The compiler wrapper of one implementation, with its launcher: by Debian's name, or by the plain
+/// name if the launcher's version names this implementation.
 fn find_mpi(kind: MpiKind) -> Option<Mpi> {
     let of_packages = Mpi::of_packages(kind);
     if on_path(&of_packages.mpicc) && on_path(&format!("mpirun.{}", kind.name())) {

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every check there is, and once more, with MPI hidden, those that look for it.
+//! `cargo xtask test`: every check there is, and those that depend on MPI again, with MPI hidden.
 
 use std::env;
 use std::ffi::OsString;
@@ -22,8 +22,8 @@ const TEST: [&str; 3] = ["test", "--release", "--no-fail-fast"];
 /// The program of the end-to-end tests, of which each file is a module.
 const END_TO_END: &str = "end_to_end";
 
-/// What an end-to-end test says in its source whose outcome may be another where there is no MPI: it asks for the MPIs of the
-/// machine, starts ranks, or calibrates; or the verb tells what the machine has. The others need not run once more.
+/// Words in the source of an end-to-end test whose outcome may differ without MPI: it queries the MPIs of the machine,
+/// starts ranks, or calibrates; or its verb reports the machine's tools. The others need not run again.
 const LOOKS_FOR_MPI: [&str; 6] = [
     "mpis(",
     "mpis_with(",
@@ -33,21 +33,21 @@ const LOOKS_FOR_MPI: [&str; 6] = [
     "\"calibrate\"",
 ];
 
-/// Names for the tests, with blanks between them, of what is there and what is hidden.
+/// Names, for the tests, of the available and the hidden requirements, separated by blanks.
 const WITH: &str = "MASTERMIND_TEST_WITH";
 const WITHOUT: &str = "MASTERMIND_TEST_WITHOUT";
 
-/// What the test of `examples/fft` calls the libraries that it needs: a machine without them passes it over, and says so.
+/// Name of the libraries that the test of `examples/fft` needs: a machine without them skips it, and says so.
 const TRANSFORMS: &str = "fftw";
 
-/// How many tests run at a time, as the harness of tests is told.
+/// Number of tests at a time, an environment variable of the test harness.
 const AT_ONCE: &str = "RUST_TEST_THREADS";
 
-/// What the property tests draw their cases from: the same ones at each run, unless the user says otherwise.
+/// Seed of the property tests' cases: the same at each run, unless the user sets another.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "1");
 
-/// Runs all checks: first what takes seconds, then what builds. The first that fails ends it, but for the tests themselves: all
-/// of them run, and what failed is told at the end.
+/// Runs all checks: first those that take seconds, then those that build. The first failure ends it, except for the
+/// tests themselves: all of them run, and the failed ones are listed at the end.
 pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     rules(workspace)?;
     let clippy = ["clippy", "--release", "--all-targets"];
@@ -56,7 +56,7 @@ pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
         "clippy",
         &mut workspace.cargo(&[&clippy[..], &deny].concat()),
     )?;
-    // Of the command line itself what is left without its features is two functions; this crate has a module for it.
+    // In the command line itself only two functions depend on its features, in this crate a whole module.
     let words = ["-p", "mastermind-export", "--no-default-features", "--lib"];
     let mut without = workspace.cargo(&[&clippy[..2], &words, &deny].concat());
     run_step("clippy, without Parquet", &mut without)?;
@@ -121,7 +121,7 @@ fn rules(workspace: &Workspace) -> Result<(), StepError> {
     run_step("rules of the sources", &mut workspace.cargo(&words))
 }
 
-/// What the tests are not to pass over, as they name it.
+/// Requirements that tests must not skip, by the tests' name.
 fn there(system: &System) -> Vec<&'static str> {
     let mpis = back_ends(system).map(|mpi| mpi.kind.name());
     let compilers = ["cc", "c++", "python3"]
@@ -135,8 +135,8 @@ fn there(system: &System) -> Vec<&'static str> {
         .collect()
 }
 
-/// The end-to-end tests that look for MPI, as on a machine without it: no MPI program on PATH, no MPI library on
-/// LD_LIBRARY_PATH, and binaries without the back ends beside them.
+/// The end-to-end tests that depend on MPI, as on a machine without it: no MPI program on PATH, no MPI library
+/// on LD_LIBRARY_PATH, and binaries without the back ends next to them.
 fn serial(workspace: &Workspace) -> Result<Command, StepError> {
     let folder = workspace.target.join("serial");
     let file_error = |act, folder: &Path| {
@@ -161,7 +161,7 @@ fn serial(workspace: &Workspace) -> Result<Command, StepError> {
     Ok(command)
 }
 
-/// The end-to-end tests that look for MPI, and the functions of their files that do, as filters.
+/// The end-to-end tests that depend on MPI, and the functions of their files that do, as filters.
 fn looking_for_mpi(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for file in files(&folder.to_owned()) {
@@ -177,7 +177,7 @@ fn looking_for_mpi(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The functions of a source that look for MPI, or name one that does; all of them, where what stands before the first does.
+/// The functions of a source that depend on MPI, or name one that does; all of them if text in front of the first does.
 fn looking_functions(text: &str) -> Vec<&str> {
     let mut functions: Vec<(&str, Vec<&str>)> = Vec::new();
     let mut before = Vec::new();
@@ -218,7 +218,7 @@ fn looking_functions(text: &str) -> Vec<&str> {
     looking.into_iter().map(|(name, _)| name).collect()
 }
 
-/// What a machine without MPI would offer.
+/// The environment of a machine without MPI.
 struct Hidden {
     path: PathBuf,
     binaries: PathBuf,
@@ -229,7 +229,7 @@ fn hide_mpi(workspace: &Workspace, folder: &Path) -> io::Result<Hidden> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
-    // A target folder of its own, in which xtask finds what it installs.
+    // A target folder of its own, in which xtask finds its installed files.
     let (path, binaries) = (folder.join("path"), folder.join("release"));
     fs::create_dir_all(&path)?;
     fs::create_dir_all(&binaries)?;
@@ -238,7 +238,7 @@ fn hide_mpi(workspace: &Workspace, folder: &Path) -> io::Result<Hidden> {
             continue;
         };
         let link = path.join(name);
-        // The first on PATH is the one that counts.
+        // The first on PATH is used.
         if !is_mpi_program(&name.to_string_lossy()) && link.symlink_metadata().is_err() {
             symlink(
                 fs::canonicalize(program.parent().unwrap_or(&path))?.join(name),

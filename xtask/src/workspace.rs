@@ -1,4 +1,4 @@
-//! Where things are: the sources, and what was built from them.
+//! Paths: the sources, and the results of builds.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ impl Workspace {
             .current_dir(&self.root)
             .args(arguments)
             .env("CARGO_TARGET_DIR", &self.target);
-        // What `cargo run` told this program about its own package is not for other builds.
+        // Variables that `cargo run` sets about this package must not reach other builds.
         for (name, _) in env::vars_os() {
             let text = name.to_string_lossy();
             if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {

@@ -1,11 +1,11 @@
 //! Activity diagrams that other people's tools draw, read as program models.
 //!
-//! [`read_plantuml`] reads PlantUML in both of its syntaxes, [`read_xmi`] UML 2.5.1 in XMI, [`read_mermaid`] flowcharts of
-//! Mermaid, which [`flowchart_of_markdown`] finds in a page. Each gives a
-//! [`Reading`]: the [`Model`](mastermind_programs::Model) that `mastermind-simulation` runs, and warnings about
-//! what was ignored or assumed. The module of each reader ([`plantuml`], [`xmi`], [`mermaid`]) says which annotations it knows.
+//! [`read_plantuml`] reads PlantUML in both of its syntaxes, [`read_xmi`] UML 2.5.1 in XMI, [`read_mermaid`] flowcharts
+//! of Mermaid, which [`flowchart_of_markdown`] finds in a page. Each returns a [`Reading`]: the
+//! [`Model`](mastermind_programs::Model) that `mastermind-simulation` runs, and warnings about ignored or assumed
+//! parts. The module of each reader ([`plantuml`], [`xmi`], [`mermaid`]) documents its annotations.
 //!
-//! [`edit`] changes files in these forms and leaves what is not changed as it was.
+//! [`edit`] changes files in these forms and keeps unchanged parts byte for byte.
 //!
 //! All readers build the same graph of nodes and edges for each activity (`diagram::Graph`); `diagram::structure` then finds
 //! decisions, loops, forks and joins in it, by the same rules for all. Pure functions: nothing here reads a file or prints.
@@ -18,11 +18,11 @@
 //!
 //! # Decisions
 //!
-//! A diagram is a graph first: the readers of PlantUML and XMI give nodes and edges, and
-//! `diagrams/src/diagram` finds loops, decisions and forks in them, for both by the same rules.
-//! What it cannot find is a finding with the line of the file, never a guess; what a file says and
-//! a model cannot hold is a named warning. A condition in prose is one: it is taken with a
-//! probability (`chance`, `programs/src/chance.rs`), by all processes alike, so that a diagram
+//! A diagram is a graph first: the readers of PlantUML and XMI return nodes and edges, and
+//! `diagrams/src/diagram` finds loops, decisions and forks in them, for both by the same rules. If
+//! it fails, the result is a finding with the line of the file, never a guess; a part of a file
+//! that a model cannot express is a named warning. A condition in prose is one: it gets a
+//! probability (`chance`, `programs/src/chance.rs`), the same for all processes, so that a diagram
 //! drawn for people runs without a deadlock that it does not show. XML with a document type is
 //! refused before any element of it is read.
 

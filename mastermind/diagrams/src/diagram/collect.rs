@@ -6,14 +6,14 @@ use mastermind_programs::{Finding, Model, Rule};
 /// Most findings, and most warnings, that are kept.
 const MOST: usize = 1000;
 
-/// What a finding is about, and where that is.
+/// Subject of a finding, and its position.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) element: &'a str,
     pub(crate) at: &'a str,
 }
 
-/// What a reader has found so far.
+/// Findings and warnings of a reader so far.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     pub(crate) findings: Vec<Finding>,
@@ -26,7 +26,7 @@ impl Collected {
         push(&mut self.findings, rule, place, reason.into());
     }
 
-    /// Something that is passed over, or taken for granted.
+    /// A warning of something that is ignored or assumed.
     pub(crate) fn warn(&mut self, rule: Rule, place: Place<'_>, reason: impl Into<String>) {
         push(&mut self.warnings, rule, place, reason.into());
     }

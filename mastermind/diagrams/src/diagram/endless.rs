@@ -1,7 +1,7 @@
 //! Loops that nothing ends: servers, daemons, `repeat` without a condition.
 //!
-//! A simulation has to end, so of such a loop one round is simulated, with a warning: what leads back to its begin leads to the
-//! end of the activity instead. Loops in it keep their rounds.
+//! A simulation has to end, so one round of such a loop is simulated, with a warning: edges back to its begin lead to
+//! the end of the activity instead. Loops in it keep their rounds.
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -13,7 +13,7 @@ use mastermind_programs::Rule;
 /// Most loops that are opened: each takes a pass over the graph.
 const MAX_LOOPS: usize = 100;
 
-/// Lets each loop without a way out end after a round.
+/// Ends each loop that has no exit after one round.
 pub(super) fn end_loops(graph: &mut Graph, out: &mut Collected) {
     for _ in 0..MAX_LOOPS {
         let Some((begin, members)) = endless(graph) else {

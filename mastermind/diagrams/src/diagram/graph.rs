@@ -19,11 +19,11 @@ pub(crate) struct Node {
     pub(crate) kind: NodeKind,
 }
 
-/// What a node is.
+/// Type of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum NodeKind {
     Initial,
-    /// The end of the activity, or of one way through it.
+    /// The end of the activity, or of one path through it.
     Final,
     Element(ElementKind),
     /// A flow of its own, run as the wrapper says.
@@ -48,7 +48,7 @@ pub(crate) enum Wrapper {
     Critical {
         lock: String,
     },
-    /// `first`: what the variable begins with.
+    /// `first`: initial value of the variable.
     Loop {
         count: Expression,
         first: Expression,
@@ -71,7 +71,8 @@ pub(crate) struct Edge {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Guard {
     When(Expression),
-    /// When it holds; else, where it names what the file does not know, so often.
+    /// The condition, and a probability for the case that the condition names values that the file
+    /// does not define.
     WhenOrShare(Expression, f64),
     /// Where no other is.
     Otherwise,

@@ -1,9 +1,9 @@
 //! Whether guards of a decision overlap, or leave a gap.
 //!
-//! Guards are looked at as conditions over quantities: what stands left of a comparison with a
-//! number, or the difference of its sides. Between the numbers that a quantity is compared with
-//! nothing changes, so that trying each of them and one value on either side tries all there is.
-//! Where quantities depend on each other (an expression beside a name in it) nothing is said.
+//! Guards are treated as conditions over quantities: the left side of a comparison with a number,
+//! or the difference of both sides. Between the numbers that a quantity is compared with nothing
+//! changes, so trying each of them and one value on either side covers all cases. If quantities
+//! depend on each other (an expression, and a name in it), the guards are not checked.
 
 use mastermind_programs::chance_calls;
 use mastermind_programs::expression::{Binary, Expression, Unary};
@@ -11,7 +11,7 @@ use mastermind_programs::expression::{Binary, Expression, Unary};
 /// Most combinations of values that are tried.
 const MOST: usize = 1 << 14;
 
-/// What is wrong with the guards of a decision.
+/// A defect of the guards of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Defect {
     /// The guards of these two edges hold together.
@@ -26,7 +26,7 @@ struct Quantity {
     values: Vec<f64>,
 }
 
-/// The first defect of guards of which exactly one must hold.
+/// The first defect of guards when exactly one of them must hold.
 ///
 /// # Arguments
 /// * `has_otherwise` - whether an edge is taken where no guard holds

@@ -5,7 +5,7 @@
 //! edges that leave with guards are a decision, and edges that come in from alternatives, or from behind (a loop), are a
 //! merge. Each is a warning.
 //!
-//! Dominators tell whether a fork or a decision parted the ways that come together, and which of them go back.
+//! Dominators show whether a fork or a decision split the paths that come together, and which edges go back.
 //!
 //! # Source
 //! OMG, "Unified Modeling Language 2.5.1", clause 15.2.3.
@@ -19,7 +19,8 @@ use super::collect::{Collected, Place};
 use super::graph::{Graph, NodeKind};
 use mastermind_programs::Rule;
 
-/// Puts the nodes in that the activity leaves out. It has one initial node, and ways to all others.
+/// Adds the nodes that the activity leaves out. The activity has one initial node, and paths to all
+/// others.
 ///
 /// # Arguments
 /// * `forks` - several edges that leave an action are a fork, as UML says; else alternatives
@@ -168,7 +169,7 @@ fn dominators(graph: &Graph, initial: usize) -> Dominators<NodeIndex> {
     simple_fast(&plain, NodeIndex::new(initial))
 }
 
-/// Whether all ways to `from` lead over `node`.
+/// Whether all paths to `from` lead through `node`.
 fn leads_over(dominators: &Dominators<NodeIndex>, from: usize, node: usize) -> bool {
     let mut above = dominators
         .dominators(NodeIndex::new(from))

@@ -2,9 +2,9 @@
 //!
 //! A reader ([`crate::plantuml`], [`crate::xmi`]) makes a graph of nodes and edges of each activity;
 //! here the graph becomes a flow of elements: decisions and merges, loops, forks and joins are found
-//! in it. What a node is and costs is said by its stereotype and by words, `cost = 2e-3`, which are
-//! those of the TOML form ([`mastermind_programs::read_toml`]). What cannot be understood is a finding
-//! with its place; what is passed over is a warning.
+//! in it. The type and cost of a node come from its stereotype and from words, `cost = 2e-3`, which
+//! are those of the TOML form ([`mastermind_programs::read_toml`]). An error is a finding with its
+//! position; ignored input is a warning.
 
 mod collect;
 mod endless;
@@ -29,12 +29,12 @@ pub(crate) use words::{
 
 use mastermind_programs::{Finding, Model};
 
-/// A model that was read, and what of its file was passed over.
+/// A model that was read, and the parts of its file that were ignored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// The model.
     pub model: Model,
-    /// What was passed over or taken for granted, in the order of the file.
+    /// Ignored parts and assumptions, in the order of the file.
     pub warnings: Vec<Finding>,
 }
 
@@ -61,7 +61,7 @@ pub enum DiagramError {
         /// The bound.
         most: usize,
     },
-    /// A Markdown file has no such flowchart, or several of which none is named.
+    /// A Markdown file has no such flowchart, or several and no name was given.
     #[error("cannot read flowchart of Markdown: {}", no_such(wanted.as_deref(), known))]
     NoSuchFlowchart {
         /// The number or heading that was asked for.
@@ -69,10 +69,10 @@ pub enum DiagramError {
         /// The headings of those that there are, in their order.
         known: Vec<String>,
     },
-    /// It says what no model can be made of.
+    /// Its contents do not define a model.
     #[error("cannot read diagram: {}{}", .findings[0], more(.findings.len() - 1))]
     Findings {
-        /// What is wrong, in the order of the file; never nothing.
+        /// The errors, in the order of the file; never empty.
         findings: Vec<Finding>,
     },
 }

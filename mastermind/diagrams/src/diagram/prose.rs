@@ -1,7 +1,7 @@
-//! What diagrams drawn for people leave open: conditions in prose, several beginnings, what nothing leads to.
+//! Gaps in diagrams drawn for people: conditions in prose, several beginnings, unreachable nodes.
 //!
-//! A condition that is no expression is taken with a probability: the share that its label says (`yes, 30 %`, MARTE's
-//! `prob`), else what is left in equal parts. Each is a warning, so that nobody takes such a model for a calculated one.
+//! A condition that is no expression gets a probability: the share in its label (`yes, 30 %`, MARTE's `prob`), else an
+//! equal part of the rest. Each is a warning, so that nobody mistakes such a model for a calculated one.
 
 use super::collect::{Collected, Place};
 use super::graph::{Edge, Graph, Guard, NodeKind, Wrapper};
@@ -10,7 +10,7 @@ use super::{endless, implicit};
 use mastermind_programs::expression::{Argument, Builtin, Expression};
 use mastermind_programs::{CHANCE, ElementKind, Rule, System};
 
-/// Makes a graph one that a flow can be found in, and warns of what was taken for granted.
+/// Changes a graph so that a flow can be found in it, and warns of assumptions.
 ///
 /// # Arguments
 /// * `manners` - how the form of the file is read
@@ -121,7 +121,7 @@ fn begin_once(graph: &mut Graph, manners: Manners, out: &mut Collected) {
     }
 }
 
-/// Leaves out what no way leads to from the initial node, as `detach` leaves it behind.
+/// Removes nodes that cannot be reached from the initial node, such as those behind `detach`.
 fn drop_unreachable(graph: &mut Graph, out: &mut Collected) {
     let is_initial = |i: &usize| graph.nodes[*i].kind == NodeKind::Initial;
     let Some(initial) = (0..graph.nodes.len()).find(is_initial) else {
@@ -163,7 +163,7 @@ fn drop_unreachable(graph: &mut Graph, out: &mut Collected) {
     }
 }
 
-/// Gives the ways out of a decision that prose stands at their probabilities.
+/// Assigns probabilities to the outgoing edges of a decision whose guards are prose.
 fn decide(graph: &mut Graph, node: usize, declares: bool, out: &mut Collected) {
     let of_node = |edge: &Edge| edge.from == node;
     let edges: Vec<usize> = (0..graph.edges.len())
@@ -207,7 +207,7 @@ fn decide(graph: &mut Graph, node: usize, declares: bool, out: &mut Collected) {
     let mut left = 1.0_f64;
     for (i, (edge, text, share)) in prose.into_iter().enumerate() {
         let share = share.unwrap_or(each);
-        // What is asked after others did not hold.
+        // The probability given that the earlier conditions did not hold.
         let probability = if left > 0.0 {
             (share / left).min(1.0)
         } else {
@@ -235,7 +235,7 @@ fn decide(graph: &mut Graph, node: usize, declares: bool, out: &mut Collected) {
     }
 }
 
-/// Edges of which several have no guard, where none has a condition, are alternatives of which nothing is said.
+/// Several edges without a guard, and none with a condition, are alternatives without further information.
 fn say_nothing(graph: &mut Graph, edges: &[usize], declares: bool) {
     let guard = |edge: &usize| graph.edges[*edge].guard.as_ref();
     let n_bare = edges.iter().filter(|edge| guard(edge).is_none()).count();
@@ -254,7 +254,7 @@ fn say_nothing(graph: &mut Graph, edges: &[usize], declares: bool) {
     }
 }
 
-/// Whether a condition names what no model has by itself.
+/// Whether a condition has a name that no model defines by itself.
 fn names_unknown(condition: &Expression) -> bool {
     let all = |parts: &[Expression]| parts.iter().any(names_unknown);
     match condition {

@@ -28,7 +28,7 @@ enum Section {
     Functions,
 }
 
-/// What sections have said.
+/// Contents of the sections.
 #[derive(Debug, Default)]
 pub(crate) struct Sections {
     pub(crate) globals: Vec<Variable>,

@@ -1,4 +1,4 @@
-//! What a node is and costs, from its stereotype and words.
+//! Type and cost of a node, from its stereotype and words.
 //!
 //! # Source
 //! S. Pllana et al., "Towards an Environment for Performance Modeling": stereotypes and tagged
@@ -60,16 +60,16 @@ const STEREOTYPES: [(&str, &[&str]); 22] = [
     ("while", &["while"]),
 ];
 
-/// What was said of a node.
+/// Annotation of a node.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Annotation {
-    /// The stereotype that says what it is, in the form of the TOML words.
+    /// The stereotype that gives its type, in the form of the TOML words.
     kind: Option<&'static str>,
     /// Word and text, in the order of the file.
     words: Vec<(&'static str, String)>,
 }
 
-/// What a node turns out to be.
+/// Result for a node.
 #[derive(Debug, Clone)]
 pub(crate) enum Part {
     Element(ElementKind),
@@ -168,8 +168,8 @@ impl Annotation {
         is_meant && self.word(word, text)
     }
 
-    /// Takes a tagged value `word = text` or `word: text`. What is no such thing gives `false`; an unknown word and `=`
-    /// are a finding.
+    /// Reads a tagged value `word = text` or `word: text`. Returns `false` for other text; an unknown word with `=` is
+    /// a finding.
     pub(crate) fn line(&mut self, line: &str, place: Place<'_>, out: &mut Collected) -> bool {
         let Some((word, sign, text)) = word_and_text(line) else {
             return false;
@@ -268,7 +268,7 @@ impl Annotation {
         }
     }
 
-    /// What the node is; `name` is its own, `default` what it is without a stereotype.
+    /// Type of the node; `name` is its own, `default` its type without a stereotype.
     pub(crate) fn part(
         mut self,
         name: &str,
@@ -330,7 +330,7 @@ impl Annotation {
                 code: self.code(place, out),
             }),
         };
-        // Code on an element that is no action is not among what a model can say.
+        // Only actions may have code: the remaining words are findings.
         for (word, _) in &self.words {
             let reason =
                 format!("\"{word}\" is no word of «{kind}», expected only words that it has");
@@ -366,7 +366,7 @@ pub(crate) fn expression(text: &str, place: Place<'_>, out: &mut Collected) -> E
 /// The guard in `text`: `else`, an expression or prose, in brackets or not; none for blank text.
 ///
 /// # Arguments
-/// * `condition` - what `yes`, `true`, `no` and `false` are said of, where there is something
+/// * `condition` - the condition that `yes`, `true`, `no` and `false` answer, if there is one
 pub(crate) fn guard_of(text: &str, condition: Option<&Expression>) -> Option<Guard> {
     let text = text.trim();
     let inside = text
@@ -424,7 +424,7 @@ pub(crate) fn prose(text: &str, label: &str) -> Guard {
     }
 }
 
-/// What holds where `condition` does not.
+/// The negation of `condition`.
 pub(crate) fn not(condition: Expression) -> Expression {
     let turned = |operator| match operator {
         Binary::Equal => Some(Binary::Unequal),

@@ -1,4 +1,4 @@
-//! Which elements may be added, and what may be said of each.
+//! Elements that may be added, and the words of each.
 
 use serde::Serialize;
 
@@ -7,18 +7,18 @@ use serde::Serialize;
 pub struct KindOfElement {
     /// As the TOML form calls it.
     pub kind: &'static str,
-    /// What may be said of it.
+    /// Its words.
     pub words: &'static [WordOfKind],
     /// Whether it holds a flow.
     pub holds: bool,
 }
 
-/// What may be said of an element.
+/// A word of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct WordOfKind {
     /// As the TOML form calls it.
     pub word: &'static str,
-    /// What a new element says; empty where it says nothing.
+    /// Initial text in a new element; empty if a new element does not have the word.
     pub begins: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Changes of a diagram's file: what is not changed stays as it was, byte for byte, with its comments and its order.
+//! Changes of a diagram's file: unchanged parts stay byte for byte, with their comments and their order.
 //!
 //! [`outline`] lists the elements of a file with the words that are said of each, as they are written. [`edited`] makes changes, each at
 //! an element that the outline names by its key, and gives the text. Nothing here says whether the diagram is sound: a reader does.
@@ -38,7 +38,8 @@ pub enum Form {
 }
 
 impl Form {
-    /// The form of a file, by its name and its text; `None` of one that is not edited by elements.
+    /// The form of a file, by its name and its text; `None` for a form that is not edited by
+    /// elements.
     pub fn of(name: &str, text: &str) -> Option<Self> {
         let ending = name.rsplit('.').next().unwrap_or_default();
         match ending.to_ascii_lowercase().as_str() {
@@ -58,7 +59,7 @@ impl Form {
     }
 }
 
-/// What a file has.
+/// Contents of a file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outline {
     /// Its form.
@@ -87,11 +88,11 @@ pub struct OutlineActivity {
 pub struct Item {
     /// By which changes name it.
     pub key: String,
-    /// What it is, as the TOML form calls it; `fork`, `repeat` and `group` besides.
+    /// Its type, as the TOML form calls it; in addition `fork`, `repeat` and `group`.
     pub kind: String,
     /// Its name; of a decision or a `while` of PlantUML its condition.
     pub name: String,
-    /// What is said of it, in the order of the file.
+    /// Its words, in the order of the file.
     pub words: Vec<Word>,
     /// The flows that it holds.
     pub branches: Vec<ItemBranch>,
@@ -154,7 +155,7 @@ pub struct Declared {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "edit", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Edit {
-    /// What is said of an element, or of a branch: another text; none where it is empty.
+    /// Sets a word of an element, or of a branch; an empty text removes it.
     SetWord {
         /// The element or branch.
         key: String,
@@ -176,7 +177,7 @@ pub enum Edit {
         key: String,
         /// Before which of its elements, or their number for its end.
         at: usize,
-        /// What it is.
+        /// Its type.
         kind: String,
         /// Its name.
         name: String,
@@ -233,9 +234,9 @@ pub enum EditError {
     /// The text is not of its form.
     #[error("cannot edit diagram: {found}, expected {expected}")]
     Form {
-        /// What was found.
+        /// The text found.
         found: String,
-        /// What must be there.
+        /// The expected text.
         expected: &'static str,
     },
     /// No such element, flow or branch.
@@ -247,7 +248,7 @@ pub enum EditError {
     /// The change cannot be made in this form or at this element.
     #[error("cannot {act} \"{element}\": {found}; change it in the text")]
     Refused {
-        /// What was to be done.
+        /// The change that failed.
         act: &'static str,
         /// The element.
         element: String,
@@ -270,7 +271,7 @@ pub(crate) fn refused(act: &'static str, element: &str, found: impl Into<String>
     }
 }
 
-/// What a text has.
+/// Contents of a text.
 ///
 /// # Errors
 /// It is not of its form.
@@ -285,7 +286,7 @@ pub fn outline(text: &str, form: Form) -> Result<Outline, EditError> {
 /// A text after some changes, one after the other; each names keys of the text before it.
 ///
 /// # Errors
-/// The text is not of its form; a change names what is not there, or cannot be made.
+/// The text is not of its form; a change names a missing element, or cannot be made.
 pub fn edited(text: &str, form: Form, edits: &[Edit]) -> Result<String, EditError> {
     let mut text = text.to_owned();
     for edit in edits {

@@ -22,7 +22,7 @@ fn parsed(text: &str) -> Result<DocumentMut, EditError> {
         })
 }
 
-/// What a text has.
+/// Contents of a text.
 pub(super) fn outline(text: &str) -> Result<Outline, EditError> {
     let document = parsed(text)?;
     let mut activities = Vec::new();
@@ -79,7 +79,7 @@ fn declaration(section: Section, name: &str, entry: &TomlItem) -> Declared {
     }
 }
 
-/// A value as text: that of a string without its quotes.
+/// A value as text; a string without its quotes.
 fn written(item: &TomlItem) -> String {
     match item.as_value() {
         Some(Value::String(text)) => text.value().clone(),
@@ -106,7 +106,7 @@ fn items(flow: &TomlItem) -> Vec<Item> {
 
 fn item(table: &dyn TableLike) -> Item {
     let of_kind = |(word, _): &(&str, &TomlItem)| named(word).is_some();
-    // A cost may be named like a kind of element; the kind is the word that no other of them has.
+    // A cost may have the name of an element type; the type is the word that is no other element's.
     let mut found: Vec<_> = table.iter().filter(of_kind).collect();
     let (kind, name) = found
         .pop()
@@ -151,7 +151,7 @@ fn branch(table: &dyn TableLike) -> ItemBranch {
     }
 }
 
-/// The tables of a list, in either way of writing.
+/// The tables of a list, in either notation.
 fn each(list: &TomlItem) -> Vec<&dyn TableLike> {
     if let Some(tables) = list.as_array_of_tables() {
         return tables.iter().map(|table| table as &dyn TableLike).collect();
@@ -211,7 +211,7 @@ fn held(element: &mut dyn TableLike, branch: usize) -> Option<&mut dyn TableLike
     (branch == 0).then_some(element)
 }
 
-/// The table that words of a key stand in: that of an element, or of a branch.
+/// The table that contains the words of a key: an element's, or a branch's.
 fn table_of<'a>(document: &'a mut DocumentMut, key: &Key) -> Option<&'a mut dyn TableLike> {
     let (last, before) = key.steps.split_last()?;
     let flow = Key {
@@ -225,7 +225,7 @@ fn table_of<'a>(document: &'a mut DocumentMut, key: &Key) -> Option<&'a mut dyn 
     }
 }
 
-/// Another text for a word, with the comment behind the old one. What is a number or `true` stays one where it was one.
+/// Replaces the text of a word, and keeps the comment behind the old one. A number or `true` stays a value of its type.
 fn set(table: &mut dyn TableLike, word: &str, text: &str) {
     match table.get_mut(word).and_then(TomlItem::as_value_mut) {
         Some(old) => {
@@ -371,7 +371,7 @@ fn list<'a>(flow: Flow<'a>, act: &'static str, element: &str) -> Result<&'a mut 
     }
 }
 
-/// What stands before an element: the comment behind the one before it, and from the end of that line on its own.
+/// Text in front of an element: the comment behind the previous one, and the lines after it.
 fn parted(before: &str) -> (&str, &str) {
     before.split_at(before.find('\n').unwrap_or(0))
 }
@@ -391,7 +391,7 @@ fn suffix(of: &Value) -> String {
     suffix.unwrap_or_default().to_owned()
 }
 
-/// What stands before an element, or before the end of the list.
+/// Text in front of an element, or in front of the end of the list.
 fn before(flow: &Array, at: usize) -> String {
     match flow.get(at) {
         Some(one) => prefix(one),
@@ -484,7 +484,7 @@ fn swap(flow: &mut Array, first: usize) {
     set_before(flow, first + 2, &format!("{behind_a}{own_end}"));
 }
 
-/// A new element, which says what one has to say.
+/// A new element with its required words.
 fn new_element(kind: &str, name: &str) -> Result<InlineTable, EditError> {
     let found =
         named(kind).ok_or_else(|| refused("add", name, format!("no element \"{kind}\"")))?;

@@ -74,7 +74,7 @@ pub(super) struct Subgraph {
 }
 
 impl Chart {
-    /// Nodes that are ends of links and stand for a subgraph of that name.
+    /// Nodes that are ends of links and represent a subgraph of that name.
     pub(super) fn groups_as_ends(&self) -> BTreeMap<usize, usize> {
         let groups = self.groups.iter().enumerate();
         let groups: HashMap<&str, usize> = groups.map(|(i, group)| (&*group.id, i)).collect();
@@ -118,7 +118,7 @@ struct Parser<'a> {
     out: &'a mut Collected,
 }
 
-/// Statements that say how something looks, or what a click on it does.
+/// Statements for the appearance of an element, or for a click on it.
 const LOOKS: [&str; 8] = [
     "style",
     "classDef",
@@ -480,7 +480,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The node of that identifier, which is made where it is none yet; it lies in the innermost subgraph that names it.
+    /// The node of that identifier, which is made if it does not exist; it belongs to the innermost subgraph that names
+    /// it.
     fn mention(&mut self, id: &str, line: usize) -> usize {
         let group = self.open.last().copied();
         if let Some(index) = self.ids.get(id) {

@@ -16,7 +16,7 @@ use crate::picture::{Shape, Stroke, markdown, plain};
 use mastermind_programs::expression::{Binary, Expression, parse};
 use mastermind_programs::{ElementKind, Rule};
 
-/// What a subgraph is.
+/// A subgraph.
 struct Frame {
     name: String,
     at: String,
@@ -29,7 +29,7 @@ pub(super) fn letters(label: &Label) -> String {
     plain(&markdown(&label.text, label.is_markdown))
 }
 
-/// The name in a label, and what its stereotypes and words say.
+/// The name in a label; its stereotypes and words go into `annotation`.
 ///
 /// A line of prose may begin with a word and a colon (`Source: file`); only a sign of equality makes it a word here.
 fn named(text: &str, annotation: &mut Annotation, at: &str, out: &mut Collected) -> String {
@@ -69,7 +69,8 @@ pub(super) fn graph(
     builder.level(None, &mut said)
 }
 
-/// What comments say: sections, and words of nodes that they begin with (`%% A {cost = ms(1)}`).
+/// Reads comments: sections, and comments that begin with a node and have its words (`%% A {cost =
+/// ms(1)}`).
 fn comments(
     chart: &Chart,
     source: &Source,
@@ -128,7 +129,7 @@ fn frame(group: &super::chart::Subgraph, out: &mut Collected) -> Frame {
     Frame { name, at, wrapper }
 }
 
-/// Whether a node lies in a subgraph, or in one that lies in it.
+/// Whether a node is in a subgraph, or in one nested in it.
 fn in_group(chart: &Chart, node: usize, group: usize) -> bool {
     let mut at = chart.nodes[node].group;
     while let Some(inner) = at {
@@ -295,7 +296,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The graph of the whole, or of a subgraph that is run in its own way.
+    /// The graph of the whole, or of a subgraph whose title defines how it runs.
     fn level(&mut self, level: Option<usize>, said: &mut BTreeMap<usize, Annotation>) -> Graph {
         let mut graph = Graph::default();
         // Where links come to, and leave, by node.
@@ -476,7 +477,7 @@ fn guard(condition: &str, label: &str) -> Option<Guard> {
     }
 }
 
-/// Of two ways of which one is taken where the condition of the other does not hold, that is what it is.
+/// Of two edges whose conditions are each other's negation, the second becomes `Otherwise`.
 fn answer_otherwise(graph: &mut Graph) {
     let mut leaving = vec![Vec::new(); graph.nodes.len()];
     for (i, edge) in graph.edges.iter().enumerate() {
@@ -498,7 +499,8 @@ fn answer_otherwise(graph: &mut Graph) {
     }
 }
 
-/// Ties a begin to where no edge leads to, or else to the first node: a chart of a ring alone begins with what stands first.
+/// Adds an initial node in front of the nodes where links enter, or of the first node if all nodes have an incoming
+/// edge: a chart that is a ring begins with its first line.
 ///
 /// # Arguments
 /// * `begins` - of a subgraph, where links come into it

@@ -117,7 +117,7 @@ fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// The signs that open a block of code, and its kind in small letters.
+/// The signs that open a block of code, and its language in small letters.
 fn fence(line: &str) -> Option<(String, String)> {
     let sign = line
         .chars()
@@ -129,7 +129,7 @@ fn fence(line: &str) -> Option<(String, String)> {
         .find(|c: char| !c.is_alphanumeric())
         .unwrap_or(kind.len());
     let kind = kind[..end].to_lowercase();
-    // Three colons open many things besides.
+    // Three colons also open other blocks.
     (n >= 3 && (sign != ':' || kind == "mermaid")).then(|| (line[..n].to_owned(), kind))
 }
 

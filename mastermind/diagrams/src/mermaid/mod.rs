@@ -44,7 +44,7 @@ const LONGEST: usize = 32 << 20;
 /// Reads a flowchart of Mermaid as a program model.
 ///
 /// # Arguments
-/// * `name` - what it is called where it has no title, as by the heading above it
+/// * `name` - name of a chart without a title, such as the heading above it
 ///
 /// # Errors
 /// [`DiagramError::TooLong`]; [`DiagramError::Findings`] with all that no model can be made of, and for a diagram of Mermaid
@@ -88,7 +88,7 @@ pub fn read_mermaid(text: &str, name: Option<&str>) -> Result<Reading, DiagramEr
 /// * `name` - as for [`read_mermaid`]
 ///
 /// # Errors
-/// As [`read_mermaid`], but for what only a model must be.
+/// As [`read_mermaid`], except for requirements of models only.
 pub fn picture_of_mermaid(text: &str, name: Option<&str>) -> Result<Picture, DiagramError> {
     if text.len() > LONGEST {
         let (found, most) = (text.len(), LONGEST);

@@ -26,8 +26,8 @@ const BRACKETS: [(&str, &[&str], Shape); 14] = [
 /// Longest text of a node, bytes: Mermaid draws no diagram of more than 50,000 letters (`maxTextSize`).
 const MAX_TEXT: usize = 50_000;
 
-/// A node's text in its brackets at the begin of a text, its form, and the length of all. `Err` for brackets that nothing
-/// closes: what was expected.
+/// A node's text in its brackets at the begin of a text, its form, and the length of all. `Err` for unclosed brackets,
+/// with the expected text.
 pub(super) fn bracketed(text: &str) -> Option<Result<(Shape, &str, usize), &'static str>> {
     let mut missing = None;
     for (open, closes, shape) in BRACKETS {
@@ -50,7 +50,7 @@ pub(super) fn bracketed(text: &str) -> Option<Result<(Shape, &str, usize), &'sta
     missing.map(Err)
 }
 
-/// Where brackets close, those of the text and quoted ones passed over.
+/// Position of the closing bracket, without brackets within the text and quoted ones.
 fn closing(inside: &str, close: &str) -> Option<usize> {
     let mut quoted = false;
     let mut open: Vec<char> = Vec::new();

@@ -1,10 +1,11 @@
-//! A file of Mermaid without what is no statement: front matter, directives, comments, and the line that says what it is.
+//! A file of Mermaid reduced to its statements: without front matter, directives, comments, and the line with the
+//! diagram type.
 
 use crate::diagram::{Collected, Place};
 use crate::picture::Direction;
 use mastermind_programs::Rule;
 
-/// What is left of a file.
+/// The rest of a file.
 #[derive(Debug, Default)]
 pub(super) struct Source {
     /// The statements; as many lines stand before each of them as in the file.
@@ -17,7 +18,7 @@ pub(super) struct Source {
     pub(super) comments: Vec<(usize, String)>,
 }
 
-/// Other kinds of diagrams by the word that they begin with.
+/// Other types of diagrams, by their first word.
 const OTHERS: [(&str, &str); 28] = [
     ("sequenceDiagram", "a sequence diagram"),
     ("classDiagram", "a class diagram"),
@@ -61,7 +62,7 @@ pub(super) fn direction(name: &str) -> Option<Direction> {
 }
 
 impl Source {
-    /// Reads a file; what it is, if that is no flowchart, is a finding.
+    /// Reads a file; a diagram of another type is a finding.
     pub(super) fn of(text: &str, out: &mut Collected) -> Self {
         let mut source = Self::default();
         let text = text.trim_start_matches('\u{feff}');
@@ -152,7 +153,7 @@ impl Source {
             }
             None => behind,
         };
-        // What was before is left as blanks, so that lines and places stay.
+        // The removed text becomes blanks, so that lines and positions stay.
         let blank: String = self.body[..end]
             .chars()
             .map(|c| {

@@ -1,7 +1,7 @@
 //! Colours that authors write, as SVG knows them.
 
-/// A colour of SVG for what stands in a diagram: `#f9f`, `red`, `rgb(1, 2, 3)`, PlantUML's `#LightBlue`, and the first of a
-/// gradient `#red/yellow`; none for what is no colour.
+/// A colour of SVG for a colour in a diagram: `#f9f`, `red`, `rgb(1, 2, 3)`, PlantUML's `#LightBlue`, and the first of
+/// a gradient `#red/yellow`; `None` for other text.
 pub(super) fn colour(text: &str) -> Option<String> {
     let text = text.trim();
     let is_function = text.starts_with("rgb") || text.starts_with("hsl");

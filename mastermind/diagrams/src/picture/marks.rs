@@ -3,7 +3,7 @@
 /// A line of text.
 pub type Line = Vec<Run>;
 
-/// A piece of a line, of one look.
+/// A piece of a line with one style.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Run {
     /// The letters.
@@ -35,7 +35,7 @@ pub(crate) fn markdown(text: &str, stars: bool) -> Vec<Line> {
     lines(text, marks)
 }
 
-/// A text with PlantUML's marks (Creole). Rules between lines are left out, and bullets are those of a list.
+/// A text with PlantUML's marks (Creole). Rules between lines are left out, and bullets become a list's.
 ///
 /// # Source
 /// PlantUML Language Reference Guide, "Creole".
@@ -64,7 +64,7 @@ pub(crate) fn creole(text: &str) -> Vec<Line> {
     lines(&text.join("\n"), &MARKS)
 }
 
-/// The letters of lines, without their looks.
+/// The letters of lines, without their styles.
 pub fn letters(lines: &[Line]) -> String {
     plain(lines)
 }
@@ -100,7 +100,7 @@ impl Run {
     }
 }
 
-/// Tags that change the look of a text, and those that change nothing that is drawn.
+/// Tags that change the style of a text, and tags without an effect on the drawing.
 const TAGS: [(&str, Look); 11] = [
     ("b", Look::Bold),
     ("strong", Look::Bold),
@@ -119,7 +119,7 @@ const SILENT: [&str; 26] = [
     "li", "pre", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "color", "size", "back", "plain",
 ];
 
-/// What the text begins with, where that is a tag: its length and what it does.
+/// A tag at the beginning of a text: its length and its effect.
 enum Tag {
     Break,
     Look(Look, bool),
@@ -232,7 +232,8 @@ fn lines(text: &str, marks: &[(&str, Look)]) -> Vec<Line> {
     lines
 }
 
-/// Whether a mark that opens here is closed on its line, around something; one between letters is none (`a_b_c`).
+/// Whether a mark that opens here is closed on its line, around some text; a mark between letters does not count
+/// (`a_b_c`).
 fn closes(rest: &str, mark: &str, before: &str) -> bool {
     let line = rest.split('\n').next().unwrap_or_default();
     // `a_b`, and `http://`.

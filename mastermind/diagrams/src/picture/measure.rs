@@ -1,4 +1,4 @@
-//! How much room texts take, without a font at hand: widths of Helvetica by kinds of letters, rather too wide than too narrow.
+//! Width of texts, without a font at hand: widths of Helvetica by classes of letters, rather too wide than too narrow.
 //!
 //! # Source
 //! Adobe, "Font Metrics for PostScript core fonts", Helvetica: widths of letters in thousandths of the size.
@@ -9,7 +9,7 @@ use super::{Line, Run};
 pub(super) const SIZE: f64 = 12.0;
 pub(super) const LINE: f64 = 15.0;
 
-/// Longest line before it is broken, px: that of a page's column of figures.
+/// Longest line before it is broken, px: the width of a page's column of figures.
 const MAX_LINE: f64 = 300.0;
 
 /// The width of a letter, in sizes.

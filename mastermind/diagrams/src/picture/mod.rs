@@ -1,6 +1,6 @@
 //! A diagram as its author drew it: nodes, edges, groups and notes with their texts, before any of it is taken as a program.
 //!
-//! The readers fill a [`Picture`] each; who draws one needs nothing else. Texts are lines of [`Run`]s, of which marks of the
+//! Each reader fills a [`Picture`], which is all that drawing needs. Texts are lines of [`Run`]s, in which marks of the
 //! form (`**bold**`, `<b>`, `//italic//`) have become properties (`marks`).
 
 mod colours;
@@ -17,7 +17,7 @@ pub use svg::svg;
 /// A diagram.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Picture {
-    /// What its file calls it, or the number of it.
+    /// Its name in the file, or its number.
     pub name: String,
     /// Its title.
     pub title: Vec<Line>,
@@ -27,7 +27,7 @@ pub struct Picture {
     pub nodes: Vec<PictureNode>,
     /// Edges, in the order of the file.
     pub edges: Vec<PictureEdge>,
-    /// Partitions, swimlanes, subgraphs: each after the one that it lies in.
+    /// Partitions, swimlanes, subgraphs: each after the one that contains it.
     pub groups: Vec<PictureGroup>,
 }
 
@@ -48,7 +48,7 @@ pub enum Direction {
 /// A node, or a note.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PictureNode {
-    /// What stands in it.
+    /// Its text.
     pub text: Vec<Line>,
     /// Its form.
     pub shape: Shape,
@@ -56,7 +56,7 @@ pub struct PictureNode {
     pub colours: Colours,
     /// The innermost group that it lies in.
     pub group: Option<usize>,
-    /// Of a note, the node that it stands beside.
+    /// For a note, the node that it is next to.
     pub about: Option<usize>,
 }
 
@@ -67,7 +67,7 @@ pub enum Shape {
     Initial,
     /// A full circle in a ring: the end.
     Final,
-    /// A circle with a cross: the end of one way.
+    /// A circle with a cross: the end of one path.
     FlowFinal,
     /// A box with round corners, as an action has.
     Rounded,
@@ -107,7 +107,7 @@ pub enum Shape {
     Note,
 }
 
-/// Colours as the author wrote them; what is no colour is left to the drawer.
+/// Colours as the author wrote them; an invalid colour leaves the choice to the drawing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Colours {
     /// Of the area.
@@ -129,7 +129,7 @@ pub struct PictureEdge {
     pub from_group: Option<usize>,
     /// A group that is meant instead of the node where it leads.
     pub to_group: Option<usize>,
-    /// What stands at it, as written.
+    /// Its label, as written.
     pub label: Vec<Line>,
     /// How its line is drawn.
     pub stroke: Stroke,
@@ -161,6 +161,6 @@ pub struct PictureGroup {
     pub parent: Option<usize>,
     /// Colours that the author chose.
     pub colours: Colours,
-    /// Whether it is a swimlane: drawn beside the others, over the whole height.
+    /// Whether it is a swimlane: drawn next to the others, over the whole height.
     pub is_lane: bool,
 }

@@ -2,7 +2,7 @@
 
 use super::Shape;
 
-/// Width and height of a node, given those of its text.
+/// Width and height of a node, given the size of its text.
 pub(super) fn size(shape: Shape, (width, height): (f64, f64)) -> (f64, f64) {
     let has_text = width > 0.0;
     match shape {
@@ -34,7 +34,7 @@ pub(super) fn size(shape: Shape, (width, height): (f64, f64)) -> (f64, f64) {
     }
 }
 
-/// How far the outline is from the middle, along, at a place beside the axis.
+/// Distance of the outline from the middle, along, at a distance from the axis.
 pub(super) fn reach(shape: Shape, across: f64, along: f64, beside: f64) -> f64 {
     let share = (beside.abs() / (across / 2.0)).min(1.0);
     along / 2.0

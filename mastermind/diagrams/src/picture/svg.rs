@@ -50,7 +50,7 @@ struct Drawer<'a> {
     texts: Vec<Vec<Line>>,
     /// Width and height of each node.
     sizes: Vec<(f64, f64)>,
-    /// The box of each node in the plan; of a note that stands beside one, that one's.
+    /// The box of each node in the plan; a note next to a node has that node's box.
     boxes: Vec<usize>,
     layout: Layout,
     is_across: bool,
@@ -81,7 +81,7 @@ impl<'a> Drawer<'a> {
             }
         };
         let mut plan = Plan {
-            // Titles stand above: before the first layer, or beside all of them.
+            // Titles are above: in front of the first layer, or next to all of them.
             title: if is_across {
                 [0.0, FRAME_TITLE]
             } else {
@@ -232,13 +232,13 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// The middle of a node on the page, and its size; a bar reaches over what it joins.
+    /// The middle of a node on the page, and its size; a bar covers all nodes that it connects.
     fn place(&self, node: usize) -> ([f64; 2], (f64, f64)) {
         let [across, along] = self.layout.boxes[self.boxes[node]];
         let (mut width, mut height) = self.sizes[node];
         let one = &self.picture.nodes[node];
         if let Some(about) = one.about {
-            // Beside the node that it is about, behind the notes that came before.
+            // Next to its node, behind the earlier notes.
             let earlier = (0..node).filter(|other| self.picture.nodes[*other].about == one.about);
             let side = |node: usize| {
                 if self.is_across {
@@ -301,7 +301,7 @@ impl<'a> Drawer<'a> {
                 "<path class=\"edge\" stroke-dasharray=\"3 3\" d=\"M{:.1} {:.1} L{:.1} {:.1}\"/>",
                 at[0], at[1], other[0], other[1]
             );
-            // The line ends under what it leads to.
+            // The line ends under the node that it leads to.
             self.redraw(about, body);
         }
         let _ = writeln!(body, "{}", outline(one.shape, at, size, &look));
@@ -533,7 +533,7 @@ fn look(colours: &Colours, is_frame: bool) -> String {
     }
 }
 
-/// A line of text, its runs in their looks.
+/// A line of text, its runs in their styles.
 fn text(body: &mut String, class: &str, [x, y]: [f64; 2], line: &Line, ink: Option<&str>) {
     let _ = write!(body, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\"");
     if let Some(ink) = ink {

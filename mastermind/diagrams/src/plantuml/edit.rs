@@ -11,7 +11,7 @@ use crate::edit::{
     OutlineActivity, Section, Word, kinds, no_such, number, refused,
 };
 
-/// What a text has.
+/// Contents of a text.
 pub(crate) fn outline(text: &str) -> Result<Outline, EditError> {
     let scan = scanned(text)?;
     let item = |node: &Node| item(node, text);
@@ -235,7 +235,7 @@ fn node_of<'a>(scan: &'a Scan, key: &str) -> Result<&'a Node, EditError> {
     found.ok_or_else(|| no_such(key))
 }
 
-/// What is said at a key, and the element if it is one.
+/// The words at a key, and the element if it is one.
 fn words_of<'a>(scan: &'a Scan, key: &str) -> Result<(&'a [Said], Option<&'a Node>), EditError> {
     let parsed = Key::parse(key)?;
     if parsed.element().is_some() {
@@ -252,7 +252,7 @@ fn words_of<'a>(scan: &'a Scan, key: &str) -> Result<(&'a [Said], Option<&'a Nod
     Ok((&held.ok_or_else(|| no_such(key))?.words, None))
 }
 
-/// The piece of the text that a word's text takes the place of, and what stands there then.
+/// The range of the text that a word's text replaces, and the replacement.
 fn set_word(
     text: &str,
     said: &[Said],
@@ -340,7 +340,7 @@ fn new_element(kind: &str, name: &str, indent: &str, end: &str) -> Result<String
         }
     };
     Ok(match (kind, found.holds) {
-        // A model's loop without elements is none of PlantUML's.
+        // A model's loop without elements has no form in PlantUML.
         ("decision", _) => {
             format!(
                 "{indent}if (process == 0) then (yes){end}{indent}  :{name} <<action+>> {{cost = ms(1)}};{end}{indent}endif{end}"

@@ -19,7 +19,7 @@ pub(super) struct Flow {
     pub(super) tails: Vec<Tail>,
     /// The node that a note belongs to.
     pub(super) last: Option<usize>,
-    /// What was said of nodes so far.
+    /// Annotations of nodes so far.
     pub(super) annotations: BTreeMap<usize, Annotation>,
     labels: BTreeMap<String, usize>,
 }
@@ -89,7 +89,7 @@ impl Flow {
         node
     }
 
-    /// Gives each node what was said of it.
+    /// Applies each node's annotation.
     pub(super) fn finish(mut self, out: &mut Collected) -> Graph {
         for (node, annotation) in std::mem::take(&mut self.annotations) {
             let node = &mut self.graph.nodes[node];
@@ -99,7 +99,7 @@ impl Flow {
     }
 }
 
-/// Makes a node what its annotation says.
+/// Applies an annotation to a node.
 fn annotate(node: &mut Node, annotation: Annotation, out: &mut Collected) {
     let place = Place {
         element: &node.name,
@@ -134,7 +134,7 @@ fn annotate(node: &mut Node, annotation: Annotation, out: &mut Collected) {
     }
 }
 
-/// An action that is still to be said what it is.
+/// An action whose type is not known yet.
 pub(super) fn blank() -> NodeKind {
     NodeKind::Element(ElementKind::Action {
         cost: None,

@@ -75,11 +75,11 @@ struct Reader<'a> {
     known: BTreeMap<String, usize>,
     /// Nodes that are bars, with their name.
     bars: BTreeMap<usize, String>,
-    /// What an arrow without a begin leaves.
+    /// The source of an arrow without a begin.
     last: Option<usize>,
     /// Open decisions, and where they are.
     branches: Vec<(usize, String)>,
-    /// What `true` and `false` are said of.
+    /// The conditions that `true` and `false` answer.
     conditions: BTreeMap<usize, Expression>,
     /// Edges with a label that leave no decision, with the label and where it is.
     labels: Vec<(usize, String, String)>,
@@ -163,7 +163,7 @@ impl Reader<'_> {
         };
         let Some((label, rest)) = arrow(rest) else {
             match first {
-                // A name alone: what comes next goes on from it.
+                // A name alone: the next line continues from it.
                 Some(entity) if rest.trim().is_empty() => {
                     self.last = self.node(line, &entity, true);
                 }
@@ -224,7 +224,8 @@ impl Reader<'_> {
         self.flow.graph.guarded(from, to, guard);
     }
 
-    /// The labels of several arrows that leave an activity say which is taken, as those of a decision do.
+    /// The labels of several arrows that leave an activity decide which is taken, like those of a
+    /// decision.
     fn labels_as_guards(&mut self) {
         for (edge, label, at) in std::mem::take(&mut self.labels) {
             let graph = &mut self.flow.graph;
@@ -323,7 +324,7 @@ impl Reader<'_> {
         Some(node)
     }
 
-    /// Takes what an activity's name and stereotype say.
+    /// Reads an activity's name and stereotype.
     fn said(&mut self, node: usize, text: &str, stereotype: &str, at: &str) {
         if !matches!(self.flow.graph.nodes[node].kind, NodeKind::Element(_)) {
             return;
@@ -400,7 +401,8 @@ impl Reader<'_> {
         true
     }
 
-    /// A bar parts, joins, or both: by its edges. Where none parts, there is nothing to join, and ways of decisions meet.
+    /// A bar forks, joins, or both, depending on its edges. If none forks, there is nothing to join, and bars merge the
+    /// branches of decisions.
     fn bars_as_nodes(&mut self) {
         let graph = &mut self.flow.graph;
         let leaves = |bar: &usize| graph.edges.iter().filter(|edge| edge.from == *bar).count() > 1;

@@ -53,7 +53,7 @@ pub(super) const LAYOUT: [&str; 20] = [
     "center footer",
 ];
 
-/// What is between two lines and says nothing of the flow: begin and end.
+/// Begin and end of blocks without effect on the flow.
 pub(super) const LAYOUT_BLOCKS: [(&str, &str); 5] = [
     ("<style>", "</style>"),
     ("@pause", "@unpause"),
@@ -71,7 +71,7 @@ const HARMLESS: [&str; 4] = ["!theme", "!pragma", "!option", "!assume"];
 const MAX_EXPANDED: usize = 1 << 14;
 const MAX_DEFINITIONS: usize = 1000;
 
-/// What goes over several lines, of which each may begin with any word: a note, a legend, an action.
+/// Text of several lines, each of which may begin with any word: a note, a legend, an action.
 #[derive(Debug, Default)]
 enum Inside {
     #[default]
@@ -146,7 +146,7 @@ impl Definitions {
         let is_definition = text.trim_start().starts_with('!');
         for (name, value) in &self.0 {
             let from = if is_definition {
-                // The name that it gives a text is none to be put in for.
+                // The name that a definition gives a text is not substituted.
                 text.find('=').unwrap_or(text.len())
             } else {
                 0

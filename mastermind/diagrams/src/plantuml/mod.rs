@@ -1,7 +1,8 @@
 //! PlantUML activity diagrams, in the new syntax and in the legacy one.
 //!
-//! Each `@startuml NAME … @enduml` is an activity, the first the main one. What an action is and costs
-//! is said by a stereotype and by words in braces, on lines of their own, or in a note at the action:
+//! Each `@startuml NAME … @enduml` is an activity, the first the main one. A stereotype and words give
+//! the type and cost of an action; words are in braces, on lines of their own, or in a note at the
+//! action:
 //!
 //! ```text
 //! @startuml Main
@@ -30,9 +31,9 @@
 //! @enduml
 //! ```
 //!
-//! Words are those of the TOML form; sections `<<globals>>`, `<<locals>>` and `<<functions>>` stand in
-//! any note or legend. Conditions, cases and guards are expressions, which may ask `chance(0.3)`. What is none is taken with a
-//! probability, with a warning: what its label says (`then (yes, 30 %)`), or in equal parts.
+//! Words are those of the TOML form; sections `<<globals>>`, `<<locals>>` and `<<functions>>` are in any note or
+//! legend. Conditions, cases and guards are expressions, which may use `chance(0.3)`. Other text gets a probability,
+//! with a warning: the share in its label (`then (yes, 30 %)`), or an equal part.
 //!
 //! # Source
 //! The PlantUML Language Reference Guide, "Activity diagram (legacy)" and "Activity diagram (new
@@ -117,10 +118,10 @@ pub fn read_plantuml(text: &str) -> Result<Reading, DiagramError> {
 /// The activity diagrams of a PlantUML file as their author drew them.
 ///
 /// # Arguments
-/// * `main` - the name of the only one that is asked for, as in the model: a diagram without a name is `Main`, or `Activity 2`
+/// * `main` - the name of the only requested one, as in the model: a diagram without a name is `Main`, or `Activity 2`
 ///
 /// # Errors
-/// As [`read_plantuml`], but for what only a model must be.
+/// As [`read_plantuml`], except for requirements of models only.
 pub fn pictures_of_plantuml(text: &str, main: Option<&str>) -> Result<Vec<Picture>, DiagramError> {
     if text.len() > LONGEST {
         let (found, most) = (text.len(), LONGEST);
@@ -145,7 +146,7 @@ pub fn pictures_of_plantuml(text: &str, main: Option<&str>) -> Result<Vec<Pictur
     }
 }
 
-/// What a diagram is called that comes after `n_before` others.
+/// The name of a diagram behind `n_before` others.
 fn name_or_number(name: &str, n_before: usize) -> String {
     match (name, n_before) {
         ("", 0) => "Main".to_owned(),

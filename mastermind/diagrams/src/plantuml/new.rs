@@ -77,7 +77,7 @@ impl Reader<'_> {
         self.out.warn(Rule::Ignored, place, reason);
     }
 
-    /// What may go over several lines and is no command: actions, notes, legends.
+    /// Texts of several lines that are no commands: actions, notes, legends.
     fn multi_line<'l>(&mut self, line: &Line, lines: &mut impl Iterator<Item = &'l Line>) -> bool {
         self.note(line, lines) || self.action(line, lines)
     }
@@ -95,7 +95,7 @@ impl Reader<'_> {
                 return true;
             };
             text.push('\n');
-            // Of a long text only the new line is looked through.
+            // In a long text only the new line is searched.
             semicolon = next.text.rfind(';').map(|at| text.len() + at).or(semicolon);
             text.push_str(&next.text);
             is_complete = is_ended(&text, semicolon)

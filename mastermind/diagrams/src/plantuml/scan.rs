@@ -1,7 +1,7 @@
-//! Where the elements of a file stand in its text, and what is said of them.
+//! Positions of the elements of a file in its text, and their words.
 //!
-//! The reader gives up the places of texts on its way to a graph; here they are kept, and nothing else. An element has the whole lines
-//! that it goes over, with the notes at it. Ranges are in bytes of the text.
+//! The reader drops the positions of texts when it makes a graph; the scan keeps them, and nothing else. An element has
+//! all the lines that it covers, with its notes. Ranges are in bytes of the text.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::edit::Section;
 #[derive(Debug, Default)]
 pub(super) struct Scanned {
     pub(super) name: String,
-    /// Where an element may be put into a flow that has none, and a note before all of them.
+    /// Where an element may be inserted into an empty flow, and a note before all elements.
     pub(super) begin: usize,
     pub(super) flow: Vec<Node>,
     /// Its lines.
@@ -38,7 +38,7 @@ pub(super) struct Node {
     /// Where a tagged value may be added: in braces that are there, or behind all else.
     pub(super) add_at: Option<(usize, bool)>,
     pub(super) branches: Vec<Held>,
-    /// Where its last line begins, if it has one that ends its branches.
+    /// Begin of its last line, if it has one that ends its branches.
     pub(super) close: Option<usize>,
 }
 
@@ -81,7 +81,7 @@ pub(super) struct Entry {
     pub(super) line: Range<usize>,
 }
 
-/// What a text has.
+/// Contents of a text.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     pub(super) blocks: Vec<Scanned>,
@@ -110,7 +110,7 @@ struct Scanner<'a> {
     is_in_block: bool,
     /// Whether an element of the block was seen, or its start.
     is_begun: bool,
-    /// Whether the element before is the one that a note would be at.
+    /// Whether a note would belong to the element before.
     takes_note: bool,
 }
 
@@ -119,7 +119,7 @@ fn offset(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
 }
 
-/// What a text has.
+/// Contents of a text.
 pub(super) fn scan(text: &str) -> Scan {
     let mut at = 0;
     let mut lines = Vec::new();
@@ -161,7 +161,7 @@ impl<'a> Scanner<'a> {
         &self.text[range.clone()]
     }
 
-    /// Passes lines up to one that a test knows.
+    /// Skips lines up to one that satisfies a test.
     fn pass(&mut self, ends: impl Fn(&str) -> bool) -> Option<RawLine> {
         loop {
             let line = self.next()?;
@@ -259,7 +259,7 @@ impl<'a> Scanner<'a> {
         true
     }
 
-    /// A note or legend: what it declares, and what it says of the element before it.
+    /// A note or legend: its declarations, and its words for the element before it.
     fn note(&mut self, line: &RawLine, text: &str) -> bool {
         let floating = after(text, "floating");
         let legend = after(text, "legend");
@@ -535,7 +535,7 @@ impl<'a> Scanner<'a> {
             });
             let guard: Vec<_> = guard.into_iter().collect();
             match self.open.last_mut() {
-                // The flow before the first case is none.
+                // The flow before the first case does not count.
                 Some(node)
                     if node.kind == "switch"
                         && node.branches.len() == 1
@@ -618,7 +618,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What is in the brackets that a text begins with, over several lines too.
+    /// The text in the brackets that a text begins with, over several lines too.
     fn bracket(&self, rest: &'a str) -> Option<Range<usize>> {
         let begin = offset(self.text, rest);
         let mut depth = 0_usize;

@@ -1,6 +1,6 @@
 //! Pieces of lines: brackets and the words before them.
 
-/// What is in the round brackets that a text begins with, and what comes after them.
+/// The contents of the round brackets at the beginning of a text, and the rest.
 pub(super) fn bracketed(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let mut depth = 0_usize;
@@ -20,7 +20,7 @@ pub(super) fn bracketed(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// A text after a word that it begins with, whatever its case; the word ends there.
+/// The text after a word at its beginning, whatever its case; the word ends there.
 pub(super) fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let start = text.get(..word.len())?;
     let rest = &text[word.len()..];

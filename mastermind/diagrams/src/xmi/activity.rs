@@ -1,9 +1,9 @@
 //! An activity's nodes and edges.
 //!
-//! `Reader::activity` takes the element of an activity and gives its graph; groups in it are graphs of their own
+//! `Reader::activity` takes the element of an activity and returns its graph; groups in it are graphs of their own
 //! (`Reader::container`). An edge must lead from a node to a node of the same activity or group; else it is a finding
-//! with its line. A flow of objects orders two actions only where no other edge leads to the second; buffers and
-//! parameters order nothing. What notes and stereotypes say of an element comes from `annotations`, its type, identifier
+//! with its line. A flow of objects orders two actions only if no other edge leads to the second; buffers and
+//! parameters order nothing. The words of notes and stereotypes come from `annotations`, an element's type, identifier
 //! and line from `document`; `diagram/structure` makes a flow of the graph.
 //!
 //! ```text
@@ -116,7 +116,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         out: &mut Collected,
     ) -> Graph {
         let mut level = Level::default();
-        // What comes into a group or leaves it orders nothing inside.
+        // Flows into or out of a group order nothing inside.
         for pin in owner.children().filter(|child| self.is_pin(*child)) {
             if let Some(id) = self.document.id(pin) {
                 level.ends.insert(id, End::Object);
@@ -226,7 +226,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         out: &mut Collected,
     ) {
         let kind = match self.document.kind(node) {
-            // Without a type it is of the one that such a child has.
+            // Without a type it has the default type of such a child.
             "structuredNode" => "StructuredActivityNode",
             kind => kind,
         };
@@ -269,7 +269,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         let index = level.graph.node(&name, at, kind);
         level.ends.insert(id, End::Node(index));
         if matches!(level.graph.nodes[index].kind, NodeKind::Group(..)) {
-            // An edge may lead to what lies in the group, or leave that: from outside this is the group.
+            // An edge may lead to a node in the group, or leave one: from outside it leads to the group.
             for inner in node
                 .descendants()
                 .filter(|inner| NODES.contains(&inner.tag_name().name()))
@@ -286,8 +286,8 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         }
     }
 
-    /// Whether an element is a pin. Without a type it is of the one that such a child has, and of those only pins
-    /// have edges.
+    /// Whether an element is a pin. Without a type it has the default type of such a child, and of those only
+    /// pins have edges.
     fn is_pin(&self, element: Node<'a, 'input>) -> bool {
         let tag = element.tag_name().name();
         let kind = self.document.kind(element);
@@ -350,7 +350,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
                 .collect();
             let code = parts.join(";");
             if code.is_empty() {
-                // Tools write the body of an action that has none.
+                // Tools write an empty body for an action without one.
             } else if parse_assignments(&code).is_ok() {
                 annotation.word("code", &code);
             } else {
@@ -402,7 +402,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
             match said.annotation.part(place.element, default, place, out) {
                 Part::Wrapper(wrapper) => wrapper,
                 Part::Element(kind) => {
-                    // A cost of the whole: what is inside is its detail, and not run.
+                    // The group has a cost of its own: its contents are detail, and do not run.
                     out.warn(
                         Rule::Ignored,
                         place,
@@ -477,7 +477,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         }
     }
 
-    /// Flows of objects order what no control flow orders.
+    /// Flows of objects order nodes that no control flow orders.
     fn object_flows(
         &self,
         level: &mut Level<'a>,
@@ -502,8 +502,8 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         }
     }
 
-    /// The guard of an edge. Where it leaves a decision and has none that can be evaluated, MARTE's `prob` at it, or at the
-    /// step that it leads to, says its share.
+    /// The guard of an edge. If it leaves a decision and has no guard that can be evaluated, MARTE's `prob` at it, or
+    /// at the step behind it, gives its share.
     fn guard_or_share(
         &self,
         edge: Node<'a, 'input>,
@@ -561,7 +561,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
             .attributes()
             .any(|one| one.value().ends_with("LiteralBoolean"));
         match (is_literal, said.trim()) {
-            // What no guard is written as.
+            // Texts that mean "no guard".
             (true, "true") => None,
             (true, _) => Some(Guard::When(Expression::Truth(false))),
             (false, "") => guard_of(guard.attribute("name").unwrap_or_default(), None),
@@ -615,7 +615,7 @@ pub(super) fn globals(
                 element: name,
                 at: &at,
             };
-            // What a literal leaves out is its zero.
+            // A missing value in a literal is zero.
             let text = value(default).unwrap_or_else(|| "0".into());
             match parse(&text) {
                 Ok(value) => sections.globals.push(Variable {

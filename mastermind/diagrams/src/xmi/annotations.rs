@@ -1,4 +1,4 @@
-//! What profiles and comments say of elements.
+//! Annotations of elements by profiles and comments.
 
 use std::collections::HashMap;
 
@@ -12,13 +12,13 @@ use mastermind_programs::Rule;
 /// Attributes of MARTE's steps that change no mean time.
 const SILENT: [&str; 4] = ["id", "name", "concurRes", "behavDemands"];
 
-/// What was said of elements, by their identifier.
+/// Annotations of elements, by their identifier.
 #[derive(Debug, Default)]
 pub(super) struct Annotations<'a> {
     of: HashMap<&'a str, Said>,
 }
 
-/// What was said of one.
+/// Annotations of one element.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Said {
     pub(super) annotation: Annotation,
@@ -52,7 +52,7 @@ impl<'a> Annotations<'a> {
         found
     }
 
-    /// What was said of an element.
+    /// Annotations of an element.
     pub(super) fn said(&self, id: Option<&str>) -> Said {
         id.and_then(|id| self.of.get(id))
             .cloned()

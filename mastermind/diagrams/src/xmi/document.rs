@@ -62,7 +62,7 @@ impl<'a, 'input> Document<'a, 'input> {
         format!("line {line}")
     }
 
-    /// The name of an element, if it has one that is not blank.
+    /// The name of an element, if it is not blank.
     pub(super) fn name(&self, node: Node<'_, '_>) -> Option<String> {
         let name = node.attribute("name")?.trim();
         let name = if self.has_escapes {
@@ -73,7 +73,7 @@ impl<'a, 'input> Document<'a, 'input> {
         Some(name).filter(|name| !name.trim().is_empty())
     }
 
-    /// `xmi:id`, or what older forms call so.
+    /// `xmi:id`, or its name in older forms.
     pub(super) fn id(&self, node: Node<'a, 'input>) -> Option<&'a str> {
         let mut all = node.attributes();
         let is_id =
@@ -96,7 +96,7 @@ impl<'a, 'input> Document<'a, 'input> {
         self.xml.root().descendants().filter(Node::is_element)
     }
 
-    /// The activities, in the order of the file. References to them are none.
+    /// The activities, in the order of the file, without references to them.
     pub(super) fn activities(&self) -> Vec<Node<'a, 'input>> {
         let is_one =
             |node: &Node<'a, 'input>| self.kind(*node) == "Activity" && self.id(*node).is_some();
@@ -161,7 +161,7 @@ pub(super) fn most_attributes(text: &str) -> usize {
     most
 }
 
-/// What an attribute or a child of that name refers to: identifiers.
+/// Identifiers in an attribute or a child of that name.
 pub(super) fn references<'a>(node: Node<'a, '_>, name: &str) -> Vec<&'a str> {
     let mut found: Vec<&str> = node
         .attribute(name)

@@ -1,5 +1,5 @@
-//! Changes of an XMI file: another name, another text of what is said of a node. Nodes and edges stay as they are, since tools keep
-//! their places in files beside this one.
+//! Changes of an XMI file: another name of a node, other text of its words. Nodes and edges stay as they are, since
+//! tools keep their positions in separate files.
 
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ struct Scanned {
     nodes: Vec<Named>,
 }
 
-/// What a text has.
+/// Contents of a text.
 pub(crate) fn outline(text: &str) -> Result<Outline, EditError> {
     let scanned = scan(text)?;
     let item = |node: &Named| Item {
@@ -135,7 +135,7 @@ fn is_action(kind: &str) -> bool {
     kind.ends_with("Action") || matches!(kind, "LoopNode" | "ActionState" | "CallState")
 }
 
-/// What a stereotype says of a node.
+/// The words of a node in a stereotype.
 fn said(stereotype: Node<'_, '_>, id: &str, named: &mut Named) {
     let mut attributes = stereotype.attributes();
     if !attributes.any(|one| one.name().starts_with("base_") && one.value() == id) {
@@ -160,7 +160,7 @@ fn said(stereotype: Node<'_, '_>, id: &str, named: &mut Named) {
     }
 }
 
-/// What a comment says of a node, a word a line.
+/// The words of a node in a comment, one per line.
 fn commented(comment: Node<'_, '_>, id: &str, text: &str, named: &mut Named) {
     let body = comment.children().find(|child| child.has_tag_name("body"));
     let body = body
@@ -169,7 +169,7 @@ fn commented(comment: Node<'_, '_>, id: &str, text: &str, named: &mut Named) {
     let (Some(body), [target]) = (body, &references(comment, "annotatedElement")[..]) else {
         return;
     };
-    // A body that is written with entities is not what it says.
+    // A body with entities differs from its text.
     if *target != id || body.text() != text.get(body.range()) {
         return;
     }
@@ -323,7 +323,7 @@ mod tests {
         let model = read_xmi(&text)?.model;
         assert!(format!("{model:?}").contains("a \\\"b\\\""));
         assert_eq!(edited(TEXT, Form::Xmi, &[])?, TEXT);
-        // What nothing says is said by a comment, which is then changed.
+        // A word that no stereotype has goes into a comment, which is then changed.
         let set = |word: &str, text: &str| Edit::SetWord {
             key: "0.2".into(),
             word: word.into(),

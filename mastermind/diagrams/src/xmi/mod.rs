@@ -1,12 +1,12 @@
 //! UML 2.5.1 activities in XMI, as Eclipse Papyrus writes them, and those that write like it.
 //!
-//! What a node is and costs is said by an applied stereotype and its tagged values (any profile with
-//! a stereotype of Performance Prophet's names), by MARTE's `GaStep` (`hostDemand` is the cost, `rep`
-//! a number of rounds), or by a comment at the node with lines `word = text` as in a PlantUML note.
-//! A comment at nothing may hold sections (`<<globals>>`, `<<locals>>`, `<<functions>>`); attributes with a default value,
-//! of the main activity and the class that owns it, are globals as well; the body of an opaque action
-//! that assigns is its code, and function behaviours are cost functions. Guards are expressions; one in prose is taken with
-//! MARTE's `prob` of its edge or of the step behind it, or in equal parts.
+//! The type and cost of a node come from an applied stereotype and its tagged values (any profile with a stereotype of
+//! Performance Prophet's names), from MARTE's `GaStep` (`hostDemand` is the cost, `rep` a number of rounds), or from a
+//! comment at the node with lines `word = text` as in a PlantUML note. A comment at no node may have sections
+//! (`<<globals>>`, `<<locals>>`, `<<functions>>`); attributes with a default value, of the main activity and the class
+//! that owns it, are globals as well; the body of an opaque action that assigns is its code, and function behaviours
+//! are cost functions. Guards are expressions; one in prose gets MARTE's `prob` of its edge or of the step behind it,
+//! or an equal part.
 //!
 //! A document type is refused, and with it every entity that a file would bring.
 //!
@@ -41,8 +41,8 @@ const MOST_ATTRIBUTES: usize = 1000;
 /// Reads the activities of an XMI file.
 ///
 /// # Errors
-/// [`DiagramError::TooLong`]; [`DiagramError::Attributes`]; [`DiagramError::Xml`] for what is no XML or has a document type;
-/// [`DiagramError::Findings`] with all that no model can be made of.
+/// [`DiagramError::TooLong`]; [`DiagramError::Attributes`]; [`DiagramError::Xml`] for text that is no XML or has a
+/// document type; [`DiagramError::Findings`] with all errors that prevent a model.
 pub fn read_xmi(text: &str) -> Result<Reading, DiagramError> {
     read_xmi_from(text, None)
 }
@@ -50,7 +50,7 @@ pub fn read_xmi(text: &str) -> Result<Reading, DiagramError> {
 /// Reads the activities of an XMI file that one of them leads to.
 ///
 /// # Arguments
-/// * `main` - its name; where there is none, it is the one that no other names
+/// * `main` - its name; without one, it is the activity that no other names
 ///
 /// # Errors
 /// As [`read_xmi`]; a finding where there is no activity of that name.
@@ -76,7 +76,7 @@ fn read(document: &Document<'_, '_>, main: Option<&str>) -> Result<Reading, Diag
         .any(|node| node.has_tag_name("defaultValue") || document.kind(node) == "FunctionBehavior");
     let mut read: Vec<Read> = Vec::new();
     for (i, node) in activities.iter().enumerate() {
-        // What is wrong with an activity that nothing leads to is not what the file is refused for.
+        // Errors in an unreachable activity are no reason to refuse the file.
         let id = document.id(*node).unwrap_or_default();
         let Some(name) = names.get(id).cloned() else {
             continue;
@@ -110,10 +110,10 @@ fn read(document: &Document<'_, '_>, main: Option<&str>) -> Result<Reading, Diag
 /// The activities of an XMI file as their author drew them.
 ///
 /// # Arguments
-/// * `main` - the name of the only one that is asked for
+/// * `main` - the name of the only requested one
 ///
 /// # Errors
-/// As [`read_xmi`], but for what only a model must be.
+/// As [`read_xmi`], except for requirements of models only.
 pub fn pictures_of_xmi(text: &str, main: Option<&str>) -> Result<Vec<Picture>, DiagramError> {
     let is_wanted = |name: &str| main.is_none_or(|main| main == name);
     let pictures: Vec<_> = with_document(text, |document| {

@@ -14,7 +14,7 @@ const UNITS: [(&str, &str); 9] = [
     ("dys", "86400"),
 ];
 
-/// The text of an expression, seconds; what is wrong where there is none.
+/// The text of an expression, seconds; or the reason why there is none.
 pub(super) fn seconds(text: &str) -> Result<String, String> {
     let text = text.trim();
     let inside = text

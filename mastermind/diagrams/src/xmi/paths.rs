@@ -1,8 +1,8 @@
 //! Files whose elements have no identifiers: references are paths then (`//A/w`, `//@packagedElement.0/@node.1`).
 //!
-//! A path is `/` for each level below the document's root element: the name of a child, or `@`, its tag and its place among the
-//! siblings of that tag. Each element without an identifier gets the path as one that the file refers to it by, so that the
-//! rest of the reader knows identifiers alone.
+//! A path is `/` for each level below the document's root element: the name of a child, or `@`, its tag and its index
+//! among the siblings of that tag. Each element without an identifier gets the path by which the file refers to it as
+//! its identifier, so the rest of the reader needs identifiers only.
 //!
 //! # Source
 //! Eclipse Modeling Framework, `org.eclipse.emf.ecore.InternalEObject.eURIFragmentSegment` and `eObjectForURIFragmentSegment`.
@@ -31,7 +31,7 @@ fn has_id(node: Node<'_, '_>) -> bool {
     all.any(|one| one.name() == "xmi.id" || (one.name() == "id" && one.namespace().is_some()))
 }
 
-/// The text with an identifier at each element that has none; `None` where all that take part in a flow have one.
+/// The text with an identifier at each element that has none; `None` if all elements of flows have one.
 pub(super) fn with_identifiers(text: &str, xml: &Xml<'_>) -> Option<String> {
     let is_activity = |node: &Node<'_, '_>| {
         node.tag_name().name() == "Activity"

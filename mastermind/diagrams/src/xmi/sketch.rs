@@ -14,7 +14,7 @@ use crate::picture::{
     Colours, Line, Picture, PictureEdge, PictureGroup, PictureNode, Shape, Stroke, markdown,
 };
 
-/// Deepest nesting of groups and structured nodes that is looked through.
+/// Deepest nesting of groups and structured nodes that is searched.
 const DEEPEST: usize = 32;
 
 /// The picture of an activity.
@@ -124,7 +124,7 @@ impl<'a> Sketch<'_, 'a, '_> {
             let inner = self.group(node, group, false);
             self.members(node, Some(inner), depth + 1);
             if self.picture.nodes.len() > first {
-                // Edges to the whole lead to what is first in it.
+                // Edges to the whole lead to its first node.
                 self.ends.insert(id, first);
                 return self.pins(node, first);
             }
@@ -161,7 +161,7 @@ impl<'a> Sketch<'_, 'a, '_> {
         self.pins(node, first);
     }
 
-    /// What is inside an action is its pins.
+    /// The contents of an action are its pins.
     fn pins(&mut self, node: Node<'a, '_>, to: usize) {
         for pin in node.descendants().filter(Node::is_element) {
             if self.document.kind(pin).ends_with("Pin")
@@ -210,7 +210,7 @@ impl<'a> Sketch<'_, 'a, '_> {
             said.or_else(|| guard.attribute("name").map(str::to_owned))
         });
         match said.as_deref().map(str::trim) {
-            // What no guard is written as.
+            // Texts that mean "no guard".
             None | Some("" | "true" | "1") => name,
             Some(said) if said.starts_with('[') => said.to_owned(),
             Some(said) => format!("[{said}]"),

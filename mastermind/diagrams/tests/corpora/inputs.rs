@@ -1,4 +1,5 @@
-//! What any input of the readers must hold: it is read or refused, and what is read goes on.
+//! Properties of the readers for any input: it is read or refused, and a model that was read can be
+//! used.
 //!
 //! Part of the fuzz targets and of the test that replays their corpora.
 
@@ -30,12 +31,12 @@ pub fn xmi(text: &str) {
     drawn(pictures_of_xmi(text, None));
 }
 
-/// What is drawn is XML.
+/// The drawing is XML.
 fn drawn(pictures: Result<Vec<picture::Picture>, DiagramError>) {
     let Ok(pictures) = pictures else {
         return;
     };
-    // Layouts of thousands of nodes take long, and show nothing that those of hundreds do not.
+    // Layouts of thousands of nodes take long, and find no errors that hundreds do not.
     let n_nodes: usize = pictures.iter().map(|picture| picture.nodes.len()).sum();
     if n_nodes <= 500 {
         let svg = picture::svg(&pictures);
@@ -43,7 +44,7 @@ fn drawn(pictures: Result<Vec<picture::Picture>, DiagramError>) {
     }
 }
 
-/// What is read is checked and lowered.
+/// A model that was read is checked and lowered.
 fn diagram(reading: Result<Reading, DiagramError>) {
     let Ok(reading) = reading else {
         return;

@@ -1,4 +1,4 @@
-//! What fuzzers found worth keeping, and what was picked by hand, goes through the readers again.
+//! Inputs that fuzzers found interesting, and inputs picked by hand, go through the readers again.
 
 mod inputs;
 #[path = "../../../simulation/tests/corpora/replay.rs"]

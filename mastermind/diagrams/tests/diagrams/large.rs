@@ -51,7 +51,8 @@ fn many_attributes_of_an_element_are_refused() {
 
 #[test]
 fn many_activities_are_told_apart_and_found() {
-    // Of one name, each calling the next: what nothing leads to is not the main one.
+    // Activities of one name, each calling the next: an activity that none calls is not the main
+    // one.
     let mut text = String::from(
         "<xmi:XMI xmlns:xmi=\"http://www.omg.org/spec/XMI/20131001\" xmlns:uml=\"http://www.eclipse.org/uml2/5.0.0/UML\">\n",
     );

@@ -1,4 +1,4 @@
-//! Flowcharts of Mermaid: what each way of writing says, and what is refused.
+//! Flowcharts of Mermaid: the meaning of each notation, and the refused ones.
 
 use mastermind_diagrams::{DiagramError, Reading, read_mermaid};
 use mastermind_programs::{Element, ElementKind, Finding, Rule};

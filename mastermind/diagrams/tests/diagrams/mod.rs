@@ -397,7 +397,7 @@ fn what_people_draw_loads() {
     assert!(warned(Rule::UnreachableElement) && warned(Rule::Prose) && warned(Rule::Ignored));
 }
 
-/// Where variables are declared, a name in a condition that is none of them is a mistake.
+/// If variables are declared, an undeclared name in a condition is an error.
 #[test]
 fn an_unknown_name_is_an_error_where_there_are_others() {
     let text = "@startuml\nfloating note left\n<<globals>>\nx = 1\nend note\nstart\nif (y > 0) then\n:a;\nendif\nstop\n@enduml\n";
@@ -410,7 +410,7 @@ fn an_unknown_name_is_an_error_where_there_are_others() {
     assert_eq!(check(&reading.model, &ModelSet::default()), []);
 }
 
-/// Two initial nodes are two flows side by side; MARTE's `prob` says which way a decision in prose goes.
+/// Two initial nodes are two concurrent flows; MARTE's `prob` decides a decision in prose.
 #[test]
 fn several_beginnings_run_side_by_side() {
     let outcome = run("papyrus-people.uml", 2);
@@ -429,7 +429,7 @@ fn nodes_that_people_leave_out_in_xmi_are_put_in() {
     for name in ["Book it", "Write log", "Pay", "Print receipt"] {
         assert_eq!(calls(&outcome, name).0, 1, "{name}");
     }
-    // What the fork parts goes on side by side.
+    // The branches of the fork run concurrently.
     assert_eq!(outcome.makespan_ns, (rounds + 1 + 4 + 2) * 1_000_000);
     let reading = read("staruml-people.xmi").expect("a model");
     let warned = |rule| reading.warnings.iter().filter(|w| w.rule == rule).count();
@@ -454,7 +454,7 @@ fn a_guard_that_the_input_of_a_decision_is_compared_with_is_taken_by_chance() {
     assert_eq!([prose(&text), prose(&without)], [1, 0]);
 }
 
-/// A loop with two ways in, ways of an action that no join brings together, and an edge into the initial node.
+/// A loop with two entries, branches of an action without a join, and an edge into the initial node.
 #[test]
 fn tangled_flows_run_node_by_node() {
     let reading = read("staruml-tangled.xmi").expect("a model");
@@ -516,7 +516,8 @@ fn an_activity_of_the_file_is_chosen_by_its_name() {
     assert_eq!(rules(&findings), [(Rule::UnknownActivity, "file")]);
 }
 
-/// Names of the preprocessor, actions in a list, a fork on the way of another one, whose ways one thread goes.
+/// Names of the preprocessor, actions in a list, and a fork on a branch of another one, whose branches one
+/// thread runs.
 #[test]
 fn more_of_what_people_draw_loads() {
     let (reading, done) = people(
@@ -566,7 +567,8 @@ fn names_of_the_preprocessor_do_not_grow_without_bound() {
     assert_eq!(findings[0].rule, Rule::TooLarge);
 }
 
-/// A bar of the legacy syntax at which the ways of a decision meet is a merge where no bar is a fork.
+/// A bar of the legacy syntax at which the branches of a decision meet is a merge if no bar is a
+/// fork.
 #[test]
 fn a_bar_without_a_fork_is_a_merge() {
     let (reading, done) = people(
@@ -647,7 +649,7 @@ fn labels_of_one_word_conditions_say_shares() {
         let flow = format!("{:?}", model.activities["Main"].flow);
         assert!(flow.contains(chance), "{first}: {flow}");
     }
-    // A variable is none of that.
+    // The name of a variable is not prose.
     let text = "@startuml\nnote left\n<<globals>>\nok = 1\nend note\nstart\nif (ok) then (yes, 30 %)\n:a;\nendif\nstop\n@enduml\n";
     let model = read_plantuml(text).expect("a model").model;
     let flow = format!("{:?}", model.activities["Main"].flow);
@@ -727,7 +729,7 @@ fn edges_of_inner_nodes_are_those_of_their_group() {
     );
 }
 
-/// Ways that a fork parts and nothing brings together end each for itself.
+/// Branches of a fork without a join end separately.
 #[test]
 fn a_fork_without_a_join_is_run() {
     let node = |kind: &str, id: &str| {

@@ -32,7 +32,7 @@ fn give_costs(flow: &mut [Element]) -> usize {
     given
 }
 
-/// Reads a file, gives costs to its actions, and simulates it; what is wrong with it else.
+/// Reads a file, gives costs to its actions, and simulates it; returns the error otherwise.
 fn outcome(name: &str, text: &str) -> Result<(), String> {
     let read = if name.ends_with(".puml") {
         read_plantuml(text)

@@ -1,4 +1,4 @@
-//! A graph with loops that have several ways in, run node by node: a variable says which node is next.
+//! A graph with loops that have several entries, run node by node: a variable selects the next node.
 //!
 //! ```text
 //! next = 0
@@ -22,7 +22,7 @@ use mastermind_programs::{Branch, Element, ElementKind};
 /// Most nodes: which one is next is asked of one after the other.
 const MAX_NODES: usize = 2000;
 
-/// Whether a graph has only nodes of which one is done at a time.
+/// Whether a graph has only nodes that can run one at a time.
 pub(super) fn fits(graph: &Graph) -> bool {
     let is_single = |kind: &NodeKind| !matches!(kind, NodeKind::Fork | NodeKind::Join);
     graph.nodes.len() <= MAX_NODES && graph.nodes.iter().all(|node| is_single(&node.kind))
@@ -101,7 +101,7 @@ pub(super) fn line_up(
     (n_done == graph.nodes.len()).then_some(flow)
 }
 
-/// What a node does itself.
+/// The element of the node itself.
 fn own(
     node: &Node,
     manners: Manners,

@@ -1,4 +1,4 @@
-//! Loops of a graph, and where the ways from a node meet again.
+//! Loops of a graph, and the nodes where the paths from a node meet again.
 
 use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -14,7 +14,7 @@ pub(super) struct Loop {
     pub(super) header: usize,
     /// The loop it lies in, or [`WHOLE`].
     pub(super) parent: usize,
-    /// Its nodes, those of the loops in it included, ascending.
+    /// Its nodes, including those of inner loops, ascending.
     pub(super) body: Vec<usize>,
 }
 
@@ -25,9 +25,9 @@ pub(super) struct Loops {
     pub(super) of: Vec<usize>,
 }
 
-/// Why loops cannot be told.
+/// Reason why loops cannot be found.
 pub(super) enum NoLoops {
-    /// An edge goes back to this node, which not all ways to the edge lead through.
+    /// An edge goes back to this node, but not all paths to the edge lead through the node.
     Irreducible(usize),
     /// There are too many, or they lie in each other too deep.
     TooMany,
@@ -39,7 +39,7 @@ const MOST: usize = 4000;
 /// Most nodes of all loops together.
 const LARGEST: usize = 4_000_000;
 
-/// The sink of every region: where its ways end.
+/// The sink of every region: the end of its paths.
 pub(super) const SINK: usize = usize::MAX;
 
 impl Loops {
@@ -75,7 +75,7 @@ impl Loops {
                 return Err(NoLoops::TooMany);
             }
         }
-        // Inner loops first: a loop lies in the smallest one that has its header.
+        // Inner loops first: a loop is in the smallest one that has its header.
         all.sort_by_key(|one| one.body.len());
         for i in 0..all.len() {
             let inside = |j: &usize| all[*j].body.binary_search(&all[i].header).is_ok();
@@ -109,8 +109,8 @@ impl Loops {
         (0..self.all.len()).map(depth).max().unwrap_or(0)
     }
 
-    /// Where the ways from each node of a region meet: [`SINK`] for its end. A loop in it counts as
-    /// its header.
+    /// The node where the paths from each node of a region meet: [`SINK`] for its end. A loop in it
+    /// counts as its header.
     pub(super) fn meetings(
         &self,
         graph: &Graph,
@@ -127,7 +127,7 @@ impl Loops {
             .collect();
         let place = |node: usize| members.binary_search(&node).ok();
         let sink = members.len();
-        // Reversed: what dominates a node there is what all its ways lead through here.
+        // Reversed: a node's dominators there are the nodes that all its paths lead through here.
         let mut reversed = DiGraph::<(), ()>::with_capacity(members.len() + 1, members.len());
         for _ in 0..=sink {
             reversed.add_node(());
@@ -204,7 +204,7 @@ fn dominators(
     simple_fast(&graph, NodeIndex::new(root))
 }
 
-/// Edges to a node on the way from the initial one that is still being followed.
+/// Edges to a node on the current depth-first path from the initial one.
 fn retreating(graph: &Graph, edges: &Edges, initial: usize) -> Vec<(usize, usize)> {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
@@ -236,7 +236,7 @@ fn retreating(graph: &Graph, edges: &Edges, initial: usize) -> Vec<(usize, usize
     found
 }
 
-/// Nodes on a way from the header to one of its latches.
+/// Nodes on a path from the header to one of its latches.
 fn body(
     graph: &Graph,
     edges: &Edges,

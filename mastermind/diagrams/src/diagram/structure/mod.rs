@@ -1,9 +1,9 @@
 //! A graph to a flow of elements.
 //!
-//! Loops are natural ones: an edge back to a node that all ways to it lead through. In a loop, and
-//! outside of all, what is left goes one way, and what a decision or fork leads to ends where all
-//! its ways meet again. A loop with one way out, at its begin, becomes a `while`; any other one with
-//! a variable that says whether to go round again. A graph with a loop of several ways in is run node by node.
+//! Loops are natural ones: an edge back to a node that all paths to it lead through. Within a loop, and
+//! outside of all, the remaining graph is acyclic, and the branches of a decision or fork end where all its
+//! paths meet again. A loop with one exit, at its begin, becomes a `while`; any other one has a variable that
+//! decides about another round. A graph with a loop of several entries is run node by node.
 //!
 //! # Source
 //! A. Aho et al., "Compilers", 2nd edition, section 9.6 (dominators, natural loops).
@@ -18,7 +18,7 @@ use super::graph::Graph;
 use super::prose::settle;
 use mastermind_programs::{Element, Finding, Rule, Variable};
 
-/// What readers take differently.
+/// Differences between the readers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manners {
     /// Several edges into one action are alternatives. In UML it waits for all of them.
@@ -36,7 +36,7 @@ pub(crate) struct Structured {
     pub(crate) locals: Vec<Variable>,
 }
 
-/// The flow of an activity's graph; an empty one where a finding says why there is none.
+/// The flow of an activity's graph; an empty one if a finding gives the reason.
 ///
 /// # Arguments
 /// * `place` - the activity

@@ -1,4 +1,4 @@
-//! What a graph must be so that a flow can be found in it.
+//! Requirements on a graph for a flow to be found in it.
 
 use super::Manners;
 use crate::diagram::collect::{Collected, Place};
@@ -57,7 +57,7 @@ fn initial(graph: &Graph, edges: &Edges, place: &str, out: &mut Collected) -> Op
     let is_initial = |i: &usize| graph.nodes[*i].kind == NodeKind::Initial;
     let mut found: Vec<usize> = (0..graph.nodes.len()).filter(is_initial).collect();
     if found.is_empty() {
-        // UML: what has no edge in begins with the activity.
+        // UML: a node without an incoming edge starts with the activity.
         found = (0..graph.nodes.len())
             .filter(|i| edges.into[*i].is_empty() && !is_initial(i))
             .collect();
@@ -181,7 +181,7 @@ fn guards(graph: &Graph, edges: &[usize], node: &Node, out: &mut Collected) {
     }
 }
 
-/// Every node lies on a way from the initial node, and on one to an end.
+/// Every node is on a path from the initial node, and on one to an end.
 fn reach(graph: &Graph, edges: &Edges, initial: usize, out: &mut Collected) {
     let forward = spread(graph, &edges.out, vec![initial], |edge| edge.1);
     let ends = (0..graph.nodes.len()).filter(|i| edges.out[*i].is_empty());

@@ -1,11 +1,11 @@
 //! Along the edges of a graph, element by element.
 //!
-//! [`structured`] takes the graph of an activity, has `rules` check it and find its begin, and `loops` its loops and
-//! where ways meet, and gives nested elements and the variables that they need. `Walk::sequence` goes from a node to
-//! where its ways meet: a decision becomes branches, a fork a parallel region, a loop that is left at its begin alone a
-//! `while`, any other one a `while` over a variable that each way out sets to false. What is behind such a way out,
-//! within the loop, is run only while the variable holds. A graph that cannot be said so is a finding with its place, or
-//! goes to `dispatch`, which runs it node by node.
+//! [`structured`] takes the graph of an activity, uses `rules` to check it and find its begin, and `loops` to find its
+//! loops and the nodes where paths meet, and returns nested elements and the variables that they need. `Walk::sequence`
+//! goes from a node to the node where its paths meet: a decision becomes branches, a fork a parallel region, a loop
+//! with one exit at its begin a `while`, any other one a `while` over a variable that each exit sets to false. Elements
+//! behind such an exit, within the loop, run only while the variable holds. A graph that has no such form is a finding
+//! with its position, or goes to `dispatch`, which runs it node by node.
 //!
 //! ```text
 //! while (true) is (yes)              again_1 = true
@@ -42,7 +42,7 @@ const DEEPEST: usize = 64;
 pub(super) struct Names {
     n: usize,
     depth: usize,
-    /// Forks and regions around what is walked.
+    /// Forks and regions around the current node.
     regions: usize,
     locals: Vec<Variable>,
 }
@@ -159,7 +159,7 @@ fn flow(
     if !walk.failed {
         return Some(way.flow);
     }
-    // What cannot be said by regions of threads can still be done one after the other.
+    // A graph that regions of threads cannot express can still run one node after the other.
     let is_fork = |finding: &Finding| finding.rule == Rule::ForkWithoutJoin;
     if !manners.leaves_out_nodes || !out.findings.last().is_some_and(is_fork) {
         return None;
@@ -175,13 +175,13 @@ struct Walk<'a> {
     graph: &'a Graph,
     edges: &'a Edges,
     loops: &'a Loops,
-    /// Where ways meet, by region.
+    /// Nodes where paths meet, by region.
     meetings: BTreeMap<usize, Vec<(usize, usize)>>,
     /// The variable of each loop that needs one.
     again: BTreeMap<usize, String>,
     manners: Manners,
     place: &'a str,
-    /// Steps that may still be taken: what is behind several ends is there several times.
+    /// Remaining steps: nodes behind several exits are duplicated.
     left: usize,
     names: &'a mut Names,
     out: &'a mut Collected,
@@ -269,7 +269,7 @@ impl Walk<'_> {
         way
     }
 
-    /// Adds what is only done where a loop was not left before.
+    /// Adds elements that run only if no loop was left before.
     fn still(&mut self, region: usize, flow: Vec<Element>, way: &mut Way) {
         if flow.is_empty() {
             return;
@@ -398,7 +398,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What an edge leads to, up to where ways meet.
+    /// The elements behind an edge, up to the node where paths meet.
     fn branch(&mut self, to: usize, meet: usize, region: usize) -> Way {
         if region != WHOLE && to == self.loops.all[region].header {
             Way::default()
@@ -460,7 +460,7 @@ impl Walk<'_> {
         if let Some(flow) = otherwise {
             branches.push(Branch { guard: None, flow });
         } else if !ordered && let Some(last) = branches.last_mut() {
-            // Exactly one guard holds, the rules say: the last one needs no look.
+            // The rules require that exactly one guard holds: the last one need not be evaluated.
             last.guard = last.guard.take().filter(|_| edges.out[node].len() == 1);
         }
         let name = &graph.nodes[node].name;
@@ -565,8 +565,8 @@ impl Walk<'_> {
         way
     }
 
-    /// For a loop whose only way out is at its begin: when it goes on, to which node, and which
-    /// decision says so.
+    /// For a loop whose only exit is at its begin: the condition to continue, the next node, and
+    /// the decision that has it.
     fn test_first(&self, region: usize) -> Option<(Expression, usize, usize)> {
         let one = &self.loops.all[region];
         let leaving = one.body.iter().flat_map(|node| {

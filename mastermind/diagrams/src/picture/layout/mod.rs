@@ -1,10 +1,10 @@
-//! Where nodes, edges and frames of a picture stand: in layers, with few crossings, and frames around what is theirs.
+//! Positions of nodes, edges and frames of a picture: in layers, with few crossings, and frames around their members.
 //!
-//! Edges that close a ring are turned round; each node stands in the layer behind all that lead to it (`ranks`); an edge over
-//! several layers has a place in each of them, and its label one of its own, so that no line strikes a box or a text (`items`).
-//! In each layer the members of a frame stand side by side, frames in the same order in all layers; what stands where is
-//! improved by barycentres (`order`). Places along a layer pull at each other along edges, within what order and frames
-//! allow (`places`).
+//! Edges that close a cycle are reversed; each node is in the layer behind all its predecessors (`ranks`); an edge over
+//! several layers has a place in each of them, and its label one of its own, so no line crosses a box or a text
+//! (`items`). In each layer the members of a frame are adjacent, frames in the same order in all layers; barycentres
+//! improve the order (`order`). Places along a layer attract each other along edges, as far as order and frames allow
+//! (`places`).
 //!
 //! # Source
 //! K. Sugiyama, S. Tagawa, M. Toda, "Methods for visual understanding of hierarchical system structures", IEEE Trans. SMC 11,
@@ -15,7 +15,7 @@ mod order;
 mod places;
 mod ranks;
 
-/// What is to be laid out, along the layers (`across`) and through them (`along`), px.
+/// Input of the layout, along the layers (`across`) and through them (`along`), px.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plan {
     pub(super) boxes: Vec<Box>,
@@ -25,7 +25,7 @@ pub(super) struct Plan {
     pub(super) title: [f64; 2],
 }
 
-/// A node: what it takes before and behind its axis across, and along.
+/// A node: its extent before and behind its axis across, and along.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Box {
     pub(super) before: f64,
@@ -65,7 +65,7 @@ pub(super) struct Layout {
     pub(super) size: [f64; 2],
 }
 
-/// The way of an edge.
+/// The path of an edge.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Route {
     /// Whether it was turned round: the points lead from its end to its begin.
@@ -103,7 +103,7 @@ enum Kind {
     Hold,
 }
 
-/// All items, the segments between those of neighbouring layers, and the layers in their order.
+/// All items, the segments between items of neighbouring layers, and the layers in their order.
 #[derive(Debug, Default)]
 struct Layers {
     items: Vec<Item>,
@@ -244,7 +244,7 @@ fn hold(plan: &Plan, layers: &mut Layers, n_layers: usize) {
     }
 }
 
-/// Places along, and the ways of edges.
+/// Positions along, and the paths of edges.
 fn finish(plan: &Plan, ranks: &ranks::Ranks, layers: &Layers, across: &places::Places) -> Layout {
     let n = layers.layers.len();
     let mut first = vec![usize::MAX; plan.groups.len()];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Layers, Plan};
 
-/// Sweeps down and up: a few more change nothing on the public diagrams that were looked at.
+/// Sweeps down and up: a few more change nothing on the public diagrams that were inspected.
 const N_SWEEPS: usize = 16;
 
 /// Orders all layers.
@@ -50,7 +50,7 @@ pub(super) fn arrange(plan: &Plan, layers: &mut Layers) {
     layers.layers = best.1;
 }
 
-/// Begins with the order in which the items are met on the ways down.
+/// Begins with the order in which the items are met on the paths down.
 fn first_order(layers: &mut Layers, above: &[Vec<usize>], below: &[Vec<usize>]) {
     let n = layers.items.len();
     let mut met = vec![usize::MAX; n];
@@ -95,7 +95,7 @@ fn frames(plan: &Plan, layers: &Layers, place: &[f64]) -> Vec<f64> {
     sums.iter().enumerate().map(mean).collect()
 }
 
-/// The order of two items: where their frames part, that of the frames.
+/// The order of two items: the order of their outermost different frames.
 fn compare(
     layers: &Layers,
     frames: &[f64],

@@ -1,14 +1,14 @@
 //! Places along a layer: each item is drawn to the middle of those that its edges lead to, as far as the order lets it.
 //!
-//! Items that a straight line should lead through share one place (`align`). Frames have two places, where they begin and end.
-//! Every place has bounds by those of its neighbours; starting from the narrowest places that are allowed, each one in turn goes
-//! to where it wants to be within its bounds, from left to right and back.
+//! Items on a common straight line share one place (`align`). Frames have two places, their begin and end. Every place
+//! has bounds by those of its neighbours; starting from the narrowest allowed places, each one in turn moves to its
+//! preferred position within its bounds, from left to right and back.
 
 use std::collections::BTreeMap;
 
 use super::{FRAME, GAP, Kind, Layers, Plan};
 
-/// Rounds over all places. On the public diagrams that were looked at nothing moves by a pixel after 40.
+/// Rounds over all places. On the public diagrams that were inspected nothing moves by a pixel after 40.
 const N_ROUNDS: usize = 60;
 
 /// Where items and frames stand.
@@ -116,7 +116,7 @@ pub(super) fn places(plan: &Plan, layers: &Layers) -> Places {
     }
 }
 
-/// The variable of each item: that of the first one on the straight line that leads through it.
+/// The variable of each item: that of the first item on its straight line.
 ///
 /// Only segments that do not cross are straight, so that no line stands left of another one in one layer and right of it in the
 /// next; and only those between items of one frame, whose place bounds both.
@@ -230,7 +230,7 @@ fn relax(plan: &Plan, layers: &Layers, variable: &[usize], bounds: &Bounds, at: 
             let high = bounds.behind[v].iter().map(|(to, d)| at[*to] - d);
             let high = high.fold(f64::INFINITY, f64::min);
             let wanted = if v >= n {
-                // A frame lies close around what is in it; lanes touch.
+                // A frame closely encloses its members; lanes touch.
                 let group = (v - n) / 2;
                 let is_lane = plan.groups[group].is_lane;
                 match (v - n) % 2 {

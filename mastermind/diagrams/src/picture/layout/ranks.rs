@@ -63,7 +63,7 @@ pub(super) fn ranks(plan: &Plan) -> Ranks {
             }
         }
     }
-    // What begins stands right before what it leads to.
+    // A source is placed right before its successor.
     for node in (0..n).filter(|node| is_source[*node]) {
         let next = down[node].iter().map(|edge| {
             let to = ranks.ends(plan, *edge).1;
@@ -80,11 +80,11 @@ pub(super) fn ranks(plan: &Plan) -> Ranks {
     ranks
 }
 
-/// Edges to a node on the way that is still being followed, from the beginnings on.
+/// Edges to a node on the current depth-first path, starting from the sources.
 fn turned(plan: &Plan, leaving: &[Vec<usize>], n_coming: &[usize]) -> Vec<bool> {
     let n = leaving.len();
     let mut is_turned = vec![false; plan.edges.len()];
-    // 0: new, 1: on the way, 2: done.
+    // 0: new, 1: on the path, 2: done.
     let mut state = vec![0_u8; n];
     let sources = (0..n).filter(|node| n_coming[*node] == 0);
     for begin in sources.chain(0..n).collect::<Vec<_>>() {

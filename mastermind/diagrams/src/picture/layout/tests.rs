@@ -1,4 +1,4 @@
-//! What any layout holds: nothing lies on anything else, and frames hold what is theirs.
+//! Properties of any layout: nothing overlaps, and frames contain their members.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Activities and arrows of a line.
 
-/// What an arrow leaves or leads to.
+/// Begin or end of an arrow.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::plantuml) enum Entity<'a> {
     /// `(*)`.
@@ -18,7 +18,7 @@ pub(in crate::plantuml) enum Entity<'a> {
     },
 }
 
-/// The entity that a text begins with, and what comes after it.
+/// The entity at the beginning of a text, and the rest.
 pub(in crate::plantuml) fn entity(text: &str) -> Option<(Entity<'_>, &str)> {
     let text = text.trim_start();
     if let Some(rest) = text.strip_prefix("(*") {
@@ -95,7 +95,7 @@ fn stereotype(text: &str) -> (&str, &str) {
     }
 }
 
-/// What comes after a colour, if there is one.
+/// The rest of a text after a colour, if there is one.
 fn colour(text: &str) -> &str {
     let Some(rest) = text.strip_prefix('#') else {
         return text;
@@ -104,7 +104,7 @@ fn colour(text: &str) -> &str {
         .trim_start()
 }
 
-/// The label of the arrow that a text begins with, and what comes after it.
+/// The label of the arrow at the beginning of a text, and the rest.
 pub(in crate::plantuml) fn arrow(text: &str) -> Option<(Option<&str>, &str)> {
     let text = text.trim_start();
     if !text.starts_with(['-', '.']) {

@@ -1,10 +1,10 @@
 //! `if`, `switch`, `while`, `repeat`, `fork`, `split` and groups.
 //!
-//! `Reader::block` takes a line that opens, goes on with or closes a block, and says whether this is one; `new.rs` has
-//! all other lines. An open block is a [`Frame`]: the node that it began with, and the loose ends of the branches that
-//! are done. A closing line must be that of the innermost block; it leaves the flow with the ends that the next line is
-//! tied to (`Flow`, in `plantuml/flow.rs`). Nothing is nested here: the graph is flat, but for groups and counted loops,
-//! and `diagram/structure` finds its loops and branches again, as in diagrams that were drawn.
+//! `Reader::block` takes a line that opens, continues or closes a block, and returns whether this is one; `new.rs` has
+//! all other lines. An open block is a [`Frame`]: the node that it began with, and the loose ends of its finished
+//! branches. A closing line must match the innermost block; it leaves the flow with the ends that the next line is
+//! connected to (`Flow`, in `plantuml/flow.rs`). Nothing is nested here: the graph is flat, except for groups and
+//! counted loops, and `diagram/structure` finds its loops and branches again, as in drawn diagrams.
 //!
 //! ```text
 //! 6  while (n < 3) is (yes)      decision "n < 3" ── n < 3 ──► work ──┐
@@ -55,7 +55,7 @@ pub(super) enum Frame {
         at: String,
         head: usize,
         breaks: Vec<Tail>,
-        /// First and last node of what is done before the next round.
+        /// First and last node of the elements that run before the next round.
         backward: Option<(usize, usize)>,
     },
     Fork {

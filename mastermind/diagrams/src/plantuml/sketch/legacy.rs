@@ -37,7 +37,7 @@ pub(super) fn draw(block: &Block, out: &mut Collected) -> Canvas {
 struct Pencil<'a> {
     canvas: Canvas,
     known: BTreeMap<String, usize>,
-    /// What an arrow without a begin leaves.
+    /// The source of an arrow without a begin.
     from: Option<usize>,
     /// Decisions that are open.
     decisions: Vec<usize>,
@@ -127,7 +127,7 @@ impl Pencil<'_> {
             return;
         };
         let mut tail = Tail::of(from, label.unwrap_or_default());
-        // Of `-[#blue]-> "B"`, what stands before the tip.
+        // In `-[#blue]-> "B"`, the part in front of the tip.
         let style = rest.split_once('>').map_or("", |found| found.0);
         (tail.stroke, tail.colour) = arrow_style(style);
         if let Some(rest) = after(target, "if").filter(|rest| rest.starts_with('"')) {

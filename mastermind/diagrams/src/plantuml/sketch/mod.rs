@@ -1,9 +1,9 @@
 //! A diagram of PlantUML as its author drew it.
 //!
-//! [`pictures`] fills a [`Picture`] for each diagram of a file. Texts, branch labels, swimlanes, partitions, notes and colours
-//! are those of the file; nothing is evaluated, so that diagrams are drawn too that no model can be made of. As PlantUML does,
+//! [`pictures`] fills a [`Picture`] for each diagram of a file. Texts, branch labels, swimlanes, partitions, notes and
+//! colours come from the file; nothing is evaluated, so diagrams that define no model are drawn too. As PlantUML does,
 //! the new syntax (`new`) ends `if`, `switch` and `repeat` in a diamond where several branches meet, and the legacy one
-//! (`legacy`) draws only what stands there.
+//! (`legacy`) draws only what the file has.
 //!
 //! ```text
 //! if (ready?) then (yes)      ◇ ready? ──yes──► go ──┐
@@ -229,7 +229,7 @@ impl Canvas {
     }
 }
 
-/// Colours of what a file has a colour for: `#red`, or `#red;line:blue;text:white`.
+/// Colours of a `#red`, or `#red;line:blue;text:white` in the file.
 fn filled(colour: Option<&str>) -> Colours {
     let mut colours = Colours::default();
     for part in colour.unwrap_or_default().split(';') {
@@ -247,7 +247,7 @@ fn filled(colour: Option<&str>) -> Colours {
     colours
 }
 
-/// How an arrow is drawn by what stands between its brackets: `#blue,dashed`.
+/// The style of an arrow from the text between its brackets: `#blue,dashed`.
 fn arrow_style(arrow: &str) -> (Stroke, Option<String>) {
     let inside = arrow
         .split_once('[')

@@ -44,11 +44,11 @@ pub(super) fn draw(block: &Block, out: &mut Collected) -> Canvas {
 struct OpenBlock {
     kind: BlockKind,
     line: Line,
-    /// The ends of its branches that are done, and of what left it.
+    /// The ends of its finished branches, and of exits from it.
     ends: Vec<Tail>,
     /// The node that branches leave, or that a loop leads back to.
     node: usize,
-    /// An action on the way back of a loop.
+    /// An action on the back edge of a loop.
     backward: Option<usize>,
 }
 
@@ -227,7 +227,7 @@ impl Pencil<'_> {
         true
     }
 
-    /// `fork`, `fork again`, `end fork` and those of `split`; whether the line is one.
+    /// `fork`, `fork again`, `end fork` and the same for `split`; returns whether the line is one.
     fn fork(&mut self, line: &Line, text: &str) -> bool {
         let text = text.split_once("<<").map_or(text, |(text, _)| text).trim();
         let again = ["fork again", "forkagain", "split again", "splitagain"];
@@ -319,7 +319,7 @@ impl Pencil<'_> {
         self.open.last().is_some_and(|open| open.kind == kind)
     }
 
-    /// The next branch of the innermost block, which must be of that kind.
+    /// The next branch of the innermost block, which must be of that type.
     fn go_on(&mut self, line: &Line, kind: BlockKind, label: &str) {
         if !self.is_in(kind) {
             let reason = "a branch of a block that is not open, expected one around it";
@@ -336,7 +336,7 @@ impl Pencil<'_> {
         self.canvas.last = None;
     }
 
-    /// Ends the innermost block, if it is one that the line ends.
+    /// Ends the innermost block, if the line ends blocks of its type.
     fn close(&mut self, line: &Line, fits: impl Fn(BlockKind) -> bool, rest: &str) {
         let Some(mut open) = self.open.pop_if(|open| fits(open.kind)) else {
             let end = self.open.last().map_or("nothing", |open| open.kind.end());
@@ -395,7 +395,7 @@ impl Pencil<'_> {
         self.open(BlockKind::Repeat, line, node);
     }
 
-    /// An action on the way back of a loop.
+    /// An action on the back edge of a loop.
     fn backward(&mut self, line: &Line, rest: &str) {
         let action = rest.strip_prefix(':');
         let (Some(action), Some(kind)) = (action, self.open.last().map(|open| open.kind)) else {
@@ -453,7 +453,7 @@ impl Pencil<'_> {
         canvas.tails = vec![Tail::of(node, label_after(rest, &["not"]))];
         canvas.tails.append(&mut open.ends);
         if condition.is_empty() {
-            // Nothing but `break` leaves it.
+            // Only `break` leaves it.
             canvas.tails.remove(0);
         }
         canvas.last = None;
