@@ -7,7 +7,8 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Writes a value into the record directory and replaces that of an earlier run; without a value, only removes the earlier one.
+/// Writes a value into the record directory in place of an earlier run's; without a value, only removes the earlier
+/// one.
 ///
 /// # Errors
 /// It cannot be written.
@@ -26,7 +27,7 @@ pub fn write<T: Serialize>(directory: &Path, name: &str, value: Option<&T>) -> i
     file.write_all(text.as_bytes())
 }
 
-/// The value; `None` where there is none, or where it cannot be read.
+/// The value; `None` if there is none, or if it cannot be read.
 pub fn read<T: DeserializeOwned>(records: &Path, name: &str) -> Option<T> {
     let (directory, _) = crate::commands::profile::selected(records);
     let text = fs::read(directory.join(name)).ok()?;

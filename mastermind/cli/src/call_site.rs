@@ -1,7 +1,7 @@
-//! Where recorded calls come from: the addresses that they return to, as function, file and line.
+//! Resolves the call sites of recorded calls: the addresses that they return to, as function, file and line.
 //!
-//! The records hold addresses; where the objects were mapped stands in what the processes wrote down for `wrap`, so that a killed
-//! program's calls are known too. What was found lies beside the logs, for `profile --call-sites`.
+//! The records hold addresses. The processes wrote the mappings of their objects into a file for `wrap`, so that the
+//! calls of a killed program are known too. The result is stored next to the logs, for `profile --call-sites`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,13 +19,13 @@ use serde::{Deserialize, Serialize};
 use crate::session::summing;
 use crate::trace::Trace;
 
-/// Where the objects of a process were mapped: the one that an address lies in, and what it was moved by.
+/// Mappings of the objects of a process: returns the object that an address lies in, and its load offset.
 pub type Mapped<'a> = dyn Fn(u32, u64) -> Option<(&'a Path, u64)> + 'a;
 
 /// The addresses that the calls of a stack return to, by process and number.
 pub type Stacks<'a> = dyn Fn(u32, u64) -> Option<&'a [u64]> + 'a;
 
-/// The end of the names of the files beside the logs, one a rank.
+/// Suffix of the files next to the logs, one for each rank.
 const FILES: &str = "call-sites.json";
 
 /// A place that calls.
@@ -49,13 +49,14 @@ pub struct CallSite {
     /// Its line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// Those that its function is inlined in and that called it, the innermost first: callers where the stack was recorded.
+    /// The functions that it is inlined in and those that called it, the innermost first; callers where the stack was
+    /// recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<CallSite>,
 }
 
 impl CallSite {
-    /// `function (file:line)`, or as much of it as is known, and behind ` < ` who called that.
+    /// `function (file:line)`, or the known parts of it, followed by ` < ` and its caller.
     pub fn name(&self) -> String {
         let callers = self.callers.iter().map(|caller| caller.own_name());
         let names: Vec<_> = [self.own_name()].into_iter().chain(callers).collect();
@@ -123,8 +124,8 @@ pub fn file(directory: &Path, rank: u32) -> PathBuf {
     directory.join(format!("rank{rank:04}.{FILES}"))
 }
 
-/// The call sites that `wrap` left beside the logs, and those that it could not leave, since it was killed or still runs; none where it was not
-/// asked for them.
+/// The call sites that `wrap` left next to the logs, and those that it could not leave, since it was killed or still
+/// runs. Empty if they were not requested.
 pub fn read(directory: &Path, run: &Run) -> Vec<CallSite> {
     let (directory, _) = crate::commands::profile::selected(directory);
     let texts = files(directory).filter_map(|path| fs::read(path).ok());
@@ -148,13 +149,13 @@ pub fn read(directory: &Path, run: &Run) -> Vec<CallSite> {
     sites
 }
 
-/// Finds out where the recorded calls of a rank come from, or of all, and leaves it beside the logs.
+/// Resolves the call sites of the recorded calls of a rank, or of all ranks, and stores them next to the logs.
 ///
 /// # Arguments
-/// * `are_recorded` - whether records have call sites; else only sums of calls of MPI have some
+/// * `are_recorded` - whether records have call sites; otherwise only sums of calls of MPI have some
 ///
 /// # Errors
-/// It cannot be written. Where there are no logs, nothing is.
+/// They cannot be written. Without logs nothing is written.
 pub fn write(
     directory: &Path,
     rank: Option<u32>,
@@ -181,10 +182,10 @@ pub fn write(
         .with_context(|| format!("cannot write call sites \"{}\"", path.display()))
 }
 
-/// Puts what the ranks of a node left into the file of the first of them.
+/// Merges the files of the ranks of a node into the file of the first of them.
 ///
 /// # Arguments
-/// * `ranks` - those of the node; `None` for all
+/// * `ranks` - the ranks of the node; `None` for all
 ///
 /// # Errors
 /// It cannot be written; then the files stay.
@@ -226,7 +227,7 @@ pub fn join(directory: &Path, ranks: Option<&BTreeSet<u32>>) -> anyhow::Result<(
     Ok(())
 }
 
-/// What ranks left in a directory.
+/// The files that ranks left in a directory.
 pub fn files(directory: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let is_one = |path: &PathBuf| path.to_string_lossy().ends_with(FILES);
@@ -291,7 +292,7 @@ fn addresses(run: &Run, are_recorded: bool) -> BTreeSet<(u32, u64)> {
     addresses
 }
 
-/// The process whose objects a log's addresses lie in: a forked child has those of its parent.
+/// The process whose objects the addresses of a log lie in: a forked child has its parent's.
 pub fn process_of(log: &Log) -> u32 {
     let run = &log.definitions().run;
     run.forked_from.unwrap_or(run.process)
@@ -307,7 +308,7 @@ pub fn address(record: &Record<'_>) -> Option<u64> {
     }
 }
 
-/// What is known of an object.
+/// Debug information of an object.
 struct Known {
     functions: Functions,
     /// Its debug information, in a file of its own or not.
@@ -323,7 +324,7 @@ impl Known {
         }
     }
 
-    /// A place of the object with its function and line, and behind it those that the function is inlined in.
+    /// An address of the object with its function and line, followed by the functions that it is inlined in.
     fn describe(&self, site: &CallSite) -> Vec<CallSite> {
         // The call itself lies before the address that it returns to.
         let call = site.offset.saturating_sub(1);
@@ -342,7 +343,7 @@ impl Known {
         frames
     }
 
-    /// What the debug information says of an address: the innermost inlined function first.
+    /// The frames at an address by the debug information, the innermost inlined function first.
     fn frames(&self, address: u64, site: &CallSite) -> Vec<CallSite> {
         let mut found = Vec::new();
         let lines = self.lines.as_ref();

@@ -1,4 +1,4 @@
-//! What is said of models that were fitted on another machine than they are for.
+//! Messages about models that were fitted on another machine than the one they are used for.
 
 use std::path::Path;
 
@@ -69,7 +69,7 @@ pub fn note(path: &Path, models: &ModelSet) {
     }
 }
 
-/// What is said of one model.
+/// The message about one model.
 pub fn line(of: &Carried) -> String {
     let how = match of.known_by {
         KnownBy::OwnCalls => "its own calls there, which the common factor is too far from",

@@ -146,7 +146,7 @@ impl Calibrate {
     }
 }
 
-/// The fitted links, in a node and between nodes, of those that were measured.
+/// The fitted links, within a node and between nodes, as far as they were measured.
 fn fit_all(measured: &Measured) -> anyhow::Result<[Option<FittedLink>; 2]> {
     let mut fitted = [None, None];
     for (class, link) in fitted.iter_mut().zip(&measured.links) {

@@ -1,6 +1,7 @@
-//! `mastermind carry`: models of one machine for another one.
+//! `mastermind carry`: models of one machine converted for another.
 //!
-//! `models::carry` computes; this reads the machine files, compares calls there with what the models say, and shows the factors.
+//! `models::carry` computes; this module reads the machine files, compares calls there with the predictions of the
+//! models, and shows the factors.
 
 mod levels;
 
@@ -22,7 +23,7 @@ use crate::destination::Force;
 use crate::measurements::{Reading, each_call};
 use crate::{machine_file, output, recorded_dispatch};
 
-/// Standard deviation of a median of normal values by that of their mean, for many.
+/// Standard deviation of the median of many normal values relative to that of their mean.
 const OF_MEDIAN: f64 = 1.253;
 
 /// Make models of one machine those of another.
@@ -87,10 +88,11 @@ struct Row<'a> {
 }
 
 impl Carry {
-    /// Carries.
+    /// Carries the models over.
     ///
     /// # Errors
-    /// A file cannot be read; the models are carried already, or none is of a time of the processor; the processors have nothing in common.
+    /// A file cannot be read; the models are carried already, or none is of processor time; the processors have nothing
+    /// in common.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         self.force.check([Some(&*self.output)], self.json)?;
         let mut models = self.read_models()?;
@@ -152,7 +154,7 @@ impl Carry {
         Ok(models)
     }
 
-    /// What calls there took by what the models say, at each size.
+    /// Times of calls there relative to the predictions of the models, at each size.
     fn measured(&self, models: &ModelSet) -> anyhow::Result<Vec<Measured>> {
         if self.measured.is_empty() {
             return Ok(Vec::new());
@@ -193,7 +195,7 @@ impl Carry {
         Ok(all)
     }
 
-    /// What libraries run otherwise there, as far as that is known; what is not known is noted.
+    /// The libraries known to run other code there; unknown ones are noted.
     fn other_code(&self, processors: [&Processor; 2]) -> Vec<String> {
         let Some(records) = &self.fitted_to else {
             crate::output::complain!(
@@ -220,7 +222,7 @@ impl Carry {
         }
         let [one, other] = processors.map(|of| of.identity.level);
         if theirs.is_empty() && one != other {
-            // What a library chooses there may be anything that it holds.
+            // A library may choose any of its code variants there.
             let choosing = here.libraries.iter().filter(|of| !of.is_everywhere());
             found.extend(
                 choosing.map(|library| format!("code of {} (not known there)", library.file())),
@@ -259,14 +261,14 @@ struct Times<'m> {
     models: &'m ModelSet,
     metric: Metric,
     methods: Vec<(String, Vec<Parameter>)>,
-    /// Method and bits of the coordinate → what was seen there; `None` where there is no model.
+    /// Method and bits of the coordinate → observations there; `None` without a model.
     sizes: HashMap<Vec<u64>, Option<Size>>,
     without_model: BTreeSet<String>,
 }
 
 struct Size {
     model: usize,
-    /// What the model says here, seconds.
+    /// Prediction of the model here, seconds.
     here_s: f64,
     /// Standard deviation of the logarithm of a call.
     deviation: f64,
@@ -326,7 +328,7 @@ impl Times<'_> {
         };
         let (place, model) = models.enumerate().find(|(_, model)| is_it(model))?;
         if model.params.is_empty() {
-            // Without a size the ratio says what the runs did, as of the main function of a program.
+            // Without a size the ratio shows the difference of the runs' work, as for the main function of a program.
             return None;
         }
         let prediction = predict(model, &coordinate).ok()?;
@@ -343,8 +345,8 @@ impl Times<'_> {
         })
     }
 
-    /// One a size. Sizes that the model was not fitted to say how well it goes on as well as what the machine takes: they count only for
-    /// models without others.
+    /// One ratio for each size. At sizes outside the model's fitted range the ratio mixes extrapolation error with the
+    /// machine's speed: they are used only for models without others.
     fn ratios(&mut self) -> Vec<Measured> {
         let sizes = std::mem::take(&mut self.sizes);
         let sizes: Vec<Size> = sizes.into_values().flatten().collect();

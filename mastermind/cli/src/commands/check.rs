@@ -49,7 +49,7 @@ struct Report {
     instances: usize,
     connections: usize,
     problems: Vec<String>,
-    /// Of a script, what is passed over, and what may be wrong but need not be.
+    /// Lines of a script that are ignored, and possible mistakes.
     warnings: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ struct ModelReport {
     model: String,
     activities: usize,
     problems: Vec<ModelProblem>,
-    /// What of a diagram was passed over.
+    /// Elements of a diagram that were ignored.
     warnings: Vec<ModelProblem>,
 }
 
@@ -90,7 +90,7 @@ struct BadAlternative {
     source: AssemblyProblems,
 }
 
-/// What is wrong with an assembly that is right when each of its alternatives is taken, one at a time.
+/// Problems of an assembly with each of its alternatives, one at a time.
 fn alternatives(assembly: &Assembly) -> anyhow::Result<Problems> {
     let mut problems = Problems::new();
     for (instance, classes) in &assembly.alternatives {
@@ -117,7 +117,7 @@ fn alternatives(assembly: &Assembly) -> anyhow::Result<Problems> {
 }
 
 impl Check {
-    /// Builds the assembly in a framework of its own and tells all that is wrong.
+    /// Builds the assembly in a framework of its own and reports all problems.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -206,7 +206,7 @@ impl Check {
         Ok((assembly, problems, warnings))
     }
 
-    /// Says what the model checker finds.
+    /// Reports the findings of the model checker.
     fn model(&self) -> anyhow::Result<ExitCode> {
         let model::Loaded {
             mut model,

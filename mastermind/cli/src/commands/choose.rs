@@ -34,7 +34,7 @@ const EXPORTED_DECIMALS: usize = 9;
 /// Relative distance of a number of calls from a power of the settings up to which nothing is said.
 const TOLERATED_MISFIT: f64 = 0.1;
 
-/// Relative change of an instance's time by the number of ranks from which on it is told, and its part of the total.
+/// Relative change of an instance's time with the number of ranks from which it is reported, and its part of the total.
 const WORTH_TELLING: f64 = 0.02;
 
 /// Choose the best assembly for a recorded workload.
@@ -202,7 +202,7 @@ impl Choose {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What is left out of the search.
+    /// Classes and instances to leave out of the search.
     fn pruning(&self, run: &Run) -> Pruning {
         let minor = self.prune.map(|[alpha, beta]| {
             let mut graph = CallGraph::new();
@@ -244,7 +244,7 @@ fn two_shares(text: &str) -> Result<[f64; 2], String> {
     shares.ok_or_else(|| format!("\"{text}\", expected two numbers from 0 to 1, such as 0.1,0.1"))
 }
 
-/// Notes on what the choice does not know, on standard error.
+/// Prints notes on what the choice could not consider, on standard error.
 fn say_left_out(choice: &Choice) {
     for lacking in &choice.without_model {
         warn(format!("not chosen from: {lacking}"));
@@ -258,7 +258,7 @@ fn say_left_out(choice: &Choice) {
     }
 }
 
-/// What of a scaled workload is not known well.
+/// Warns of parts of a scaled workload that are not known well.
 fn warn_of_scaling(scaled: &ScaledWorkload) {
     if scaled.misfit > TOLERATED_MISFIT {
         let percent = 100.0 * scaled.misfit;
@@ -391,7 +391,7 @@ fn tell_calls(follow: &CallsFollow) {
     ));
 }
 
-/// What a class takes more or less beside another one.
+/// Prints how much more or less a class takes when used with another one.
 fn tell_interaction(told: &Interaction) {
     let Interaction {
         instance,
@@ -407,7 +407,7 @@ fn tell_interaction(told: &Interaction) {
     ));
 }
 
-/// What the interval of the total is about, or why there is none.
+/// A line on the interval of the total, or why there is none.
 fn spread_line(choice: &Choice) -> String {
     if let (Some(bounds), Some(_)) = (&choice.run_bounds, choice.interval_s) {
         let [low, high] =
@@ -433,7 +433,7 @@ fn spread_line(choice: &Choice) -> String {
     }
 }
 
-/// Which classes were never seen side by side, and what they may cost.
+/// Prints which classes were never recorded together, and what they may cost.
 fn tell_unseen(choice: &Choice) {
     if choice.unseen_pairs.is_empty() || choice.interval_s.is_none() {
         return;
@@ -452,7 +452,7 @@ fn tell_unseen(choice: &Choice) {
     ));
 }
 
-/// What the number of ranks makes of the time, in its parts.
+/// Prints the effect of the number of ranks on the time, in its parts.
 fn tell_ranks(on_ranks: &OnRanks, choice: &Choice) {
     let OnRanks {
         effects,
@@ -506,7 +506,7 @@ fn tell_ranks(on_ranks: &OnRanks, choice: &Choice) {
     }
 }
 
-/// Which seconds are predicted, and what the others are.
+/// Which seconds are predicted, and the other seconds for comparison.
 fn seconds_line(choice: &Choice, seconds: Seconds) -> Option<String> {
     let ratio = choice.measured.wall_ratio()?;
     let (processor_s, wall_s) = (choice.measured.processor_s, choice.measured.wall_s);

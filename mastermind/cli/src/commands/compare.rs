@@ -125,7 +125,7 @@ impl Compare {
     }
 }
 
-/// One of the two runs: its logs are closed before those of the other one are opened, since each has some kilobytes.
+/// One of the two runs: its logs are closed before those of the other are opened, since each takes some kilobytes.
 struct OneRun {
     facts: Facts,
     lacking: Lacking,
@@ -144,10 +144,10 @@ impl OneRun {
     /// Reads a team's run. Collective.
     ///
     /// # Returns
-    /// `None` on all but the first process.
+    /// `None` on all processes except the first.
     ///
     /// # Errors
-    /// Those of [`run_facts::open`].
+    /// As [`run_facts::open`].
     fn read(records: &Path, team: &Team) -> anyhow::Result<Option<Self>> {
         let run = team.together(run_facts::open(records, team))?;
         let own = Facts {

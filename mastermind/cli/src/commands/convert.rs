@@ -100,7 +100,7 @@ impl Convert {
     /// Writes the crate of a model, or the schedule or model of a run.
     ///
     /// # Errors
-    /// Those of [`Convert::execute`].
+    /// As [`Convert::execute`].
     fn execute_one(self) -> anyhow::Result<ExitCode> {
         if recorded_run::is_one(&self.model) {
             return match self.output.extension().is_some_and(|end| end == "toml") {

@@ -95,7 +95,7 @@ impl Describe {
     /// Describes the class or the library's classes.
     ///
     /// # Errors
-    /// There is no such class; the library is none.
+    /// There is no such class; the file is not a library.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         crate::session::trial::make_instances();
         let classes = self.classes()?;
@@ -141,8 +141,8 @@ impl Describe {
     }
 }
 
-/// The interfaces that classes provide and use, each once, as headers for C. Those that a class in C knows by name only
-/// are left out.
+/// The interfaces that classes provide and use, each once, as headers for C. Interfaces that a class in C knows by name
+/// only are left out.
 fn c_headers(classes: &[Class]) -> anyhow::Result<String> {
     let mut headers = BTreeMap::new();
     for class in classes {
@@ -265,7 +265,7 @@ fn text(class: &Description) -> String {
     lines.join("\n")
 }
 
-/// The parameters, those of a port that has a title under it.
+/// Lines for the parameters; the parameters of a port with a title stand below the title.
 fn parameter_lines(parameters: &[Parameter]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut port = None;

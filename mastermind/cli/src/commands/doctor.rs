@@ -1,4 +1,4 @@
-//! `mastermind doctor`: what this machine offers, and what to install for the rest.
+//! `mastermind doctor`: the capabilities of this machine, and what to install for missing ones.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -28,7 +28,7 @@ pub struct Doctor {
 struct Finding {
     what: String,
     found: String,
-    /// What to do where something is missing.
+    /// How to get it, if it is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
 }
@@ -51,10 +51,10 @@ impl Finding {
 }
 
 impl Doctor {
-    /// Looks and tells.
+    /// Checks and reports.
     ///
     /// # Errors
-    /// The system does not say where this program is.
+    /// The system does not report the path of this program.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let mut findings = vec![processors(), clock()];
         for kind in back_end::KINDS {
@@ -182,7 +182,7 @@ fn libraries() -> Vec<Finding> {
     shown.map(finding).collect()
 }
 
-/// What a library gains by another code of its own.
+/// The gain of a library from another of its code variants.
 fn faster(library: &Library, other: &Other) -> String {
     let Other {
         variable,

@@ -1,7 +1,8 @@
 //! `mastermind examples`: the examples of the installation, listed and copied.
 //!
-//! They lie beside this program, `share/mastermind/examples` as it was installed, `examples` of the sources as it was built: half a
-//! megabyte, so they are not part of the binary. What says of an example what it is stands in the first heading of its `README.md`.
+//! They lie next to this program: in `share/mastermind/examples` of an installation, in `examples` of the sources for a
+//! build. They have half a megabyte, so they are not part of the binary. The first heading of an example's `README.md`
+//! is its description.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,7 @@ struct Copied<'a> {
     files: Vec<PathBuf>,
 }
 
-/// Where assemblies of the examples look for libraries: in the sources, and as they are installed.
+/// Paths by which assemblies of the examples find libraries: in the sources, and in an installation.
 const LIBRARY_PATHS: [&str; 2] = ["../../target/release", "../../../../lib/mastermind"];
 
 /// Folders that builds of an example make.
@@ -54,7 +55,7 @@ impl Examples {
     /// Lists or copies.
     ///
     /// # Errors
-    /// There are no examples, or none of the name; the folder is there already, or cannot be made.
+    /// There are no examples, or none of the name; the folder exists already, or cannot be made.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let examples = examples()?;
         match &self.name {
@@ -147,7 +148,7 @@ fn needed(copied: &Path, examples: &[Example]) -> Vec<String> {
     found.map(|one| one.name.clone()).collect()
 }
 
-/// The examples beside this program, by name.
+/// The examples of this program, by name.
 ///
 /// # Errors
 /// There are none.
@@ -189,7 +190,7 @@ fn examples() -> anyhow::Result<Vec<Example>> {
     Ok(examples)
 }
 
-/// Copies what is in a folder; assemblies find the libraries of this program from wherever they are.
+/// Copies the contents of a folder; copied assemblies find the libraries of this program from any folder.
 fn copy_folder(from: &Path, to: &Path, at: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     fs::create_dir(to)?;
     let libraries = libraries_folder()?;

@@ -134,7 +134,7 @@ impl Export {
         }
     }
 
-    /// The format of one table, if that is what is wanted.
+    /// The format of a single table, if the request is for one.
     fn table(&self, format: Format) -> anyhow::Result<Option<TableFormat>> {
         let is_default = match format {
             Format::Csv => {
@@ -220,7 +220,8 @@ impl Export {
         Ok(files)
     }
 
-    /// Drops what an earlier export wrote into the folder, so that it never holds two runs; what else is there stays.
+    /// Removes the files that an earlier export wrote into the folder, so that it never holds two runs; other files
+    /// stay.
     fn clear(&self) -> anyhow::Result<()> {
         let list = self.output.join(LIST);
         let Ok(names) = fs::read_to_string(&list) else {
@@ -232,7 +233,7 @@ impl Export {
         };
         for name in names.lines().filter(is_below) {
             let path = self.output.join(name);
-            // What is gone already need not go.
+            // A file that is gone already is no error.
             let _ = fs::remove_file(&path);
             for folder in path
                 .ancestors()
@@ -262,7 +263,7 @@ impl Export {
 /// In a folder, the names of the files that an export wrote; hidden, so that readers of the folder pass over it.
 const LIST: &str = ".mastermind-export";
 
-/// The name of a run: that of its directory.
+/// The name of a run, which is the name of its directory.
 fn name_of(records: &Path) -> String {
     let path = records.canonicalize().unwrap_or_else(|_| records.into());
     let name = path

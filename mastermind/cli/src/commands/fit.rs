@@ -165,7 +165,7 @@ impl Fit {
             crate::output::complain!("{}", crate::errors::worded(failure));
         }
         if models.is_empty() && !failures.is_empty() {
-            // What an earlier fit wrote stays.
+            // The output of an earlier fit stays.
             return Ok(ExitCode::FAILURE);
         }
         if let Some(path) = &self.output {
@@ -182,19 +182,20 @@ impl Fit {
     }
 }
 
-/// What came of the methods so far.
+/// Results of the methods so far.
 #[derive(Default)]
 struct Fitted {
-    /// Each as it is printed: for a table without the formulas beside the shown one.
+    /// Models for printing; for a table, with the first alternative only.
     models: Vec<Model>,
-    /// Where they are written, if they are: from the first on, so that a fit without one leaves what an earlier one wrote.
+    /// The output file, if any. It is opened for the first model, so that a fit without one leaves the output of an
+    /// earlier fit.
     written: Option<(ModelWriter, Pending)>,
     /// Why there is no model of some.
     failures: Vec<anyhow::Error>,
 }
 
 impl Fit {
-    /// What is printed.
+    /// The printed results.
     fn printed(&self) -> Printed {
         match self.json {
             true => Printed::Json,
@@ -208,7 +209,7 @@ impl Fit {
         Ok((ModelWriter::new(file)?, pending))
     }
 
-    /// Models of each method, and why there are none of one.
+    /// Fits models of each method, and reports why a method has none.
     ///
     /// # Errors
     /// The output cannot be written.
@@ -234,7 +235,8 @@ impl Fit {
                     written.push(&model).with_context(|| cannot_write(path))?;
                 }
                 if self.printed() == Printed::Table {
-                    // The first tells the weight of the shown formula; of many methods the others take most of the memory.
+                    // The first one has the weight of the shown formula. With many methods the other alternatives take
+                    // most of the memory.
                     model.alternatives.truncate(1);
                     model.alternatives.shrink_to_fit();
                 }
@@ -252,8 +254,8 @@ fn cannot_write(path: &Path) -> String {
 /// Columns of a formula or a note; the table is as wide as its names are long.
 const WIDTH: usize = 100;
 
-/// A line for each model, its formula and range below it, and below all of them what the notes say; with several metrics each line
-/// names its own.
+/// A line for each model, with its formula and range below, and the notes below all of them. With several metrics each
+/// line names its own.
 fn table(models: &[Model]) -> String {
     let n_metrics = models
         .iter()

@@ -1,5 +1,6 @@
-//! `mastermind graph`: the wiring of an assembly, as in Figures 1 and 8 of the paper; with records and models what was called
-//! how often along it, and the time at each instance: Figure 7. Or the activities of a program model.
+//! `mastermind graph`: the wiring of an assembly, as in Figures 1 and 8 of the paper. With records and models it also
+//! has the numbers of calls along it and the time at each instance, as in Figure 7. Or the activities of a program
+//! model.
 
 mod activity;
 mod dot;
@@ -279,7 +280,7 @@ impl Wiring {
         }
     }
 
-    /// Adds who called whom in a run; recursion is said, since times of a path that goes on and on are hard to read.
+    /// Adds the callers and callees of a run. Recursion is noted, since the times of a recursive path are hard to read.
     fn add_call_graph(&mut self, run: &Run) {
         let mut graph = CallGraph::new();
         add_to_call_graph(&mut graph, run);
@@ -379,16 +380,16 @@ impl Wiring {
     }
 }
 
-/// Who called whom in a run, with the time at each instance, as a picture; `None` where nobody called anybody, as in a wrapped program
-/// without proxies.
+/// The call graph of a run, with the time at each instance, as a picture; `None` if it has no calls between instances,
+/// as in a wrapped program without proxies.
 pub fn calls_of_run(run: &Run) -> Option<String> {
     let dual = weights::dual(run);
     let is_drawn = dual.instances.len() > 1;
     is_drawn.then(|| output::well_formed(&svg::draw(&dual)).into_owned())
 }
 
-/// The wiring of the assembly that ran, with its calls and times, as a picture; `None` where nothing was connected, as in a program
-/// that was wrapped.
+/// The wiring of the assembly that ran, with its calls and times, as a picture; `None` if nothing was connected, as in
+/// a wrapped program.
 ///
 /// # Errors
 /// None of its instances was called.

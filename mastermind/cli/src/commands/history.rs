@@ -14,7 +14,7 @@ use mastermind_history::{Store, StoredRun};
 
 use crate::output;
 
-/// The store, where none is named.
+/// The default store.
 const STORE: &str = "history";
 
 /// Keep runs over time, and see what became slower at equal parameters.
@@ -59,7 +59,7 @@ struct At {
 }
 
 impl History {
-    /// Does what is asked for.
+    /// Executes the chosen action.
     ///
     /// # Errors
     /// The store cannot be read or written; there is no such run.
@@ -76,7 +76,7 @@ impl History {
 }
 
 impl At {
-    /// Reads the runs; warns of those that cannot be read.
+    /// Reads the runs; warns of unreadable ones.
     fn read(&self) -> anyhow::Result<(Store, Vec<StoredRun>)> {
         read(&self.store, self.program.as_deref())
     }

@@ -1,4 +1,4 @@
-//! `mastermind info`: what the logs of a run know of it.
+//! `mastermind info`: the facts about a run in its logs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ pub struct Info {
     json: bool,
 }
 
-/// A run, as its logs tell it.
+/// Facts about a run from its logs.
 #[derive(Serialize)]
 struct Told {
     #[serde(flatten)]
@@ -41,7 +41,7 @@ struct Told {
     /// The programs that `wrap` has recorded, where there are several, with the number of their processes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     programs: BTreeMap<String, usize>,
-    /// What `run --adapt` decided.
+    /// Decisions of `run --adapt`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     decisions: Vec<Decision>,
     /// Which code its libraries ran.
@@ -50,7 +50,7 @@ struct Told {
 }
 
 impl Info {
-    /// Reads the definitions and tells them.
+    /// Reads the definitions and prints them.
     ///
     /// # Errors
     /// There are no records; they cannot be read.
@@ -95,7 +95,7 @@ impl Info {
     }
 }
 
-/// What the first rank's log of decisions holds, if there is one; a line that was cut is left out.
+/// The decisions in the first rank's log, if there is one; a truncated line is left out.
 fn decisions(records: &Path) -> anyhow::Result<Vec<Decision>> {
     let path = decisions_file(records, 0);
     let text = match fs::read_to_string(&path) {
@@ -125,7 +125,7 @@ pub fn summary(info: &RunInfo) -> String {
     )
 }
 
-/// What is told of a run, line by line.
+/// The facts about a run, line by line.
 pub fn rows(info: &RunInfo, decisions: &[Decision]) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("assembly", info.assembly.clone()),
@@ -210,10 +210,10 @@ pub fn rows(info: &RunInfo, decisions: &[Decision]) -> Vec<(&'static str, String
     rows
 }
 
-/// What of it is not in the logs.
+/// Shown for a fact that is not in the logs.
 const UNKNOWN: &str = "not known";
 
-/// How and when it was started, on what, and what it had of the processors.
+/// How and when it was started, on which machine, and its share of the processors.
 fn started_rows(info: &RunInfo) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     for found in &info.circumstances {

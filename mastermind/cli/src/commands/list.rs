@@ -50,7 +50,7 @@ impl List {
     /// Lists the classes.
     ///
     /// # Errors
-    /// A path that does not exist; a library, named itself, that is none.
+    /// A path does not exist; a file named explicitly is not a library.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let paths = if self.paths.is_empty() {
             default_path()?
@@ -138,7 +138,7 @@ fn row(class: &Class) -> ClassRow {
     }
 }
 
-/// An instance of a class in a framework of its own: that is how a class tells its ports.
+/// Makes an instance of a class in a framework of its own, since only an instance registers the ports of a class.
 ///
 /// # Errors
 /// The class does not make an instance.
@@ -157,7 +157,7 @@ pub fn look(class: &Class) -> anyhow::Result<(Session, InstanceInfo)> {
 /// The classes of libraries and folders.
 ///
 /// # Errors
-/// A path that does not exist, or a library that is none.
+/// A path does not exist, or a file is not a library.
 pub fn repository(paths: &[PathBuf]) -> anyhow::Result<Repository> {
     let mut repository = Repository::default();
     for path in paths {

@@ -1,6 +1,8 @@
-//! `mastermind machine`: what the processor of this machine takes for instructions, loads and faults, as a table of a machine file.
+//! `mastermind machine`: the cost of instructions, loads and faults on the processor of this machine, as a table of a
+//! machine file.
 //!
-//! `mastermind-machine` measures; this spreads the passes over time and keeps the rest of the file, which `calibrate` may have written.
+//! `mastermind-machine` measures; this module spreads the passes over time and keeps the rest of the file, which
+//! `calibrate` may have written.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -84,7 +86,7 @@ impl Machine {
             self.force.check([Some(path)], self.json)?;
             return Ok(DocumentMut::new());
         }
-        // Nobody waits for what cannot be kept.
+        // Checked first, so that nobody waits for a result that cannot be kept.
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
             bail!(
@@ -144,7 +146,7 @@ fn write(path: &Path, mut document: DocumentMut, processor: &Processor) -> anyho
     Force { force: true }.write("machine", path, text)
 }
 
-/// What is shown of a number.
+/// A table row for a number.
 fn row(what: String, number: &Number, unit: &str) -> Vec<String> {
     let note = if number.unstable { "unstable" } else { "" };
     vec![

@@ -31,7 +31,7 @@ enum What {
     Port(Begin),
 }
 
-/// What is begun.
+/// The type of project to create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subject {
     Component,
@@ -166,7 +166,7 @@ impl New {
             write(&folder.join(path), &filled(template, &values), begin.force)?;
         }
         if let Some(lock) = &place.lock {
-            // With other versions of what both are made of, the library would not be that of this program.
+            // With other versions of the shared dependencies, the library would not fit this program.
             fs::copy(lock, folder.join("Cargo.lock"))
                 .with_context(|| format!("cannot copy \"{}\"", lock.display()))?;
         }
@@ -191,11 +191,11 @@ fn filled(template: &str, values: &[(&'static str, String)]) -> String {
     text
 }
 
-/// What a crate of ports in a new folder is made of beside its source.
+/// The manifest and the lock file of a crate of ports in a new folder.
 pub struct PortCrate {
     /// `Cargo.toml`.
     pub manifest: String,
-    /// The versions that it is to be built with, so that its types are those of this program.
+    /// Lock file with the versions to build with, so that its types are those of this program.
     pub lock: Option<PathBuf>,
 }
 
@@ -287,7 +287,7 @@ fn files(subject: Subject, language: Language, stem: &str) -> Vec<(String, &'sta
     files.iter().map(named).collect()
 }
 
-/// What the templates leave open.
+/// Values for the placeholders of the templates.
 fn values(
     names: &Names,
     crate_name: &str,
@@ -321,7 +321,7 @@ fn values(
     ]
 }
 
-/// Where a Rust crate is, seen from the framework's sources.
+/// The place of a Rust crate relative to the framework's sources.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Place {
     /// Path of the folder `framework`: relative within the sources, which may be moved, else absolute.

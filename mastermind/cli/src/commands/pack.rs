@@ -40,7 +40,7 @@ struct Document<'a> {
 }
 
 impl Pack {
-    /// Packs, and says what it came to.
+    /// Packs, and reports the sizes.
     ///
     /// # Errors
     /// There are no records; a program still writes them; they cannot be read, written or removed.

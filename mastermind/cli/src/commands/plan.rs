@@ -1,4 +1,5 @@
-//! `mastermind plan`: the runs that show every pair of joined alternatives, and what they cost; runs them if asked.
+//! `mastermind plan`: the runs that show every pair of connected alternatives, and their cost; executes them on
+//! request.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -57,15 +58,15 @@ struct Planned {
     repeat: u32,
     /// Runs with their repetitions.
     total_runs: usize,
-    /// Seconds that all of them take, as far as an earlier run tells.
+    /// Expected seconds of all of them, if an earlier run gives an estimate.
     expected_s: Option<f64>,
 }
 
 impl Plan {
-    /// Plans, and runs if asked.
+    /// Plans the runs, and executes them on request.
     ///
     /// # Errors
-    /// The assembly cannot be read, or has no alternatives; the folder for records is there; a run fails.
+    /// The assembly cannot be read, or has no alternatives; the folder for records exists; a run fails.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let (assembly, _) = read_assembly(&self.assembly, &[], &[], false)?;
         let plan = plan(

@@ -176,7 +176,7 @@ impl Plot {
         let read = |path: &Path| read_models(path, self.shown);
         let models = self.models.as_deref().map(read).transpose()?;
         let mut samples = of_calls(Statistic::default())?;
-        // Points are what the curve beside them is of.
+        // The points are of the statistic that the curve next to them describes.
         let statistic = mean::statistic(models.as_ref(), &samples);
         if statistic != Statistic::default() {
             samples = of_calls(statistic)?;
@@ -233,7 +233,7 @@ impl Plot {
     }
 }
 
-/// Place of the x axis's parameter: the one asked for, else the first that fits.
+/// Index of the x axis's parameter: the requested one, or else the first that fits.
 fn place(
     method: &MethodDefinition,
     wanted: Option<&str>,
@@ -257,8 +257,8 @@ fn place(
 /// The calls of a method over a parameter.
 ///
 /// # Arguments
-/// * `parameter` - of the x axis; `None`: the first that is a number
-/// * `models` - what the curves are of
+/// * `parameter` - for the x axis; `None`: the first that is a number
+/// * `models` - models for the curves
 ///
 /// # Errors
 /// No such parameter; no model of the method.
@@ -300,8 +300,8 @@ pub fn scatter(
     })
 }
 
-/// What models say of the method over the parameter at place `x`, for each label of the one at place `mode`; the other
-/// parameters as in the call in the middle.
+/// Curves of the models of the method over parameter number `x`, one for each label of parameter number `mode`; the
+/// other parameters as in the call in the middle.
 fn curves(
     calls: &[Call<'_>],
     [x, mode]: [Option<usize>; 2],

@@ -131,7 +131,7 @@ impl Predict {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The model of the name and mode, and the coordinate with the kinds of values that it has.
+    /// The model of the name and mode, and the coordinate with the types of values that the model has.
     fn find<'m>(
         &self,
         models: &'m ModelSet,
@@ -319,7 +319,7 @@ fn tell(model: &Model, coordinate: &Coordinate, prediction: &Prediction) {
     }
 }
 
-/// What the shown formula alone says, and why something else is predicted.
+/// The value of the shown formula alone, and why another one is predicted.
 fn contradiction(model: &Model, prediction: &Prediction) -> String {
     let weight = model.alternatives.first().map_or(1.0, |shown| shown.weight);
     let interval = match prediction.shown_upper_s.is_finite() {

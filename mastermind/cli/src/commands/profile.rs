@@ -32,7 +32,7 @@ mod tree;
 /// Most connections that are named. Arbitrary: more than that nobody reads.
 const MAX_CONNECTIONS: usize = 10;
 
-/// What is told of a run without an end.
+/// Note about a run without an end.
 const NOT_ENDED: &str = "the run has not ended, or was killed: calls that were open are not in the table, but for a wrapped program, \
                          which is there up to its latest call of MPI";
 
@@ -203,7 +203,7 @@ impl Profile {
     }
 }
 
-/// A profile, and what stands beside it.
+/// A profile, and the data printed with it.
 struct Found {
     table: Table,
     ranks: Vec<mpi::RankRow>,
@@ -211,7 +211,7 @@ struct Found {
     has_ended: bool,
 }
 
-/// What one of several processes adds to the profile.
+/// The part of the profile from one of several processes.
 #[derive(Serialize, Deserialize)]
 struct Share {
     profile: ProfileOfRanks,
@@ -256,10 +256,10 @@ impl Profile {
         })
     }
 
-    /// The profile, of all processes that read together.
+    /// The profile from all processes that read together.
     ///
     /// # Returns
-    /// `None` on all but the first of them.
+    /// `None` on all processes except the first.
     fn of_records(&self) -> anyhow::Result<Option<Found>> {
         let team = Team::of_launch("profile")?;
         let run = team.together(run_facts::open(&self.records, &team))?;
@@ -279,14 +279,14 @@ impl Profile {
     }
 }
 
-/// The JSON document: the profile, and of a wrapped program what each rank did with its time.
+/// The JSON document: the profile, and for a wrapped program how each rank spent its time.
 #[derive(Serialize)]
 struct Document<'a> {
     #[serde(flatten)]
     profile: &'a Table,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     mpi_ranks: &'a [mpi::RankRow],
-    /// What `wrap` found out of calls that are not in the records.
+    /// Findings of `wrap` on calls that are not in the records.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     unseen_calls: &'a [String],
     /// Which code its libraries ran.
@@ -373,11 +373,11 @@ impl Profile {
     }
 }
 
-/// Says which calls of a run have no record, which records could not be read to their end, and what else a reader of its times must know
-/// ([`run_facts`]).
+/// Reports which calls of a run have no record, which records could not be read to their end, and other facts that a
+/// reader of its times must know ([`run_facts`]).
 ///
 /// # Arguments
-/// * `shown` - what the records are used for: `they are not in the figure`
+/// * `shown` - the effect on the output: `they are not in the figure`
 pub fn tell_missing_records(run: &Run, shown: &str) {
     let mut lacking = Lacking::of(run);
     if lacking.asks_for_methods() {
@@ -422,7 +422,7 @@ pub fn selected(records: &Path) -> (&Path, Option<&str>) {
     }
 }
 
-/// Opens a run, or one program's records of it ([`selected`]), and says what of it is damaged.
+/// Opens a run, or one program's records of it ([`selected`]), and reports damage.
 ///
 /// # Errors
 /// There are no records; they cannot be read; there is no such program.
@@ -483,7 +483,7 @@ fn text(profile: &Table) -> String {
     output::table(&header, &numbers, rows)
 }
 
-/// What the components told of themselves.
+/// Prints the events that components reported.
 fn tell_events(profile: &Table) {
     for event in profile.events.iter().filter(|event| event.count > 0) {
         output::line(format!(
@@ -498,7 +498,7 @@ fn tell_events(profile: &Table) {
     }
 }
 
-/// What `wrap` found out of calls that are not in the records.
+/// Prints the findings of `wrap` on calls that are not in the records.
 fn tell_unseen(lines: &[String]) {
     if !lines.is_empty() {
         output::line(format!(
@@ -508,7 +508,7 @@ fn tell_unseen(lines: &[String]) {
     }
 }
 
-/// What was to be counted and could not be.
+/// Prints the requested counters that could not be counted.
 fn tell_missing(profile: &Table) {
     for (name, why) in &profile.missing_counters {
         for why in why {

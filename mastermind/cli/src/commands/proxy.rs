@@ -23,7 +23,7 @@ use crate::destination::{Force, is_standard_output};
 use crate::errors::WrongUse;
 use crate::output;
 
-/// What generated source includes, beside the header.
+/// Headers that generated source includes, in addition to the header.
 const HEADERS: [(&str, &str); 3] = [
     (
         "cca_expression.h",
@@ -123,7 +123,7 @@ fn has_nothing(header: &Header<'_>, markup: &Markup) -> bool {
     !has_functions && matches!(struct_ports(header, markup), Ok(None))
 }
 
-/// What was made, for `--json`.
+/// The generated files, for `--json`.
 #[derive(Serialize)]
 struct Made<'a> {
     interface: &'a str,
@@ -201,7 +201,7 @@ impl Proxy {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// How the header is included, and the folders to look for it in.
+    /// The name by which the header is included, and the folders to search for it.
     fn named(&self) -> anyhow::Result<(String, Vec<PathBuf>)> {
         let mut folders = Vec::new();
         for folder in &self.include {
@@ -234,8 +234,8 @@ impl Proxy {
         command
     }
 
-    /// Reads a header with all that it needs; one that declares no functions stands for the headers that it includes, or else for those of its
-    /// name beside it.
+    /// Reads a header with all that it needs. A header that declares no functions is replaced by the headers that it
+    /// includes, or if these have none, by the headers of its name prefix next to it.
     fn read(
         &self,
         include: &str,
@@ -436,14 +436,14 @@ fn by_reason<'a>(reasons: &[Reason<'a>]) -> Vec<(&'a str, String)> {
     told.collect()
 }
 
-/// Tells where declarations are that are not understood, `FILE:LINE`.
+/// Prints the places of declarations that are not understood, `FILE:LINE`.
 fn tell_passed_over(places: &[String]) {
     for place in places {
         output::line(format!("  passed over: {place}: not understood"));
     }
 }
 
-/// Runs a compiler, and gives what it writes.
+/// Runs a compiler, and returns its output.
 fn run(command: &mut Command, input: &str) -> anyhow::Result<Vec<u8>> {
     let name = command.get_program().to_string_lossy().into_owned();
     let act = || format!("cannot run C compiler \"{name}\"");

@@ -66,7 +66,7 @@ struct Report {
     method: &'static str,
     classes: Vec<ClassRow>,
     stations: Vec<StationRow>,
-    /// Throughputs by the other methods, where they are asked for.
+    /// Throughputs by the other methods, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     others: Vec<Other>,
 }
@@ -92,14 +92,14 @@ struct StationRow {
     residence_s: f64,
     /// Customers there.
     queue: f64,
-    /// Of all classes together: the part of the servers that is busy, 0 to 1; none of a delay.
+    /// Over all classes: the busy fraction of the servers, 0 to 1; none for a delay.
     utilisation: Option<f64>,
 }
 
 #[derive(Serialize)]
 struct Other {
     method: &'static str,
-    /// By class; none where the network is too large for it.
+    /// By class; none if the network is too large for the method.
     throughput: Option<Vec<f64>>,
     /// The greatest difference from the throughputs shown, percent.
     difference_percent: Option<f64>,

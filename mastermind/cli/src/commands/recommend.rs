@@ -1,11 +1,12 @@
-//! `mastermind recommend`: what to do next about the time of a run, with what each action would save and how sure that is.
+//! `mastermind recommend`: what to do next about the time of a run, with the expected saving of each action and its
+//! interval.
 //!
 //! ```text
-//! facts.rs     what the records, the models and the libraries say
-//! parallel.rs  what the ranks did: their work, their waiting, the run once more with messages that take no time
-//! settings.rs  what other runs took with other values of a setting
-//! carrying.rs  an action as a command; the run as it was and changed, in turns
-//! scores.rs    how recommendations came out, kept in the history
+//! facts.rs     facts from the records, the models and the libraries
+//! parallel.rs  work and waiting of the ranks, and the run simulated again with messages that take no time
+//! settings.rs  times of other runs with other values of a setting
+//! carrying.rs  an action as a command; the original and the changed run, in turns
+//! scores.rs    how recommendations turned out, kept in the history
 //! ```
 //!
 //! The rules themselves are `mastermind-recommend`'s.
@@ -95,11 +96,11 @@ pub struct Recommend {
 struct Shown {
     #[serde(flatten)]
     recommendation: Recommendation,
-    /// How many scores of its kind the interval was learned from.
+    /// Number of scores of its type from which the interval was learned.
     scores: usize,
-    /// What it costs to try: seconds of a run; `None` where somebody has to change the program.
+    /// Cost of trying it: seconds of a run; `None` if somebody has to change the program.
     try_s: Option<f64>,
-    /// What carries it out; `None` where nothing does by itself.
+    /// The command that carries it out; `None` if no command can.
     command: Option<Command>,
 }
 
@@ -116,7 +117,7 @@ struct Document<'a> {
 }
 
 impl Recommend {
-    /// Gathers what is known, and says what to do.
+    /// Gathers the facts, and prints the recommendations.
     ///
     /// # Errors
     /// A file or records cannot be read; options do not go together; an action cannot be carried out.
@@ -193,7 +194,7 @@ impl Recommend {
         }
     }
 
-    /// What the action saved, where it is carried out or was.
+    /// The measured saving of the action, if it is or was carried out.
     fn score(&self, all: &[Shown], carrying: &Carrying) -> anyhow::Result<Option<Score>> {
         if !self.run && self.after.is_none() {
             return Ok(None);

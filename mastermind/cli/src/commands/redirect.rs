@@ -77,13 +77,13 @@ impl Redirect {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Asks for a swap.
+    /// Requests a swap.
     ///
     /// # Returns
-    /// `used`, perhaps with more behind it.
+    /// `used`, perhaps followed by a text.
     ///
     /// # Errors
-    /// The answer is an error, or none.
+    /// The answer is an error, or there is none.
     fn ask(&self, mut stream: UnixStream, line: &str) -> anyhow::Result<String> {
         let act = || format!("cannot ask process {}", self.process);
         writeln!(stream, "{line}").with_context(act)?;
@@ -100,7 +100,7 @@ impl Redirect {
         }
     }
 
-    /// Connects to the process, or to one that it started; `None` where none of them listens.
+    /// Connects to the process, or to one that it started; `None` if none of them listens.
     fn connect(&self, name: fn(u32) -> String) -> anyhow::Result<Option<UnixStream>> {
         let mut processes = vec![self.process];
         let (mut at, mut imposter) = (0, None);
@@ -127,7 +127,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Longest answer, bytes: the names of all functions that a library lacks.
 const MAX_ANSWER_BYTES: u64 = 1 << 20;
 
-/// A connection to what listens under a name, whoever that is.
+/// A connection to any process that listens under a name.
 ///
 /// # Errors
 /// Nobody listens, or nobody accepts within [`PATIENCE`].
@@ -139,7 +139,7 @@ fn connected(name: &str) -> io::Result<UnixStream> {
             return Err(io::Error::last_os_error());
         }
         let stream = UnixStream::from_raw_fd(socket);
-        // The limit of a connection is that of writing.
+        // The timeout for writing also limits `connect`.
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_read_timeout(Some(PATIENCE))?;
         let mut address: libc::sockaddr_un = mem::zeroed();

@@ -1,15 +1,16 @@
 //! `mastermind report`: a run on one page, to be mailed to a colleague.
 //!
-//! The page is one file that asks nobody for anything (`report/page.rs`). Its sections, each with the command that shows the same:
+//! The page is one file without requests to other servers (`report/page.rs`). Its sections, each with the command that
+//! shows the same:
 //!
 //! ```text
-//! the run              what ran where, and what of it is missing
-//! where the time went  components and methods, compute and MPI apart
+//! the run              which program ran where, and missing data
+//! where the time went  components and methods, compute and MPI separately
 //! ranks                time of each, and imbalance of each component
-//! wiring               who calls whom how often
+//! wiring               callers, callees and numbers of calls
 //! models               times over sizes with model and interval, formulas
-//! measure next         the sizes that would tell most for what they cost
-//! swap                 what other classes would take, where an assembly with alternatives is given
+//! measure next         the sizes whose measurement adds most information for its cost
+//! swap                 predicted times of other classes, if an assembly with alternatives is given
 //! ```
 
 mod mpi;
@@ -40,7 +41,7 @@ use mastermind_component::names::Names;
 /// Calls that a picture of a method shows at most: the page is to be mailed.
 const MOST_POINTS: usize = 600;
 
-/// Methods that have a picture, those with the most time.
+/// Maximum number of methods with a picture, those with the most time.
 const MOST_PICTURES: usize = 12;
 
 /// Calls from which on a picture of a method's calls shows more than the table does.
@@ -170,7 +171,7 @@ impl Report {
         mastermind_component::samples(run, &mut set, &Metric::Wall)?;
         let mut models = Vec::new();
         for samples in set.finish() {
-            // A method whose times tell no model has none; `fit` says why.
+            // A method without a credible model is left out; `fit` says why.
             models.extend(fit_with(&samples, &FitOptions::default()).unwrap_or_default());
         }
         Ok(ModelSet { models })
@@ -217,7 +218,7 @@ impl Report {
             ]
         };
         let header = ["method", "mode", "time", "R2", "weight %", "calls", "range"];
-        // Those that say something of sizes first.
+        // Models that depend on a size come first.
         let mut shown: Vec<&Model> = models.models.iter().collect();
         shown.sort_by_key(|model| model.params.is_empty());
         page.table(&header, shown.into_iter().map(row));
@@ -403,7 +404,7 @@ impl Shares {
                 .filter(|path| path.calls > 0)
             {
                 let method = definitions.method_of(path.call_path);
-                // Time in MPI is that of who called it, also where the calls were recorded one by one.
+                // Time in MPI belongs to the caller, also if the calls were recorded one by one.
                 let Some(method) = method.filter(|method| !method.is_mpi()) else {
                     continue;
                 };
@@ -526,7 +527,7 @@ impl Shares {
     }
 }
 
-/// Tells on the page itself, which goes elsewhere without the warnings of the command, which calls are not in all of it.
+/// Notes the calls that are missing on the page itself, since the page is passed on without the command's warnings.
 fn tell_missing(page: &mut Page, run: &Run) {
     let all = run.coverage().all;
     if all.without_record > 0 {
@@ -572,7 +573,7 @@ fn methods(page: &mut Page, run: &Run) {
     page.table(&header, rows);
 }
 
-/// Methods with parameters, those with the most own time first, by their whole names.
+/// Methods with parameters, by their whole names, those with the most own time first.
 fn drawable(run: &Run) -> Vec<String> {
     let mut times = BTreeMap::<String, u64>::new();
     for log in run.logs() {
@@ -586,7 +587,7 @@ fn drawable(run: &Run) -> Vec<String> {
             }
         }
     }
-    // What completes with another call takes no time of its own.
+    // A call that completes with another one has no time of its own.
     let mut names: Vec<_> = times.into_iter().filter(|(_, ns)| *ns > 0).collect();
     names.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     names.into_iter().map(|(name, _)| name).collect()

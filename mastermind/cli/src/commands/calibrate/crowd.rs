@@ -1,4 +1,4 @@
-//! More ranks than processors: how long a turn is, and what a rank does that waits.
+//! More ranks than processors: the length of a time slice, and whether a waiting rank blocks or spins.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_micros(300);
 /// Fewest turns whose length is believed.
 const FEWEST_TURNS: usize = 8;
 
-/// What was measured of a node with more ranks than processors.
+/// Measurements of an oversubscribed node, with more ranks than processors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Crowd {
     /// Ranks.
@@ -32,9 +32,9 @@ pub struct Crowd {
     pub alone: f64,
     /// The same while all others work.
     pub among_others: f64,
-    /// Median length of a turn of those, nanoseconds; `None` where too few were seen.
+    /// Median length of a time slice, nanoseconds; `None` where too few were seen.
     pub turn_ns: Option<u64>,
-    /// Of so many turns one was such that a rank ran beside others from then on; `None` where none was seen.
+    /// Number of time slices per change of which ranks share a processor; `None` where no change was seen.
     pub regroup_turns: Option<u32>,
 }
 
@@ -42,8 +42,8 @@ pub struct Crowd {
 type Turn = [f64; 2];
 
 impl Crowd {
-    /// What a rank does that waits: who leaves an idle processor idle blocks; who takes the better half of its even
-    /// share of busy ones spins.
+    /// How a rank waits: if it leaves an idle processor idle, it blocks; if it uses at least half of its even share of
+    /// busy processors, it spins.
     pub fn waiting(&self) -> Waiting {
         let even = f64::from(self.processors) / f64::from(self.ranks);
         if self.alone < 0.5 {
@@ -59,7 +59,7 @@ impl Crowd {
 /// Measures; all ranks call this.
 ///
 /// # Returns
-/// What the first rank measured; on the others it means nothing.
+/// The measurements on the first rank; a meaningless value on the others.
 ///
 /// # Errors
 /// The communicator's.
@@ -95,10 +95,11 @@ pub fn measure(
     })
 }
 
-/// Turns of which one changes who runs beside whom.
+/// Number of time slices per change of which ranks share a processor.
 ///
-/// Where each processor goes round among as many ranks, a rank's next turn comes after a whole number of rounds. If it
-/// does not, one of the ranks of its processor had a turn too long or too short, and all of them are late or early once.
+/// Where each processor goes round among equally many ranks, the next slice of a rank comes after a whole number of
+/// rounds. If it does not, one of the ranks of its processor had a slice too long or too short, and all of them are
+/// late or early once.
 fn regroup_turns(turns: &[&[Turn]], turn_ns: f64, ranks: u32, processors: u32) -> Option<u32> {
     let round = ranks / processors.max(1);
     let pairs = turns.iter().flat_map(|turns| turns.windows(2));
@@ -112,7 +113,7 @@ fn regroup_turns(turns: &[&[Turn]], turn_ns: f64, ranks: u32, processors: u32) -
     (n_out_of_step > 0).then(|| (every.round() as u32).max(2))
 }
 
-/// What a rank has seen.
+/// Time slices that a rank observed.
 struct Seen {
     /// Of a processor, while it waited.
     share: f64,

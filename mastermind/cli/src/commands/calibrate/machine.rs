@@ -1,4 +1,4 @@
-//! What was measured as a machine file.
+//! The measurements as a machine file.
 
 use mastermind_simulation::calibration::FittedLink;
 use mastermind_simulation::machine::{Machine, Queue, Waiting, write_machine};
@@ -7,12 +7,12 @@ use mastermind_programs::Collectives;
 
 use super::ranks::Measured;
 
-/// A machine, and what of it is measured.
+/// A machine, and which of its values were measured.
 pub struct Calibrated {
     machine: Machine,
     /// In a node, between nodes.
     pub links: [Option<FittedLink>; 2],
-    /// What is not, and so is as it is without a machine file.
+    /// Values that were not measured, and so have their defaults.
     pub not_measured: Vec<String>,
     notes: Vec<String>,
 }
@@ -52,7 +52,7 @@ impl Calibrated {
             }
             (Some(waiting), _) => {
                 machine.waiting = waiting;
-                // Who yields changes who runs beside whom all the time.
+                // A rank that yields changes which ranks share a processor all the time.
                 let crowd = measured
                     .crowd
                     .as_ref()
@@ -91,7 +91,7 @@ impl Calibrated {
         }
     }
 
-    /// Turns of which one changes who runs beside whom, where that matters.
+    /// Number of time slices per change of which ranks share a processor, where that matters.
     pub fn regroup_turns(&self) -> Option<u32> {
         self.machine.regroup_turns
     }

@@ -10,7 +10,7 @@ use super::ranks::MeasuredLink;
 /// Largest message, doubles: 4 MiB.
 const LARGEST: usize = 1 << 19;
 
-/// Largest message of which many are sent in a row, and which may be there before its receive, doubles.
+/// Largest message that is sent many times in a row, and that may arrive before its receive, doubles.
 const LARGEST_IN_A_ROW: usize = 1 << 13;
 
 /// Messages in a row.
@@ -19,19 +19,19 @@ const ROW: usize = 16;
 /// Times that a receiver stays away until its message is there.
 const N_AWAY: usize = 5;
 
-/// Other messages that are exchanged while one waits that nobody has asked for.
+/// Other messages that are exchanged while an unexpected message waits.
 const N_OTHERS: usize = 20;
 
-/// Tag of the messages that are measured, and of those around them.
+/// Tag of the measured messages, and of the messages around them.
 const TAG: i32 = 7;
 
 /// Tag of the other messages.
 const OTHER_TAG: i32 = 8;
 
-/// Measures messages between the first rank and `peer`; all ranks call this, each with the same.
+/// Measures messages between the first rank and `peer`; all ranks call this with the same arguments.
 ///
 /// # Returns
-/// What the first rank measured; on the others it means nothing.
+/// The measurements on the first rank; a meaningless value on the others.
 ///
 /// # Errors
 /// The communicator's.
@@ -60,7 +60,7 @@ pub fn measure(
     pair.back_and_forth(LARGEST, 8)?;
     for round in 0..rounds {
         for at in 0..sizes.len() {
-            // Up and down, so that what else changes with time is not taken for an effect of size.
+            // Sizes go up and down in turn, so that a drift over time does not look like an effect of size.
             let at = if round % 2 == 0 {
                 at
             } else {
@@ -82,7 +82,7 @@ pub fn measure(
     Ok(link)
 }
 
-/// Sizes in doubles: powers of two and what lies in the middle between them.
+/// Sizes in doubles: powers of two and the values midway between them.
 fn sizes() -> Vec<usize> {
     let powers = (0..).map(|k| 1_usize << k).take_while(|n| *n <= LARGEST);
     let both = powers.flat_map(|n| [n, n + n / 2]);
@@ -231,7 +231,7 @@ impl<C: CommPort> Pair<'_, C> {
         Ok(median(&parts))
     }
 
-    /// Whether a message is sent while its receiver, though it makes MPI go on, has not asked for it.
+    /// Whether a message is sent eagerly: without its receive, although the receiver has MPI make progress.
     fn is_sent_at_once(&self, n: usize) -> Result<bool, PortError> {
         self.meet()?;
         let mut is_sent = [0.0];
@@ -264,7 +264,7 @@ impl<C: CommPort> Pair<'_, C> {
         Ok(is_sent[0] != 0.0)
     }
 
-    /// Tells the other what the first has found.
+    /// Sends the first rank's result to the other rank.
     fn agree(&self, found: &mut [f64; 1]) -> Result<(), PortError> {
         let mut request = match self.is_first() {
             true => [self
@@ -281,7 +281,7 @@ impl<C: CommPort> Pair<'_, C> {
         Ok(())
     }
 
-    /// The largest message, doubles, that is sent at once; `None` if all are.
+    /// The largest message that is sent eagerly, doubles; `None` if all are.
     fn largest_at_once(&self, sizes: &[usize]) -> Result<Option<usize>, PortError> {
         let (mut fits, mut waits) = (0, None);
         for n in sizes {

@@ -20,7 +20,7 @@ use crate::session::framework::{COMM, COMM_PORT, Quiet, Session};
 /// Most ranks that share a node's processors to be measured.
 const LARGEST_CROWD: u32 = 256;
 
-/// What the first rank says of how far it is, per mille.
+/// Prefix of the line in which the first rank reports its progress, per mille.
 const FAR: &str = "far ";
 
 /// What ranks are started for.
@@ -32,10 +32,10 @@ pub enum Part {
     Crowd,
 }
 
-/// What ranks are to measure.
+/// The part that ranks measure.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
-    /// What; all that the ranks can where it is not said.
+    /// One part; `None` for all that the ranks can measure.
     pub part: Option<Part>,
     /// How often each size of messages.
     pub rounds: u32,
@@ -43,7 +43,7 @@ pub struct Wanted {
     pub processors: Option<u32>,
 }
 
-/// What was measured.
+/// The measurements.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Measured {
     /// The MPI's name.
@@ -63,7 +63,7 @@ pub struct Measured {
 pub struct MeasuredLink {
     /// By size.
     pub times: Vec<MessageTimes>,
-    /// Bytes of the largest message that is sent without its receiver; `None` where all are.
+    /// Bytes of the largest message that is sent eagerly; `None` if all are.
     pub rendezvous_bytes: Option<u64>,
     /// Whether the bytes of larger ones come while their sender does something else.
     pub is_fetched: bool,
@@ -132,7 +132,7 @@ fn start(ranks: u32, mpi: Option<MpiKind>, part: Part, rounds: u32) -> anyhow::R
     match measured {
         Ok(measured) => Ok(measured),
         Err(error) if status.success() => Err(error),
-        // The ranks have told why.
+        // The ranks have printed the reason.
         Err(_) => bail!(
             "cannot calibrate: {ranks} ranks of {kind} ended with {status}, expected them to measure"
         ),
@@ -148,10 +148,10 @@ fn read(path: &Path) -> anyhow::Result<Measured> {
 /// Measures as one of the ranks.
 ///
 /// # Returns
-/// All of it on the first rank, nothing on the others.
+/// All measurements on the first rank, none on the others.
 ///
 /// # Errors
-/// One rank; those of the communicator.
+/// There is only one rank; errors of the communicator.
 pub fn measure(
     launched: &Launched,
     mpi: Option<MpiKind>,
@@ -196,7 +196,7 @@ fn measure_on(comm: &impl CommPort, wanted: &Wanted) -> Result<Measured, PortErr
         ..Measured::default()
     };
     let tell = |far: f64| {
-        // Read by who has started the ranks.
+        // Read by the process that started the ranks.
         if rank == 0 && part.is_some() {
             crate::output::line(format!("{FAR}{}", (1000.0 * far) as u32));
         }

@@ -1,8 +1,9 @@
-//! `carry --signature`: what other caches change of a method's time, before the common factor.
+//! `carry --signature`: the effect of other caches on a method's time, before the common factor.
 //!
-//! A cache there that holds what the one here does not, or the other way round, changes which level an access misses. The signature says how many
-//! do, and the method's own times here what that costs. The factor is the geometric mean over the model's range; the common factor, which
-//! holds for all methods, comes on top of it.
+//! A cache there may hold data that do not fit into the one here, or the other way round. That changes which level an
+//! access misses. The signature gives the number of such accesses, and the method's own times here give their cost. The
+//! factor is the geometric mean over the model's range; the common factor, which holds for all methods, is applied in
+//! addition.
 
 use std::path::PathBuf;
 
@@ -39,21 +40,22 @@ pub fn of_method(text: &str) -> Result<OfMethod, String> {
     }
 }
 
-/// What the caches there change.
+/// The effect of the caches there.
 #[derive(Debug, Serialize)]
 pub struct Levels {
     /// The method.
     pub method: String,
-    /// Time with the caches there by time with those here, mean over the range.
+    /// Time with the caches there relative to the caches here, mean over the range.
     pub factor: f64,
     /// The least and the greatest of the range.
     pub between: [f64; 2],
 }
 
-/// Multiplies the times of methods by what the caches there change.
+/// Multiplies the times of methods by the effect of the caches there.
 ///
 /// # Errors
-/// A signature cannot be read, has no distances, or is over another parameter than the model; no model is of the method.
+/// A signature cannot be read, has no distances, or is over another parameter than the model; no model is of the
+/// method.
 pub fn apply(
     models: &mut ModelSet,
     signatures: &[OfMethod],

@@ -14,7 +14,7 @@ use crate::destination::Force;
 use crate::dispatching::{put_behind, used_ports};
 use crate::output;
 
-/// What is told of a dispatcher.
+/// Report on a dispatcher.
 #[derive(Debug, Serialize)]
 pub struct Dispatched {
     /// The instance.
@@ -28,7 +28,7 @@ pub struct Dispatched {
     predicted_s: f64,
 }
 
-/// What the tables are made of.
+/// Inputs for the dispatch tables.
 pub struct Sites<'a> {
     pub assembly: &'a Assembly,
     pub workload: &'a Workload,
@@ -39,7 +39,7 @@ pub struct Sites<'a> {
     pub requirements: &'a [Requirement],
 }
 
-/// A site of which the calls are worth dispatching.
+/// A site whose calls are worth dispatching.
 struct Site<'a> {
     instance: &'a str,
     port: String,
@@ -49,10 +49,10 @@ struct Site<'a> {
 }
 
 impl Sites<'_> {
-    /// Writes the best assembly with dispatchers, and their tables beside it.
+    /// Writes the best assembly with dispatchers, and their tables next to it.
     ///
     /// # Errors
-    /// No place to write it to; models that do not fit the calls; a file that cannot be written.
+    /// There is no place to write it to; models do not fit the calls; a file cannot be written.
     pub fn write(&self, path: &Path, force: Force) -> anyhow::Result<Vec<Dispatched>> {
         let mut assembly = self.assembly.clone();
         assembly.instances = self.choice.best.clone();
@@ -66,7 +66,7 @@ impl Sites<'_> {
             };
             let table = table_path(path, instance);
             let providers = put_behind(&mut assembly, instance, &site.classes);
-            // It lies beside the assembly.
+            // The table lies next to the assembly.
             let file = table.file_name();
             let file = file.map_or_else(|| table.clone(), PathBuf::from);
             let source = TableSource::File(file);
@@ -86,7 +86,7 @@ impl Sites<'_> {
         Ok(told)
     }
 
-    /// The tables of an instance's methods; None where one class has all calls, which is told.
+    /// The tables of an instance's methods; None, with a note, if one class is best for all calls.
     fn site<'s>(&'s self, instance: &'s str) -> anyhow::Result<Option<Site<'s>>> {
         let calls = self.workload.calls.iter();
         let methods: BTreeSet<&str> = calls
@@ -153,7 +153,7 @@ impl Sites<'_> {
         }))
     }
 
-    /// Whether a class may be at an instance beside the best ones at the others.
+    /// Whether a class may be at an instance, with the best classes at the others.
     fn is_allowed(&self, instance: &str, class: &str) -> anyhow::Result<bool> {
         let mut other = self.choice.best.clone();
         other.insert(instance.into(), class.into());
@@ -198,7 +198,7 @@ impl Sites<'_> {
     }
 }
 
-/// `best.fft.dispatch.toml` beside `best.toml`.
+/// `best.fft.dispatch.toml` next to `best.toml`.
 fn table_path(assembly: &Path, instance: &str) -> PathBuf {
     let stem = assembly.file_stem().unwrap_or_default().to_string_lossy();
     assembly.with_file_name(format!("{stem}.{instance}.dispatch.toml"))
@@ -222,7 +222,7 @@ fn decision_table(site: &Site<'_>, providers: &[String]) -> DecisionTable {
     }
 }
 
-/// Where `--dispatch` writes to, which must be a file: tables lie beside it.
+/// The output of `--dispatch`, which must be a file, as tables lie next to it.
 ///
 /// # Errors
 /// There is none, or it is standard output.
@@ -235,7 +235,7 @@ pub fn place(output: Option<&Path>) -> anyhow::Result<&Path> {
     }
 }
 
-/// What is told of the dispatchers.
+/// Prints the report on the dispatchers.
 pub fn tell(dispatched: &[Dispatched]) {
     for one in dispatched {
         output::line(format!(

@@ -56,7 +56,7 @@ struct Trial {
     ratio: Option<[f64; 2]>,
     /// Share of the correction that counts, of its logarithm.
     share: Option<f64>,
-    /// Relative errors at training points that were held out of the search, of the base, the mean and its first tree.
+    /// Relative errors at training points that the search did not use, of the base, the mean and its first tree.
     held_out: Option<HeldOut>,
     #[serde(flatten)]
     errors: Errors,

@@ -10,7 +10,7 @@ use crate::destination::Force;
 use crate::figures::correction::{Frequency, Times};
 use crate::figures::save;
 
-/// Writes `fit.svg`, `prediction.svg` and `frequency.svg`, those for which there are points and trials.
+/// Writes those of `fit.svg`, `prediction.svg` and `frequency.svg` for which there are points and trials.
 ///
 /// # Errors
 /// A file exists or cannot be written.

@@ -1,4 +1,4 @@
-//! What `correct` tells as text.
+//! The text output of `correct`.
 
 use mastermind_correction::{
     End, Errors, HeldOutErrors, Outcome, Report, SemiEmpirical, Specification,
@@ -8,7 +8,7 @@ use super::Elsewhere;
 use super::document::refusal;
 use crate::output;
 
-/// Tells all of it.
+/// Prints all of it.
 pub fn tell(specification: &Specification, report: &Report, elsewhere: &[Elsewhere]) {
     output::line(format!("{}: {}", specification.name, specification.formula));
     tell_base(specification, "squared residuals", &report.squared);

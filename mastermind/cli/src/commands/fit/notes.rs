@@ -11,7 +11,7 @@
 
 use mastermind_models::{Model, Note};
 
-/// What the figures of a sentence are called, in their order.
+/// Names of the figures of a sentence, in their order.
 const LETTERS: [&str; 4] = ["n", "m", "k", "l"];
 
 /// The sentences of all models, in the order of their first use.
@@ -94,8 +94,8 @@ fn mark(place: usize) -> String {
     }
 }
 
-/// A note with letters for its figures, and the figures. What is quoted or part of a name is none, nor is what stands for none or
-/// one: the sentence is another then.
+/// A note with letters for its figures, and the figures. Numbers in quotes or names are no figures, nor are words for
+/// none or one: the sentence is another one then.
 fn split(note: &str) -> (String, Vec<&str>) {
     let (mut template, mut figures) = (String::new(), Vec::new());
     let (mut rest, mut is_quoted) = (note, false);

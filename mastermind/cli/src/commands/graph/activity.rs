@@ -17,7 +17,7 @@ pub struct Drawn {
     model: String,
     main: String,
     activities: Vec<DrawnActivity>,
-    /// The picture: marks with their places, of which each element has some.
+    /// The picture: marks with their places; each element has some.
     drawing: marks::Drawing,
 }
 
@@ -27,10 +27,10 @@ struct DrawnActivity {
     flow: Vec<Step>,
 }
 
-/// An element: its name, what it is, what it says, and what it holds.
+/// An element: its name, its type, its text, and its contents.
 #[derive(Debug, Serialize)]
 struct Step {
-    /// By which its marks name it: from 0, each after what it lies in.
+    /// Number by which its marks refer to it: from 0, each after the element that contains it.
     id: usize,
     name: String,
     /// The activity, and the elements that it lies in, as simulate has it.
@@ -50,7 +50,7 @@ struct Way {
 }
 
 impl Drawn {
-    /// What is drawn of a model: the main activity first.
+    /// The drawings of a model: the main activity first.
     pub fn of(model: &Model) -> Self {
         let mut activities: Vec<_> = model
             .activities

@@ -1,4 +1,4 @@
-//! Where the boxes stand: who uses left of whom it uses, with few crossings.
+//! Places the boxes: users left of providers, with few crossings.
 
 use super::Wiring;
 
@@ -26,7 +26,7 @@ pub fn layers(wiring: &Wiring) -> Vec<usize> {
     layers
 }
 
-/// The connections without those that lead back, seen from who starts the assembly.
+/// The connections without those that lead back, as seen from the instance that starts the assembly.
 fn forward(wiring: &Wiring) -> Vec<(usize, usize)> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {

@@ -50,7 +50,7 @@ fn width(node: &Node) -> f64 {
     LETTER * ports.max(title).max(14) as f64
 }
 
-/// Height of what stands over the ports.
+/// Height of the text above the ports.
 fn head(node: &Node) -> f64 {
     HEAD + LINE * node.lines().len() as f64
 }
@@ -137,7 +137,7 @@ pub fn draw(wiring: &Wiring) -> String {
         let (from, to) = ends(edge, wiring, &placed, &used);
         let way = way::corners(from, to, &bounds);
         draw_wire(&mut svg, edge, &way, most);
-        // What stands on a wire stands on its first piece.
+        // The text of a wire stands on its first piece.
         let to = way[1];
         draw_on_wire(&mut over, edge, from, to);
         if edge.monitored {
@@ -250,7 +250,7 @@ fn draw_wire(svg: &mut String, edge: &Edge, way: &[At], most: f64) {
 fn draw_on_wire(svg: &mut String, edge: &Edge, from: At, to: At) {
     if let Some(calls) = edge.label() {
         let (x, y) = (from.0 + PORT, from.1 - 3.0);
-        // What is behind it is not to be read through it.
+        // A halo keeps lines behind the text from showing through.
         for class in ["halo", "calls"] {
             let _ = writeln!(
                 svg,
@@ -269,7 +269,7 @@ fn draw_on_wire(svg: &mut String, edge: &Edge, from: At, to: At) {
     }
 }
 
-/// Where the proxies append their records, and what it measures with, as in the paper's Figures 1 and 8.
+/// Draws where the proxies append their records, and the measuring component, as in the paper's Figures 1 and 8.
 fn draw_mastermind(svg: &mut String, (x, y): At) {
     let (width, height) = REPORTED;
     let middle = y + height / 2.0;

@@ -1,4 +1,4 @@
-//! What a run adds to the wiring: calls along the connections, time at the instances, measured and predicted.
+//! Data of a run for the wiring: calls along the connections, time at the instances, measured and predicted.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{Edge, Node, Wiring};
 
-/// Own time of an instance, without that of the measured calls made from it; a rank.
+/// Own time of an instance, without the measured calls made from it, for each rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Times {
     /// Outside MPI, seconds.
@@ -23,7 +23,7 @@ pub struct Times {
 /// Own time of an instance by its models.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Predicted {
-    /// The time; the part of it inside MPI is that of the measured time.
+    /// The time; the part inside MPI is taken from the measured time.
     #[serde(flatten)]
     pub times: Times,
     /// Whether there is a model of each method called; else the time is the measured one.
@@ -36,7 +36,7 @@ impl Times {
     }
 }
 
-/// What a run recorded, for each instance and each way that calls went.
+/// Records of a run, for each instance and each pair of caller and callee.
 struct Recorded {
     /// Own times, means over the ranks.
     times: BTreeMap<String, Times>,
@@ -57,7 +57,7 @@ impl Recorded {
         for log in run.logs() {
             let definitions = log.definitions();
             for path in log.path_times(false) {
-                // Time in MPI is that of who called it, also where the calls were recorded one by one.
+                // Time in MPI belongs to the caller, also where its calls were recorded one by one.
                 let method = definitions.method_of(path.call_path);
                 let Some(method) = method.filter(|method| !method.is_mpi() && path.calls > 0)
                 else {
@@ -80,8 +80,8 @@ impl Recorded {
     }
 }
 
-/// Who called whom in a run, and its time outside and inside MPI at each instance: the dual of the wiring. Connections are the ways
-/// that calls went, whether or not anything was connected.
+/// The call graph of a run, with each instance's time outside and inside MPI: the dual of the wiring. Its connections
+/// are the paths of calls, whether or not ports were connected.
 ///
 /// # Source
 /// Ray et al., IPDPS 2004, Figure 7: vertices weighted by compute and communication time, edges by invocations.
@@ -191,8 +191,8 @@ fn connection(wiring: &Wiring, (caller, callee, port): &Ends) -> Option<usize> {
     }
 }
 
-/// What the models predict for the recorded calls if each goes to the class that its instance has in the assembly; means over
-/// the ranks.
+/// Adds the predictions of the models for the recorded calls if each goes to the class that its instance has in the
+/// assembly; means over the ranks.
 ///
 /// # Errors
 /// A class that was not recorded has no model; a model has other parameters than the calls.
@@ -255,7 +255,7 @@ fn both(times: &Times) -> String {
 }
 
 impl Node {
-    /// What is written in the instance's box below its class.
+    /// The lines in the instance's box below its class.
     pub fn lines(&self) -> Vec<String> {
         let measured = self.measured.as_ref().map(both);
         let predicted = self.predicted.as_ref().map(|predicted| {
@@ -269,7 +269,7 @@ impl Node {
         measured.into_iter().chain(predicted).collect()
     }
 
-    /// The time that the instance stands for: the predicted one where there is one.
+    /// The time that determines the instance's weight: the predicted one where there is one.
     pub fn weight_s(&self) -> f64 {
         let predicted = self.predicted.map(|predicted| predicted.times);
         predicted
@@ -289,7 +289,7 @@ impl Edge {
 }
 
 impl Wiring {
-    /// What stands over the picture.
+    /// The heading of the picture.
     pub fn title(&self) -> String {
         let name = match &self.at {
             None => self.assembly.clone(),
@@ -327,7 +327,7 @@ mod tests {
         let name = |at: Option<usize>| at.map(|at| wiring.connections[at].uses.as_str());
         assert_eq!(name(to("left", "right", "side")), Some("other"));
         assert_eq!(name(to("driver", "right", "side")), Some("right"));
-        // Two lead there, and the caller has none.
+        // Two connections lead there, and the caller has none.
         assert_eq!(name(to("main", "right", "side")), None);
         assert_eq!(name(to("main", "left", "side")), Some("left"));
     }

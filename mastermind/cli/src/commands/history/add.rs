@@ -66,11 +66,11 @@ impl KeepArguments {
         self.history.is_some()
     }
 
-    /// Adds a run that has ended, where that is asked for, and says so on standard error, since standard output may be the program's.
-    /// What goes wrong is a warning: the run has ended, and the records are there.
+    /// Adds a run that has ended, if requested, and reports it on standard error, since standard output may be the
+    /// program's. An error is only a warning: the run has ended, and the records exist.
     ///
     /// # Arguments
-    /// * `n_ranks` - how many ranks must have left logs; `None` if that is not known
+    /// * `n_ranks` - number of ranks that must have left logs; `None` if unknown
     pub fn keep(&self, records: &Path, n_ranks: Option<usize>) {
         let Some(store) = &self.history else {
             return;
@@ -97,7 +97,7 @@ impl KeepArguments {
 /// Adds the run of a record directory.
 ///
 /// # Returns
-/// What was added, and where.
+/// A text that says what was added, and where.
 fn add(records: &Path, to: &Path, names: &Names) -> anyhow::Result<String> {
     let run = open(records)?;
     run_notes::refuse_dry(&run, || {

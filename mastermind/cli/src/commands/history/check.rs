@@ -59,7 +59,7 @@ impl Check {
         self.report(&checked)
     }
 
-    /// Runs the command that adds a run, as often as is asked for.
+    /// Runs the command that adds a run, as often as requested.
     ///
     /// # Errors
     /// It cannot be run, fails, or has added no run.
@@ -70,7 +70,7 @@ impl Check {
                 "slower: running again, {n} of {}: {command}",
                 self.confirm_n
             );
-            // What it writes is not ours, and standard output may be a document.
+            // Its output is not ours, and standard output may be a document.
             let status = Command::new("sh")
                 .args(["-c", command])
                 .stdout(Stdio::from(io::stderr().as_fd().try_clone_to_owned()?))
@@ -241,7 +241,7 @@ fn cells(component: &ComponentReport) -> Vec<String> {
     ]
 }
 
-/// What the table does not say.
+/// Notes that the table has no room for.
 fn notes(program: &ProgramReport) -> Vec<String> {
     let mut notes = vec![
         "at equal parameters: a call against the level before, with an interval of 95 %, or of what would not be seen; time and calls: of a run, with the workload; \
@@ -286,7 +286,7 @@ fn notes(program: &ProgramReport) -> Vec<String> {
 }
 
 fn markdown(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    // A cell is one line, and a bar in it is none of the table's.
+    // A cell is one line, and a bar in it must not end it.
     let cell = |text: &str| text.replace('|', "\\|").replace(['\n', '\r'], " ");
     let line = |cells: &mut dyn Iterator<Item = String>| {
         let cells: Vec<String> = cells.collect();

@@ -1,4 +1,4 @@
-//! What is in the store.
+//! Shows the contents of the store.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -69,7 +69,7 @@ impl List {
     }
 }
 
-/// What is shown of how a run uses its ranks.
+/// Columns on how a run uses its ranks.
 const FACTORS: [&str; 4] = ["PARALLEL", "BALANCE", "COMMUNICATION", "SCALING"];
 
 fn computing(run: &StoredRun) -> Option<&Computing> {
@@ -93,7 +93,8 @@ fn factors(run: &StoredRun, runs: &[StoredRun]) -> [String; 4] {
     ]
 }
 
-/// How much less all ranks compute than in the first run of the fewest ranks with the same settings; `None` where no such run has fewer.
+/// Computation scaling relative to the first run of the fewest ranks with the same settings; `None` without a run of
+/// fewer ranks.
 fn scaling(run: &StoredRun, runs: &[StoredRun]) -> Option<f64> {
     let own = computing(run)?;
     let work = |run: &StoredRun| {
@@ -282,7 +283,7 @@ impl Export {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Beside its place first: an export that fails leaves what was there.
+    /// Written under another name first: an export that fails leaves the earlier file.
     fn write_parquet(
         &self,
         table: &mastermind_history::PlainTable,

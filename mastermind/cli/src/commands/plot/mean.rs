@@ -1,4 +1,4 @@
-//! Mean and deviation of the times of a method, and what a model says of a parameter.
+//! Mean and deviation of the times of a method, and the curve of a model over a parameter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,10 +36,11 @@ impl From<ModesDrawn> for Modes {
     }
 }
 
-/// Keeps the samples of the one method that a name means: INSTANCE.PORT.METHOD of a run, CLASS::PORT.METHOD or an end of it.
+/// Keeps the samples of the one method that a name means: INSTANCE.PORT.METHOD of a run, CLASS::PORT.METHOD, or the end
+/// of such a name.
 ///
 /// # Errors
-/// It means none, or several.
+/// It means no method, or several.
 pub fn one(mut found: Vec<Samples>, name: &str, run: Option<&Run>) -> anyhow::Result<Samples> {
     let known = found.iter().map(|samples| {
         let names = Names::of_model(&samples.method);
@@ -53,7 +54,7 @@ pub fn one(mut found: Vec<Samples>, name: &str, run: Option<&Run>) -> anyhow::Re
     Ok(found.swap_remove(place))
 }
 
-/// What of the calls at a coordinate the models of a method were fitted to.
+/// The statistic of the calls at a coordinate that the models of a method were fitted to.
 pub fn statistic(models: Option<&ModelSet>, samples: &Samples) -> Statistic {
     let of_method =
         |model: &&Model| model.method == samples.method && model.metric == samples.metric;
@@ -66,12 +67,13 @@ pub fn statistic(models: Option<&ModelSet>, samples: &Samples) -> Statistic {
     notes.find_map(of_note).unwrap_or_default()
 }
 
-/// The figure of a method's samples, of the calls that the models are of: without those that were held up, or are far above the others.
+/// The figure of a method's samples. It shows the calls that the models describe: without interrupted calls and those
+/// far above the others.
 ///
 /// # Arguments
-/// * `parameter` - of the x axis; `None`: the first that is a number and varies
+/// * `parameter` - for the x axis; `None`: the first that is a number and varies
 /// * `shown` - the curves are of the shown formula alone
-/// * `models` - what the curves are of; `None`: fitted to the samples
+/// * `models` - models for the curves; `None`: models fitted to the samples
 ///
 /// # Errors
 /// No such parameter; the samples cannot be fitted; no model of the method.
@@ -166,8 +168,8 @@ struct Aside {
 }
 
 impl Aside {
-    /// The calls at each coordinate that are drawn, shape `[n_coordinates]`: the clean ones of a model that was fitted to these samples, else
-    /// those that are not far above the others. Counts the other calls of the model's mode.
+    /// The drawn calls at each coordinate, shape `[n_coordinates]`: the clean ones of a model that was fitted to these
+    /// samples, otherwise those that are not far above the others. Counts the other calls of the model's mode.
     fn drawn(&mut self, model: &Model, samples: &Samples) -> Vec<Summary> {
         let rows = (0..samples.times.len()).filter(|&row| model.matches(&samples.coordinate(row)));
         let rows: Vec<usize> = rows.collect();
@@ -197,7 +199,7 @@ impl std::fmt::Display for Aside {
 
 /// The models of the method.
 fn of_method(models: &ModelSet, samples: &Samples) -> anyhow::Result<Vec<Model>> {
-    // The library words it if there are none.
+    // If there are none, the error of the library is returned.
     let first = samples.coordinate(0);
     if let Err(error @ Error::NoModel { .. }) =
         models.find(&samples.method, samples.metric.clone(), &first)
@@ -213,7 +215,7 @@ fn text(model: &Model, symbol: &str, expression: &str) -> String {
     format!("{symbol} = {}", model.metric.with_unit(expression))
 }
 
-/// What values are multiplied by to be drawn: times are drawn in microseconds.
+/// Factor from values to drawn values: times are drawn in microseconds.
 fn scale(metric: &Metric) -> f64 {
     if metric.is_time() { 1e6 } else { 1.0 }
 }
@@ -225,9 +227,11 @@ fn deviation(model: &Model) -> String {
     })
 }
 
-/// A model of the standard deviation of the calls at the points about their own mean; `None` where no value of the parameter was called twice.
+/// A model of the standard deviation of the calls at the points about their own mean; `None` if no value of the
+/// parameter was called twice.
 ///
-/// The deviation of a model is about its formula: it also holds what the formula misses, up to a hundred times as much.
+/// The deviation that a model has itself is about its formula. It includes the misfit of the formula, up to a hundred
+/// times as much.
 fn spread(samples: &Samples, points: &[Point], place: usize) -> Option<Model> {
     let mut set = SampleSet::new(samples.metric.clone());
     let parameter = samples.parameters[place].clone();
@@ -307,8 +311,9 @@ fn points(samples: &Samples, calls: &[Summary], rows: &[usize], place: usize) ->
     sums.iter().map(point).collect()
 }
 
-/// The rows that a curve may be compared with: those of one combination of the other numbers that the model follows, which has most values of
-/// the parameter, the middle one of equals; all where none has half of them, as where calls differ in everything.
+/// The rows that a curve may be compared with: those of one combination of the other numbers that the model depends on.
+/// It is the combination with most values of the parameter, the middle one among equals. If none has half of the
+/// values, as when calls differ in everything, all rows.
 fn slice(samples: &Samples, model: &Model, rows: Vec<usize>, place: usize) -> Vec<usize> {
     let followed = followed(model);
     let names = samples.parameters.iter().enumerate();
@@ -370,11 +375,12 @@ fn others(samples: &Samples, rows: &[usize], place: usize) -> Coordinate {
     coordinate
 }
 
-/// Where a curve holds the other numbers that its model follows: `bytes = 5888, level = 1`; empty where it follows none.
+/// The fixed values of the other numbers that the model of a curve depends on: `bytes = 5888, level = 1`; empty if
+/// there are none.
 ///
 /// # Arguments
 /// * `others` - the coordinate that the curve goes through
-/// * `parameter` - that of the x axis
+/// * `parameter` - the parameter of the x axis
 pub fn held(model: &Model, others: &Coordinate, parameter: &str) -> String {
     let mut names = followed(model);
     names.remove(parameter);
@@ -385,7 +391,7 @@ pub fn held(model: &Model, others: &Coordinate, parameter: &str) -> String {
     held.collect::<Vec<_>>().join(", ")
 }
 
-/// What the curve of a model is: its formula, or the median over several of which that is the likeliest.
+/// Label for the curve of a model: its formula, or the median over several formulas, with the likeliest.
 fn label(model: &Model) -> String {
     let formula = text(model, "T", &model.expression);
     match model.alternatives.first() {
@@ -459,7 +465,7 @@ mod tests {
         }
     }
 
-    /// With two parameters the points are those of the slice that the curve is, not means over the other parameter.
+    /// With two parameters the points are those of the slice that the curve shows, not means over the other parameter.
     #[test]
     fn points_lie_on_the_slice_that_the_curve_is_of() {
         let mut set = SampleSet::new(Metric::Wall);

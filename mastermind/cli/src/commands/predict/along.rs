@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::digits;
 use crate::output;
 
-/// Values, both ends included: a curve through as many looks smooth, and a table of them fits on a page.
+/// Number of values, both ends included: a curve through as many looks smooth, and a table of them fits on a page.
 const VALUES: usize = 41;
 
 /// How far above the measured range the last value is, as a factor; as far as `suggest` reaches.

@@ -1,6 +1,6 @@
-//! `predict --signature`: a call beyond the measured sizes, from what it does there and what the processor takes for that.
+//! `predict --signature`: a call beyond the measured sizes, from its operations there and their cost on the processor.
 //!
-//! The method's own times are those that its model gives within its range, so the records need not be there.
+//! The method's own times are predictions of its model within its range, so the records need not exist any more.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ struct Document<'a> {
     level: f64,
     extrapolated: bool,
     by_signature: bool,
-    /// What the model gives without it, seconds.
+    /// Prediction of the model without the signature, seconds.
     without_s: f64,
     parts: Option<Parts>,
     model: &'a str,
@@ -152,7 +152,7 @@ impl BySignature {
     }
 }
 
-/// What the model gives at sizes of its range.
+/// Predictions of the model at sizes within its range.
 ///
 /// # Errors
 /// The model has other parameters.

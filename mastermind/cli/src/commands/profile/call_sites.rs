@@ -21,7 +21,7 @@ pub struct SiteRow {
     pub call_site: String,
     /// Calls.
     pub calls: u64,
-    /// Their time with that of the measured calls made from them, nanoseconds.
+    /// Their time including the measured calls made from them, nanoseconds.
     pub inclusive_ns: u64,
     /// The shortest call, nanoseconds.
     pub least_ns: u64,

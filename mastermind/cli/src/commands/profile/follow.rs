@@ -12,13 +12,13 @@ use mastermind_records::{Profile as Table, Run, is_being_written};
 use super::{Profile, mpi, selected};
 use crate::output;
 
-/// Seconds between two looks. Arbitrary: a person reads no faster.
+/// Seconds between two updates. Arbitrary: a person reads no faster.
 pub const DEFAULT_EVERY_S: f64 = 2.0;
 
 /// Seconds of `--every`.
 ///
 /// # Errors
-/// What was expected.
+/// A text with the expected form.
 pub fn every(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.05..=86_400.0).contains(&seconds) => Ok(seconds),
@@ -65,7 +65,7 @@ impl Profile {
 /// Whether a program still writes logs of a folder, and sums that differ once they have grown.
 fn look(folder: &Path) -> anyhow::Result<(bool, String)> {
     let run = Run::open(folder)?;
-    // Asked before the logs are read to their end, so that the last table has all of them.
+    // Checked before the logs are read to their end, so that the last table has all of them.
     let goes_on = run.logs().iter().any(|log| is_being_written(log.path()));
     let sums = (Table::new(&run, false), mpi::rows(run.mpi_ranks()));
     Ok((goes_on, serde_json::to_string(&sums)?))

@@ -1,4 +1,4 @@
-//! `profile --matrix` and `plot --kind matrix`: who has sent how much to whom.
+//! `profile --matrix` and `plot --kind matrix`: how much each rank has sent to each other rank.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,8 +19,8 @@ pub struct Cell {
     bytes: u64,
 }
 
-/// The communication matrix of a run: its point-to-point messages, as their senders recorded them, and what it moved one-sided, both ways
-/// where a call reads and writes.
+/// The communication matrix of a run: its point-to-point messages, as their senders recorded them, and its one-sided
+/// transfers, in both directions if a call reads and writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Table {
     ranks: usize,
@@ -30,7 +30,7 @@ pub struct Table {
 
 impl Table {
     /// # Errors
-    /// The run has no recorded calls of MPI that tell communicators.
+    /// The run has no recorded calls of MPI with communicators.
     pub fn of(run: &Run, directory: &Path) -> anyhow::Result<Self> {
         let methods = || {
             run.logs()

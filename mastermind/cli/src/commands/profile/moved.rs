@@ -1,5 +1,5 @@
-//! Shares of the bytes that a program moves by MPI: of what it sends, of what it reads from files and writes to them, and of what it moves
-//! one-sided, each for itself.
+//! Shares of the bytes that a program moves by MPI, separately for messages, for reading and writing files, and for
+//! one-sided transfers.
 
 use mastermind_records::{MpiCalls, one_sided, sends};
 use serde::Serialize;
@@ -12,7 +12,7 @@ pub struct MovedBytes {
     rma: u64,
 }
 
-/// What share of the bytes that are moved in the same way a function or call site has, percent.
+/// Share of a function or call site in the bytes that are moved by the same mechanism, percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct MovedShare {
     /// Of all that is sent.
@@ -46,7 +46,7 @@ fn way(function: &str) -> Option<Way> {
 }
 
 impl MovedBytes {
-    /// Those of all calls.
+    /// Sums over all calls.
     pub fn of(calls: &[MpiCalls]) -> Self {
         let mut all = Self::default();
         for call in calls {

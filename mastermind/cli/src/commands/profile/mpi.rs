@@ -1,6 +1,7 @@
-//! `profile --mpi`: what a wrapped program did with MPI, in the tables that mpiP's users know. `mastermind-records` sums the calls
-//! of a run up, [`Report::of`] makes the rows of each table, and [`Report::text`] lays them out; `--json` prints the rows. What
-//! starts and ends MPI is in no percentage. The matrix of senders and receivers is `matrix`'s. Of 100 messages of 800 bytes:
+//! `profile --mpi`: how a wrapped program used MPI, in the tables that mpiP's users know. `mastermind-records` sums the
+//! calls of a run up, [`Report::of`] makes the rows of each table, and [`Report::text`] lays them out; `--json` prints
+//! the rows. No percentage includes the start and end of MPI. The matrix of senders and receivers is in `matrix`.
+//! Example, 100 messages of 800 bytes:
 //!
 //! ```text
 //!  MPI ms  APP %  MPI %  CALLS  FAILED   LEAST us    MEAN us  GREATEST us  MAX/MEAN   COV  BYTES ...  FUNCTION
@@ -37,18 +38,19 @@ pub struct Report {
     pub over_ranks: Spread,
     /// Time of the application over the ranks.
     pub application_over_ranks: Spread,
-    /// How well the ranks are used, of a run of several; none of an assembly, of which only a part is known.
+    /// How well the ranks are used, for a run of several ranks; none for an assembly, of which only a part is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<Efficiency>,
     /// Each function of MPI.
     pub functions: Vec<FunctionRow>,
-    /// Sizes of messages, a histogram a function; none where calls were not recorded one by one.
+    /// Sizes of messages, a histogram for each function; empty if calls were not recorded one by one.
     pub sizes: Vec<SizeRow>,
-    /// Calls by function, size of the communicator and size of the message; none where calls were not recorded one by one.
+    /// Calls by function, size of the communicator and size of the message; empty if calls were not recorded one by
+    /// one.
     pub by_communicator: Vec<CommunicatorSizeRow>,
-    /// Calls by function and place; none where these were not recorded.
+    /// Calls by function and call site; empty if call sites were not recorded.
     pub call_sites: Vec<SiteRow>,
-    /// Parts of the run between calls of `MPI_Pcontrol`, by level; none where there was none.
+    /// Parts of the run between calls of `MPI_Pcontrol`, by level; empty without such calls.
     pub phases: Vec<PhaseRow>,
     /// Communicators of each rank.
     pub communicators: Vec<CommunicatorRow>,
@@ -60,7 +62,7 @@ pub struct Report {
     pub ranks_of_run: u32,
     /// Whether processes were spawned, which have an `MPI_COMM_WORLD` of their own.
     pub has_spawned: bool,
-    /// What `wrap` found out of calls that are not in the records.
+    /// Findings of `wrap` on calls that are not in the records.
     pub unseen_calls: Vec<String>,
 }
 
@@ -69,7 +71,7 @@ pub struct Report {
 pub struct RankRow {
     #[serde(flatten)]
     pub rank: MpiRank,
-    /// Time in MPI by that of the application.
+    /// Time in MPI relative to the application's.
     mpi_percent: f64,
 }
 
@@ -129,7 +131,7 @@ pub struct FunctionRow {
     pub calls: u64,
     pub failed: u64,
     pub ns: u64,
-    /// None of those that start and end MPI, which are in neither time.
+    /// None for functions that start and end MPI, which are in neither time.
     #[serde(flatten)]
     pub shares: Option<Shares>,
     pub over_ranks: Spread,
@@ -138,7 +140,7 @@ pub struct FunctionRow {
     recorded: Option<CallTimes>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<MessageSizes>,
-    /// None of functions that move nothing.
+    /// None for functions that move nothing.
     #[serde(flatten)]
     moved: MovedShare,
 }
@@ -185,7 +187,7 @@ pub struct SiteRow {
     pub times: CallTimes,
     #[serde(flatten)]
     pub shares: Option<Shares>,
-    /// Coefficient of variation of the time over the ranks; of a single rank none.
+    /// Coefficient of variation of the time over the ranks; none for a single rank.
     #[serde(skip_serializing_if = "Option::is_none")]
     cov: Option<f64>,
     #[serde(flatten)]
@@ -194,8 +196,8 @@ pub struct SiteRow {
     pub moved: MovedShare,
 }
 
-/// What the ranks of a wrapped program computed; of threads of one that call MPI the mean. `None` of one rank, and of an assembly, of which
-/// only a part is known.
+/// Computation of the ranks of a wrapped program, the mean over the threads of a rank that call MPI. `None` for one
+/// rank, and for an assembly, of which only a part is known.
 pub fn computing(run: &Run) -> Option<Computing> {
     computing_of(&run.mpi_ranks())
 }
@@ -563,7 +565,7 @@ pub fn rows(ranks: Vec<MpiRank>) -> Vec<RankRow> {
 /// Application and MPI time of each rank, and how MPI time differs between them.
 ///
 /// # Arguments
-/// * `over_ranks` - how the times of application and MPI differ between the ranks; with it they are told
+/// * `over_ranks` - spreads of the times of application and MPI over the ranks, to be printed
 pub fn rank_text(ranks: &[RankRow], over_ranks: Option<[Spread; 2]>) -> String {
     let header = [
         "RANK",

@@ -1,4 +1,4 @@
-//! What `profile --mpi` says of a run that goes on, hangs or was killed, and of the ranks that it has no records of.
+//! Notes of `profile --mpi` on a run that is in progress, hangs or was killed, and on the ranks without records.
 
 use mastermind_records::{Log, MpiCallNow, Run};
 
@@ -10,11 +10,11 @@ pub fn ranks_of_run(run: &Run) -> u32 {
     run.logs().iter().map(of_log).max().unwrap_or(0)
 }
 
-/// Where some programs of a job were not wrapped, or recorded elsewhere.
+/// A note if some programs of a job were not wrapped, or recorded elsewhere.
 ///
 /// # Arguments
 /// * `all` - ranks of the job
-/// * `n_found` - those with calls of MPI in the records
+/// * `n_found` - number of ranks with calls of MPI in the records
 pub fn missing_ranks(all: u32, n_found: usize) -> Option<String> {
     let found = u32::try_from(n_found).ok().filter(|found| *found < all)?;
     Some(format!(

@@ -1,8 +1,9 @@
-//! What a wrapped program did with OpenMP: `profile --openmp`.
+//! How a wrapped program used OpenMP: `profile --openmp`.
 //!
-//! Times of regions are shares of the time of their threads: a region of 2 s on 4 threads has 8 s, which are work, waiting (at barriers,
-//! for tasks and locks, and at the end of the region), and the start of threads. Regions within others are listed with their own times;
-//! the time that they take is work of the thread of the outer region which began them, so sums over a program are of outermost regions.
+//! Times of regions are shares of the time of their threads: a region of 2 s on 4 threads has 8 s, which are work,
+//! waiting (at barriers, for tasks and locks, and at the end of the region), and the start of threads. Nested regions
+//! are listed with their own times. Their time counts as work of the outer region's thread that began them, so sums
+//! over a program are over outermost regions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -20,11 +21,11 @@ pub struct Report {
     pub ranks: Vec<RankRow>,
     /// Parallel regions, the longest first.
     pub regions: Vec<RegionRow>,
-    /// All other constructs, those first at which threads waited longest.
+    /// All other constructs, by the longest waiting time of threads.
     pub constructs: Vec<ConstructRow>,
 }
 
-/// What outermost regions come to.
+/// Sums over outermost regions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Shares {
     /// Time of all threads, nanoseconds.
@@ -68,7 +69,7 @@ pub struct RankRow {
     pub regions: u64,
     /// Their time, nanoseconds.
     pub region_ns: u64,
-    /// Those that were in progress at the end.
+    /// Regions that were in progress at the end.
     pub open_regions: u64,
     /// Where the time of their threads went.
     #[serde(flatten)]
@@ -109,7 +110,7 @@ pub struct RegionRow {
     pub imbalance: f64,
 }
 
-/// The constructs of one kind at a call site, over all ranks.
+/// The constructs of one directive at a call site, over all ranks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConstructRow {
     /// The directive.
@@ -129,10 +130,10 @@ pub struct ConstructRow {
 }
 
 impl Report {
-    /// Reads what was recorded.
+    /// Reads the records.
     ///
     /// # Errors
-    /// Nothing was.
+    /// OpenMP was not recorded.
     pub fn of(run: &Run, directory: &Path) -> anyhow::Result<Self> {
         let processes = run.openmp();
         if processes.is_empty() {
@@ -197,7 +198,8 @@ impl Report {
             ));
         }
         if !self.constructs.is_empty() {
-            // Only tasks have a time of work, and what never waited none of waiting: nothing, not 0.
+            // Only tasks have a time of work, and a construct that never waited has no waiting time: the cell is empty,
+            // not 0.
             let time = |ns: u64| if ns == 0 { String::new() } else { seconds(ns) };
             let cells = |row: &ConstructRow| {
                 vec![
@@ -291,7 +293,7 @@ impl RankRow {
         text
     }
 
-    /// What a rank did in a few words.
+    /// A short summary of a rank.
     pub fn line(&self) -> String {
         let [work, wait, start] = self.shares.cells();
         let regions = match self.regions {
@@ -401,7 +403,7 @@ fn constructs(
     rows
 }
 
-/// A line a rank with what it did; none of a run without regions.
+/// A summary line for each rank; none for a run without regions.
 pub fn lines(run: &Run) -> Vec<String> {
     let rows = run.openmp();
     let rows = rows.iter().map(RankRow::of);

@@ -1,4 +1,4 @@
-//! The phases of a run: what was spent in MPI between calls of `MPI_Pcontrol`, by level.
+//! The phases of a run: time in MPI between calls of `MPI_Pcontrol`, by level.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct PhaseRow {
     pub(super) functions: BTreeMap<String, (u64, u64)>,
 }
 
-/// A row for each level, over all ranks; none where no call began a phase.
+/// A row for each level, over all ranks; empty if no call began a phase.
 pub fn phases(run: &Run) -> Vec<PhaseRow> {
     let mut levels = BTreeMap::<i32, PhaseRow>::new();
     let mut were_told = false;

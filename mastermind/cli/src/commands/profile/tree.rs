@@ -1,4 +1,4 @@
-//! `profile --tree`: methods under those that called them.
+//! `profile --tree`: methods listed below their callers.
 
 use mastermind_records::{CallTree, Run};
 use serde::Serialize;
@@ -12,7 +12,7 @@ pub struct Tree {
     /// Over all ranks.
     records: u64,
     lost_records: u64,
-    /// Callers before the called; those of one caller by inclusive time.
+    /// Callers before callees; the callees of one caller by inclusive time.
     nodes: Vec<Node>,
 }
 

@@ -13,7 +13,7 @@ use std::process::Command;
 
 use super::{Proxy, run};
 
-/// Headers of C that others use the types of without including them; each is tried alone, then all.
+/// Headers of C whose types other headers use without including them; each is tried alone, then all.
 const STANDARD: [&str; 8] = [
     "stddef.h",
     "stdint.h",
@@ -28,10 +28,10 @@ const STANDARD: [&str; 8] = [
 /// Wrappers of the C compiler that know where MPI's header is.
 const MPI_COMPILERS: [&str; 3] = ["mpicc", "mpicc.openmpi", "mpicc.mpich"];
 
-/// Most headers beside one that are tried: each costs a run of the C compiler.
+/// Maximum number of neighbouring headers that are tried: each costs a run of the C compiler.
 const MAX_BESIDE: usize = 200;
 
-/// What a header needs to be read.
+/// Headers and folders that are needed to read a header.
 #[derive(Debug, Default)]
 pub struct Needs {
     /// Headers to include before it.
@@ -41,7 +41,7 @@ pub struct Needs {
 }
 
 impl Proxy {
-    /// Finds what a header needs; nothing where it can be read by itself, or where all that is tried is not enough.
+    /// Finds the needs of a header; empty if it can be read by itself, or if nothing that was tried suffices.
     pub(super) fn needs(&self, include: &str, folders: &[PathBuf]) -> Needs {
         let mut needs = Needs::default();
         if self
@@ -65,8 +65,8 @@ impl Proxy {
         needs
     }
 
-    /// The headers whose names begin with that of one which declares nothing itself (`HYPRE_krylov.h` beside `HYPRE.h`), as far as they can be
-    /// read after it.
+    /// The headers whose names begin with the name of one that declares nothing itself (`HYPRE_krylov.h` next to
+    /// `HYPRE.h`), as far as they can be read after it.
     pub(super) fn family(&self, include: &str, folders: &[PathBuf]) -> Needs {
         let mut needs = Needs::default();
         let stem = file_name(include);
@@ -96,7 +96,7 @@ impl Proxy {
         files.map(str::to_owned).collect()
     }
 
-    /// Why the C compiler refuses a header; `None` if it takes it.
+    /// Why the C compiler refuses a header; `None` if it accepts it.
     fn refusal(&self, before: &[String], include: &str, folders: &[PathBuf]) -> Option<String> {
         let mut command = self.compiler(folders);
         command.args(["-x", "c", "-fsyntax-only", "-"]);
@@ -228,7 +228,7 @@ fn missing(error: &str) -> Option<(&Path, &str)> {
         Some(quoted) => quoted.split_once("' file not found")?.0,
         None => after.split_once(": No such file")?.0,
     };
-    // `FILE:LINE:COLUMN`, behind what says which command failed.
+    // `FILE:LINE:COLUMN`, after the name of the failed command.
     let file = before.rsplitn(3, ':').nth(2)?;
     let file = file.rsplit(' ').next().unwrap_or(file);
     Some((Path::new(file).parent()?, name))

@@ -15,7 +15,7 @@ use crate::destination::is_standard_output;
 use crate::errors::WrongUse;
 use crate::output;
 
-/// What the source in C includes, beside `cca.h` and `cca_recording.h`.
+/// Header that the source in C includes, in addition to `cca.h` and `cca_recording.h`.
 pub(super) const CCA_PORT_PROXY_H: &str =
     include_str!("../../../../../framework/abi/include/cca_port_proxy.h");
 
@@ -26,7 +26,7 @@ pub enum Language {
     Fortran,
 }
 
-/// What was made, for `--json`.
+/// The generated files, for `--json`.
 #[derive(Serialize)]
 struct Made {
     ports: Vec<String>,
@@ -66,7 +66,7 @@ impl Proxy {
     /// Writes the ports of a file of SIDL.
     ///
     /// # Errors
-    /// It is not SIDL, or defines no port; the files cannot be written; the C compiler refuses what was made.
+    /// It is not SIDL, or defines no port; the files cannot be written; the C compiler refuses the generated source.
     pub(super) fn make_ports(&self) -> anyhow::Result<ExitCode> {
         if self.markup.is_some() || self.suggest_markup {
             bail!(WrongUse(
@@ -162,7 +162,7 @@ impl Proxy {
         Ok(read(file, &others)?)
     }
 
-    /// The crate; none where nobody asked for Rust and the framework's sources are not there.
+    /// Writes the crate; none if Rust was not requested and the framework's sources are missing.
     fn write_rust(&self, library: &Library, stem: &str) -> anyhow::Result<Option<PathBuf>> {
         let folder = self.output.join("rust");
         let name = format!(

@@ -11,7 +11,7 @@ use super::sidl::CCA_PORT_PROXY_H;
 use super::{HEADERS, Proxy, run};
 use crate::output;
 
-/// What was made, for `--json`.
+/// The generated files, for `--json`.
 #[derive(Serialize)]
 pub(super) struct MadePorts {
     /// Names, with the number of methods.
@@ -19,7 +19,8 @@ pub(super) struct MadePorts {
     folder: PathBuf,
     library: Option<PathBuf>,
     left_out: Vec<(String, String)>,
-    /// Where the header has declarations that are not understood, `FILE:LINE`, unless that is told with a proxy of its functions.
+    /// Places of declarations that are not understood, `FILE:LINE`, unless a proxy of the header's functions reports
+    /// them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) passed_over: Vec<String>,
 }

@@ -1,4 +1,5 @@
-//! An action as a command: that of the run, changed. And the run as it was and changed, in turns, to see what an action saves.
+//! An action as a changed command of the run. Runs the original and the changed one in turns, to measure what an action
+//! saves.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,7 @@ const RANKS: &str = "ranks";
 /// A command of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// Variables of the environment, besides those that there are.
+    /// Environment variables, in addition to the inherited ones.
     variables: Vec<(String, String)>,
     words: Vec<String>,
     folder: Option<PathBuf>,
@@ -70,7 +71,7 @@ fn quoted(word: &str) -> String {
 
 /// How a run was started.
 pub struct Carrying {
-    /// What its log says; `None` of a log of an earlier version.
+    /// The circumstances in its log; `None` for a log of an earlier version.
     started: Option<CircumstancesDefinition>,
     /// Whether its ranks were started by a launcher that the log does not name.
     has_launcher: bool,
@@ -107,10 +108,10 @@ impl Carrying {
     /// The command of the run, without recording.
     ///
     /// # Arguments
-    /// * `launcher` - what starts its ranks
+    /// * `launcher` - the command that starts its ranks
     ///
     /// # Errors
-    /// The log does not say how it was started, or not what started its ranks.
+    /// The log does not say how the run was started, or which launcher started its ranks.
     pub fn present(&self, launcher: Option<&str>) -> anyhow::Result<Command> {
         let Some(started) = &self.started else {
             bail!(
@@ -143,7 +144,7 @@ impl Carrying {
     /// The command of the run with a change.
     ///
     /// # Errors
-    /// Those of [`Carrying::present`]; nothing on the command line carries the change out.
+    /// As [`Carrying::present`]; or no argument of the command line corresponds to the change.
     pub fn changed(&self, change: &Carried, launcher: Option<&str>) -> anyhow::Result<Command> {
         let mut command = match change {
             Carried::Program => bail!(
@@ -260,13 +261,13 @@ fn drop_option(words: &mut Vec<String>, option: &str, values: usize) {
     }
 }
 
-/// Runs both in turns, so that what the machine does beside them meets both alike.
+/// Runs both in turns, so that other work on the machine affects both alike.
 ///
 /// # Returns
-/// What the changed one saves: the difference of the means, with Student's interval where each ran twice or more.
+/// The saving of the changed one: the difference of the means, with Student's interval if each ran twice or more.
 ///
 /// # Errors
-/// One cannot be started, or does not end well.
+/// One cannot be started, or fails.
 pub fn in_turns(present: &Command, changed: &Command, repeat: usize) -> anyhow::Result<Saving> {
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..repeat {
@@ -295,7 +296,7 @@ fn time_s(command: &Command) -> anyhow::Result<f64> {
     if let Some(folder) = &command.folder {
         process.current_dir(folder);
     }
-    // What it prints is not kept: a program may print more than memory holds.
+    // Its output is discarded: a program may print more than memory holds.
     process.stdin(Stdio::null()).stdout(Stdio::null());
     let began = Instant::now();
     let ended = process.output().with_context(act)?;

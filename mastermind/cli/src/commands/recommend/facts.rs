@@ -1,4 +1,4 @@
-//! What the records, the models and the libraries say, as the facts that the rules look at.
+//! Facts for the rules, from the records, the models and the libraries.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::{recorded_dispatch, run_notes};
 /// Nanoseconds to seconds.
 const NS: f64 = 1e-9;
 
-/// Times that two codes of a library are timed: the least and the greatest ratio are told.
+/// Number of times that two code variants of a library are timed: the least and the greatest ratio are reported.
 const TIMINGS: usize = 3;
 
 /// Where everything is.
@@ -76,7 +76,7 @@ pub fn gather(sources: &Sources<'_>) -> anyhow::Result<Facts> {
     Ok(facts)
 }
 
-/// How long a run took, on the rank that took longest, seconds: of what calls MPI, without starting and ending it.
+/// Duration of a run, seconds, on the rank that took longest. For a program of MPI, without starting and ending MPI.
 pub fn elapsed_s(run: &Run) -> f64 {
     let ranks = run.mpi_ranks();
     let of_programs = ranks
@@ -112,7 +112,7 @@ pub fn elapsed_s(run: &Run) -> f64 {
     }
 }
 
-/// How long a run took without what recording it took, seconds.
+/// Duration of a run without the cost of recording, seconds.
 ///
 /// # Errors
 /// The records cannot be read.
@@ -230,7 +230,7 @@ fn gain(library: &Library, with: asking::Variable<'_>) -> Option<[f64; 2]> {
     Some([least?, most?])
 }
 
-/// What recorded calls of a library took, mean over the ranks; `None` where there are none.
+/// Time in recorded calls of a library, mean over the ranks; `None` if there are none.
 fn recorded_s(run: &Run, table: &Table, library: &Library) -> Option<f64> {
     let name = library.path.file_name()?.to_str()?;
     let definitions = run.logs().iter().map(mastermind_records::Log::definitions);
@@ -253,8 +253,8 @@ fn recorded_s(run: &Run, table: &Table, library: &Library) -> Option<f64> {
     (ns > 0.0).then_some(ns * NS)
 }
 
-/// What the methods took that have models, and what these say, mean over the ranks. A method that was called beyond what its model was
-/// measured at is left out.
+/// Measured and predicted times of the methods that have models, mean over the ranks. A method that was called beyond
+/// the measured range of its model is left out.
 fn off_models(run: &Run, models: &ModelSet) -> anyhow::Result<Vec<OffModelFacts>> {
     let calls = workload(run, Metric::Wall);
     let n_ranks = run.ranks().len().max(1) as f64;
@@ -295,7 +295,7 @@ fn off_models(run: &Run, models: &ModelSet) -> anyhow::Result<Vec<OffModelFacts>
     Ok(facts.collect())
 }
 
-/// The calls of a method, by mode what the models say of them.
+/// The calls of a method, with the models' totals by mode.
 #[derive(Default)]
 struct Sum<'m> {
     calls: u64,

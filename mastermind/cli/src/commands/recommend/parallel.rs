@@ -1,5 +1,5 @@
-//! What the ranks of a run did: their work and their waiting, the run once more with messages that take no time, and messages that could be
-//! fewer.
+//! Work and waiting of the ranks of a run, the run simulated again with messages that take no time, and messages that
+//! could be merged.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,14 +21,14 @@ const NS: f64 = 1e-9;
 /// Share of a part of a rank's work in which others may compute for it to be one that all wait for.
 const MAX_BESIDE: f64 = 0.1;
 
-/// Longest time between two calls in which a program does nothing that matters, nanoseconds: what recording them takes, and the longest
-/// computation between two polls of one that waits.
+/// Longest time between two calls in which a program does nothing that matters, nanoseconds: the cost of recording
+/// them, and the longest computation between two polls of a waiting program.
 const BETWEEN_NS: u64 = MAX_OWN_NS + POLL_GAP_NS;
 
 /// Share of the calls below whose time a call is taken to have waited for nothing.
 const QUICK: f64 = 0.25;
 
-/// Facts of the ranks; `None` of a run of one rank without MPI.
+/// Facts of the ranks; `None` for a run of one rank or without MPI.
 pub fn facts(run: &Run, records: &Path) -> Option<ParallelFacts> {
     let mut ranks = run.mpi_ranks();
     if ranks.is_empty() {
@@ -82,7 +82,7 @@ pub fn facts(run: &Run, records: &Path) -> Option<ParallelFacts> {
     })
 }
 
-/// Says that losses are not told apart.
+/// Warns that the causes of losses cannot be distinguished.
 fn cannot_replay(error: &anyhow::Error) {
     let lacking = "of uneven work, serial parts and turns only the first is looked for";
     crate::output::complain!("warning: {lacking}: {error:#}");
@@ -234,7 +234,8 @@ impl Simulated {
         self.computing.iter().map(sum).collect()
     }
 
-    /// Of what each rank computes without a pause, those parts in which others computed for less than [`MAX_BESIDE`] of it.
+    /// Seconds of each rank's computation in spans during which others computed for less than [`MAX_BESIDE`] of the
+    /// span.
     fn alone_s(&self) -> Vec<f64> {
         let shared = self.shared();
         let is_alone = |span: &&(u64, u64)| {
@@ -284,9 +285,9 @@ struct Merging {
     messages: u64,
     merged: u64,
     bytes: u64,
-    /// Of each rank, what its calls took that would not be there, one by one.
+    /// For each rank, the times of the calls that merging would remove.
     saved_ns: Vec<Vec<u64>>,
-    /// Of each rank, what it waited for requests.
+    /// For each rank, its time waiting for requests.
     waited_ns: Vec<u64>,
 }
 
@@ -316,7 +317,8 @@ fn message_facts(ranks: &[RecordedRank]) -> Option<MessageFacts> {
                 .copied()
                 .unwrap_or(0);
             let sum: u64 = calls.iter().sum();
-            // The least is that each call took what the quick ones do; the most, that the waits for requests were for them too.
+            // The lower end assumes that each call took the time of a quick one; the upper end adds a share of the
+            // waits for requests.
             [
                 sum as f64,
                 (quick * calls.len() as u64) as f64,
@@ -333,7 +335,7 @@ fn message_facts(ranks: &[RecordedRank]) -> Option<MessageFacts> {
     })
 }
 
-/// What a call is for a run of messages.
+/// The direction of a call in a sequence of messages.
 #[derive(PartialEq, Eq)]
 enum Side {
     Send,
@@ -341,8 +343,8 @@ enum Side {
 }
 
 impl Merging {
-    /// Looks at the calls of a thread. A message belongs to the one before it if it is of the same side and rank, and the thread did nothing
-    /// in between that took longer than [`BETWEEN_NS`] and the call before it.
+    /// Adds the calls of a thread. A message continues the sequence of the one before it if it has the same direction
+    /// and rank, and the thread did nothing in between that took longer than [`BETWEEN_NS`] and the call before it.
     fn thread(&mut self, rank: usize, calls: &[RecordedCall]) {
         let mut before: Option<(Side, Option<u32>, u64, u64)> = None;
         for call in calls {
@@ -403,7 +405,7 @@ mod tests {
             .iter()
             .map(|s| (s / NS).round() as u64)
             .collect();
-        // Of rank 0 the first part; of rank 2 the only one, of which rank 0 meets a tenth.
+        // Rank 0: the first span; rank 2: its only span, a tenth of which overlaps with rank 0's.
         assert_eq!(alone, [20, 0, 11]);
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use mastermind_recommend::Score;
 
-/// The folder in the store. Runs lie beside it, in folders `program=…`.
+/// The folder in the store. Runs lie next to it, in folders `program=…`.
 const FOLDER: &str = "recommendations";
 
 /// The scores of a store.
@@ -18,7 +18,7 @@ impl Scores {
         Self(store.join(FOLDER))
     }
 
-    /// All scores, by the names of their files; none of a store that has none. One that cannot be read is a warning.
+    /// All scores, ordered by the names of their files; none if the store has none. An unreadable one is a warning.
     ///
     /// # Errors
     /// The folder cannot be read.

@@ -1,4 +1,4 @@
-//! What other runs took with other values of a setting that may be chosen freely.
+//! Times of other runs with other values of a setting that may be chosen freely.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::run_notes::{self, Settings};
 /// The setting that is the number of ranks.
 const RANKS: &str = "ranks";
 
-/// Values between the least and the greatest that are looked at, besides those that were run.
+/// Number of values between the least and the greatest that are considered, in addition to those that were run.
 const N_BETWEEN: usize = 64;
 
 /// Distinct values from which on a curve is fitted through them: with fewer, nothing between them is known.
@@ -26,7 +26,7 @@ struct Other {
     elapsed_s: f64,
 }
 
-/// What is known of each free setting. Runs count that differ from the run in that setting alone.
+/// Facts about each free setting, from runs that differ from the run in that setting alone.
 ///
 /// # Arguments
 /// * `records` - the records of the run
@@ -34,7 +34,7 @@ struct Other {
 /// * `free` - names of the settings
 ///
 /// # Errors
-/// The folder cannot be read; a setting is not there, is no number, or has one value only.
+/// The folder cannot be read; a setting does not exist, is no number, or has one value only.
 pub fn facts(
     (run, records): (&Run, &Path),
     folder: &Path,
@@ -243,7 +243,8 @@ fn curve(name: &str, values: &[(f64, f64)]) -> anyhow::Result<Option<Model>> {
     Ok(models.and_then(|models| models.into_iter().next()))
 }
 
-/// How much runs of one value differ, as a relative variance with its degrees of freedom; `None` where none was repeated.
+/// How much runs with the same value differ, as a relative variance with its degrees of freedom; `None` if no value was
+/// repeated.
 fn repeated(times: &[Vec<f64>], means: &[f64]) -> Option<(f64, f64)> {
     let pairs = times.iter().zip(means);
     let squares = pairs.map(|(times, mean)| {
@@ -321,7 +322,7 @@ mod tests {
         let found = one("block", 2.0, &values).expect("six runs");
         assert!((8.0..=60.0).contains(&found.best), "{found:?}");
         assert!(found.now_s.0 - found.best_s.0 > 80.0, "{found:?}");
-        // How much runs differ is not known well: of what three lines between neighbours leave.
+        // The spread of runs is not known well: it comes from the residuals of three lines between neighbours.
         assert!(
             found.best_s.1[0] < 105.5 && found.best_s.1[1] > 110.0,
             "{found:?}"

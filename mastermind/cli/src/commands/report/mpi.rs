@@ -1,4 +1,4 @@
-//! What a wrapped program did with MPI, on the page: ranks, functions, who sent to whom, call sites.
+//! How a wrapped program used MPI, on the page: ranks, functions, senders and receivers, call sites.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use crate::commands::profile::matrix::Table;
 use crate::commands::profile::mpi::{FunctionRow, RankRow, Report, Shares, SiteRow};
 use crate::figures;
 
-/// Call sites on the page, those with the most time.
+/// Maximum number of call sites on the page, those with the most time.
 const MOST_SITES: usize = 30;
 
-/// Fills the section; a run that was not wrapped has none.
+/// Fills the section; omitted for a run that was not wrapped.
 ///
 /// # Arguments
-/// * `command` - a verb and its options on the records, as they would be typed
+/// * `command` - a verb and its options on the records, as a user would type them
 ///
 /// # Errors
 /// A picture cannot be drawn.

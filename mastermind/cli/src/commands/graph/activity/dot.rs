@@ -31,7 +31,7 @@ pub fn draw(drawn: &Drawn) -> String {
     dot.text + "}\n"
 }
 
-/// A node that an edge leaves, and what the edge says.
+/// A node that an edge leaves, and the text of the edge.
 type End = (usize, String);
 
 struct Dot {

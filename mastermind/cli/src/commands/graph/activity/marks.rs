@@ -20,16 +20,16 @@ pub struct Drawing {
 /// A mark of a picture.
 #[derive(Debug, Serialize)]
 pub struct Mark {
-    /// The element that it belongs to; none for begins, ends and what leads from one element to another.
+    /// The element that it belongs to; none for begins, ends and lines between elements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<usize>,
-    /// How it looks; words that a style gives a meaning.
+    /// Style classes.
     pub class: &'static str,
     #[serde(flatten)]
     pub form: Form,
 }
 
-/// What a mark is.
+/// The shape of a mark.
 #[derive(Debug, Serialize)]
 #[serde(tag = "form", rename_all = "lowercase")]
 pub enum Form {
@@ -102,7 +102,7 @@ impl Pen {
         self.marks.push(Mark { step, class, form });
     }
 
-    /// What a closure draws is of an element.
+    /// Draws marks in a closure that belong to an element.
     fn of(&mut self, step: Option<usize>, draw: impl FnOnce(&mut Self)) {
         let before = std::mem::replace(&mut self.step, step);
         draw(self);

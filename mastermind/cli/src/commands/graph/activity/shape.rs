@@ -1,4 +1,4 @@
-//! How large each element is drawn, and where what it holds stands in it.
+//! Computes the size of each element, and the places of its contents in it.
 
 use super::Step;
 
@@ -10,12 +10,12 @@ pub const PAD: f64 = 10.0;
 pub const GAP_Y: f64 = 24.0;
 /// Between branches, side by side.
 pub const GAP_X: f64 = 22.0;
-/// Above and below what a loop or region holds.
+/// Room above and below the contents of a loop or region.
 pub const HEAD: f64 = 34.0;
 /// Height of a decision's diamond.
 pub const DIAMOND: f64 = 28.0;
 
-/// An element's size; what it holds, with its offset from the left upper corner.
+/// An element's size, and its contents with their offsets from the upper left corner.
 #[derive(Debug)]
 pub struct Shape {
     pub width: f64,
@@ -150,7 +150,7 @@ fn region(step: &Step) -> Shape {
     }
 }
 
-/// What stands at the head of a loop or region.
+/// The text at the head of a loop or region.
 pub fn title(step: &Step) -> String {
     let says: Vec<_> = step.says.iter().map(|says| shortened(says)).collect();
     format!("«{}» {}: {}", step.kind, step.name, says.join(", "))
