@@ -1,5 +1,5 @@
-//! Writes the wrappers of all functions in `functions.txt`: for each the C entry point and the two of Fortran; and what
-//! `messages.txt` says of each.
+//! Writes the wrappers of all functions in `functions.txt`, for each the C entry point and the two of Fortran, and the
+//! table of messages from `messages.txt`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -103,8 +103,8 @@ fn source(functions: &[Function<'_>]) -> Result<String, std::fmt::Error> {
     Ok(text)
 }
 
-/// The entry points of a function: name, language, number of words, and the place of the error code, [`NO_ERROR`] in C, where it is
-/// what the function returns.
+/// The entry points of a function: name, language, number of words, and the index of the error code, [`NO_ERROR`] in C,
+/// where it is the function's result.
 fn entries((name, arguments, strings): &Function<'_>) -> [(String, &'static str, usize, usize); 3] {
     let fortran = name.to_lowercase();
     // A Fortran subroutine has the error code as one more argument. Where C has more arguments than Fortran
@@ -174,7 +174,7 @@ const AWAITED: [&str; 5] = [
     "MPI_Reduce_scatter_block",
 ];
 
-/// The messages of all functions, those of a form by the function that it is a form of.
+/// The messages of all functions; a form of a function has that function's messages.
 fn message_table(
     functions: &[Function<'_>],
     messages: &BTreeMap<&str, [&str; 3]>,
@@ -211,7 +211,7 @@ fn message_table(
     Ok(text)
 }
 
-/// What each function does with requests.
+/// The effect of each function on requests.
 fn role_table(functions: &[Function<'_>], messages: &BTreeMap<&str, [&str; 3]>) -> String {
     let roles = functions.iter().map(|(name, arguments, _)| {
         let moves = forms(name)
@@ -223,7 +223,7 @@ fn role_table(functions: &[Function<'_>], messages: &BTreeMap<&str, [&str; 3]>) 
     format!("\npub(crate) static ROLES: [Role; N_FUNCTIONS] = [\n{roles}];\n")
 }
 
-/// What a function does with requests; the one that it makes is its last argument.
+/// The effect of a function on requests; the request that it makes is its last argument.
 fn role(name: &str, arguments: usize, moves: bool) -> String {
     let plain = name.strip_suffix("_c").unwrap_or(name);
     let plain = plain.strip_prefix("MPI_").unwrap_or(plain);
@@ -276,7 +276,8 @@ fn role(name: &str, arguments: usize, moves: bool) -> String {
     }
 }
 
-/// What each function does with handles of communicators and datatypes that are kept (`handle.rs`).
+/// The effect of each function on handles of communicators and datatypes that are kept
+/// (`handle.rs`).
 fn handle_table(functions: &[Function<'_>]) -> String {
     let handles = functions
         .iter()
@@ -338,7 +339,7 @@ fn handles(name: &str, arguments: usize) -> String {
     }
 }
 
-/// The name, and the names of what it may be a form of.
+/// The name, and the names of the functions that it may be a form of.
 fn forms(name: &str) -> Vec<String> {
     let plain = name.strip_suffix("_c").unwrap_or(name);
     let plain = plain.strip_suffix("_begin").unwrap_or(plain);

@@ -39,7 +39,7 @@ impl Arrays {
         unsafe { &*self.counts.add(place).cast::<AtomicU32>() }
     }
 
-    /// The definition that the proxy stands for; 0 for none yet.
+    /// The definition that the proxy replaces; 0 for none yet.
     pub(crate) fn home(&self, place: usize) -> &'static AtomicUsize {
         self.word(self.homes, place)
     }
@@ -54,7 +54,7 @@ impl Arrays {
         unsafe { &*array.add(place).cast::<AtomicUsize>() }
     }
 
-    /// The function is looked for again at its next call.
+    /// The function is looked up again at its next call.
     fn reset(&self, place: usize) {
         // SAFETY: as above. Before the proxy is relocated its entries are not in use, and will be the resolvers.
         let resolver = unsafe { *self.resolvers.add(place) };
@@ -65,7 +65,7 @@ impl Arrays {
         }
     }
 
-    /// Stands for a definition from now on; 0 for none.
+    /// Replaces a definition from now on; 0 for none.
     fn settle(&self, place: usize, definition: Option<Definition>) {
         let is_ifunc = definition.is_some_and(|definition| definition.is_ifunc);
         self.home_is_ifunc(place)
@@ -80,14 +80,15 @@ impl Arrays {
 pub(crate) struct Definitions {
     names: Vec<Name>,
     pub(crate) arrays: Arrays,
-    /// Whether the proxy is that of OpenMP: it stands for GCC's runtime. LLVM's has the same entry points for programs of GCC, but is
-    /// measured by its tools interface.
+    /// Whether the proxy is that of OpenMP: it replaces GCC's runtime. LLVM's has the same entry points for programs of
+    /// GCC, but is measured through its tools interface.
     is_of_openmp: bool,
 }
 
 /// The symbol by which the proxy of OpenMP is known; the same as `cca_abi::recording::OPENMP_PROXY_SYMBOL`.
 const OPENMP_PROXY: &CStr = c"proxy_openmp_v1";
-/// What LLVM's runtime of OpenMP defines, and GCC's does not; and what it is asked for a tool by.
+/// A symbol that LLVM's runtime of OpenMP defines, and GCC's does not. LLVM's runtime is measured
+/// by its tools interface.
 const OF_LLVM: &CStr = c"__kmpc_fork_call";
 const START_TOOL: &CStr = c"ompt_start_tool";
 
@@ -128,7 +129,7 @@ impl Definitions {
         })
     }
 
-    /// The definitions of a name in an object that the proxy may stand for.
+    /// The definitions of a name in an object that the proxy may replace.
     fn in_object(&self, object: &Object, name: &Name) -> Vec<Definition> {
         let is_other =
             self.is_of_openmp && name.text != START_TOOL && object.defines(&Name::new(OF_LLVM));
@@ -138,7 +139,7 @@ impl Definitions {
         }
     }
 
-    /// Counts what an object defines. The only definition of a name is what the proxy stands for.
+    /// Counts the definitions of an object. The proxy replaces the only definition of a name.
     pub(crate) fn count(&self, object: &Object) {
         for (place, name) in self.names.iter().enumerate() {
             let definitions = self.in_object(object, name);
@@ -156,7 +157,7 @@ impl Definitions {
         }
     }
 
-    /// What stood for one of these definitions is free again.
+    /// Frees the functions that replaced one of these definitions.
     fn forget_other(&self, place: usize, gone: &[Definition]) {
         let home = self.arrays.home(place).load(Ordering::Acquire);
         if gone.iter().any(|definition| definition.address == home) {

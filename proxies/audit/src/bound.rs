@@ -1,16 +1,18 @@
 //! Names that are bound past the order of search are led to the proxy.
 //!
-//! Preloading is an order of search: a proxy comes before the library that it stands for. Two ways of binding do not follow that
-//! order: `dlsym` in a handle of a library, which Python's `ctypes` does too, and plug-ins opened with `RTLD_DEEPBIND`, which look into
-//! their own libraries first. The dynamic linker asks at both (`la_symbind64`), and gets the proxy's own symbol instead:
+//! Preloading works by the order of search: a proxy comes before the library that it replaces. Two forms of binding do
+//! not follow that order: `dlsym` in a handle of a library, which Python's `ctypes` does too, and plug-ins opened with
+//! `RTLD_DEEPBIND`, which search their own libraries first. The dynamic linker asks at both (`la_symbind64`), and gets
+//! the proxy's own symbol instead:
 //!
-//! * where the program has one definition of the name, this is what the proxy stands for;
-//! * the proxy of MPI stands for the first definition behind it in the order of search, which may be that of a library between the
-//!   program and MPI; what is bound to another one alone is bound to that with the proxy too;
-//! * where a C library's name has several, two libraries or two versions in one, the proxy stands for the one that was there first or that was
-//!   bound first. The names are hidden then, so that everyone finds what it would find without the proxy; bindings to that one
-//!   are led to the proxy. Where the mark-up says that there are several, so are the others, each to a function of its own;
-//!   without, they stay what they are and are told (`trace.rs`).
+//! * if the program has one definition of the name, the proxy replaces this one;
+//! * the proxy of MPI replaces the first definition behind it in the order of search, which may be in a library between
+//!   the program and MPI; a reference bound only to another definition is bound to that with the proxy too;
+//! * if a C library's name has several, two libraries or two versions in one, the proxy replaces the one that was
+//!   loaded or bound first. The names are hidden then, so that every caller finds the definition it would find without
+//!   the proxy; bindings to the replaced one lead to the proxy. If the mark-up declares several, the others lead to the
+//!   proxy too, each to a function of its own; otherwise they stay bound to their definitions and are reported
+//!   (`trace.rs`).
 //!
 //! Which definition a call goes to is settled as it is bound, never as it is made: a function that ends with a call jumps there,
 //! and the address it returns to lies in another object.
@@ -39,14 +41,14 @@ pub(crate) fn publish(proxies: &[Proxy]) {
     NAMES.store(Box::into_raw(Box::new(names)), Ordering::Release);
 }
 
-/// The proxied function of a name, which stands for its first definition.
+/// The proxied function of a name, which replaces its first definition.
 pub(crate) fn proxied(name: &CStr) -> Option<&'static Proxied> {
     all_of(name).find(|proxied| !proxied.is_other())
 }
 
-/// The functions of a name: that of its first definition, and those of others.
+/// The functions of a name: the one for its first definition, and those for others.
 pub(crate) fn all_of(name: &CStr) -> impl Iterator<Item = &'static Proxied> + Clone {
-    // SAFETY: null, or what was leaked by `publish`.
+    // SAFETY: null, or leaked by `publish`.
     let names = unsafe { NAMES.load(Ordering::Acquire).as_ref() };
     let names: &'static [_] = names.map_or(&[], Vec::as_slice);
     let hash = gnu_hash(name.to_bytes());
@@ -58,8 +60,8 @@ pub(crate) fn all_of(name: &CStr) -> impl Iterator<Item = &'static Proxied> + Cl
         .filter(move |proxied| proxied.is(name))
 }
 
-/// The function of a proxy that stands for another definition of a name than the first: the one that does already, or else the first
-/// that is free.
+/// The function of a proxy that replaces another definition of a name than the first: the one that does already, or
+/// else the first free one.
 fn bind_to_other(name: &CStr, address: usize, to: &Mapped) -> Option<usize> {
     let others = || all_of(name).filter(|proxied| proxied.is_other());
     if let Some(known) = others().find(|other| other.stands_for_other(address)) {
@@ -74,7 +76,7 @@ fn bind_to_other(name: &CStr, address: usize, to: &Mapped) -> Option<usize> {
 /// The address that a reference is bound to.
 ///
 /// # Arguments
-/// * `address` - where the definition lies that was found
+/// * `address` - address of the definition that was found
 /// * `from`, `to` - the object that refers to the name, and the one that defines it
 /// * `flags` - how it is bound
 pub(crate) fn bind(
@@ -99,7 +101,8 @@ pub(crate) fn bind(
     if proxied.stands_for(address, &to.object) {
         return proxied.stub();
     }
-    // A library between the program and MPI, on its way to the next one: led back to the proxy it would call itself for ever.
+    // A library between the program and MPI that calls the next definition: through the proxy it would call itself for
+    // ever.
     if proxied.is_of_mpi() && proxied.is_defined_by(&from.object) {
         return address;
     }

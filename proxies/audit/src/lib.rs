@@ -1,24 +1,25 @@
 //! Keeps proxies from giving names that the program's libraries lack, and sends them the calls that preloading alone misses.
 //!
-//! The proxy of MPI exports every function of MPI-4 and of Fortran's bindings. A program that asks first whether its MPI has a
-//! function (a weak reference, `dlsym`) would find it there, call it, and end, since an older MPI has none to forward it to.
-//! So this library, given to the dynamic linker by `LD_AUDIT`, sees each library once it is mapped and before anything is
-//! bound to it:
+//! The proxy of MPI exports every function of MPI-4 and of Fortran's bindings. A program that first checks whether its
+//! MPI has a function (a weak reference, `dlsym`) would find it there, call it, and end, since an older MPI has none to
+//! forward it to. So this library, loaded by the dynamic linker through `LD_AUDIT`, sees each library once it is mapped
+//! and before anything is bound to it:
 //!
 //! ```text
 //! a proxy                    all its names are hidden: their values in its symbol table become 0
 //! any other library          the names that it defines as well are shown again
 //! ```
 //!
-//! So a name is seen where it would be seen without the proxy. The generated proxies of C libraries are told as well how many
-//! definitions of a name there are.
+//! So a name is visible exactly if it would be visible without the proxy. The generated proxies of C libraries also get
+//! the number of definitions of a name.
 //!
-//! What is bound past the order of search is led to the proxy as it is bound (`la_symbind64`, `bound.rs`): `dlsym` in a handle,
-//! and the calls of a plug-in that was opened with `RTLD_DEEPBIND`. What cannot be led there, and every object that is mapped,
-//! is written into the file that `wrap` names (`trace.rs`); `wrap` tells from it which calls go round the proxies.
+//! Bindings outside the order of search are led to the proxy as they are made (`la_symbind64`, `bound.rs`): `dlsym` in
+//! a handle, and the calls of a plug-in that was opened with `RTLD_DEEPBIND`. Bindings that cannot be led there, and
+//! every object that is mapped, are written to the file that `wrap` names (`trace.rs`); from it `wrap` reports the
+//! calls that bypass the proxies.
 //!
-//! What our own libraries call, the recorder and the proxies, goes past all of them (`la_preinit`, `slots.rs`): it is not the
-//! program's, and a proxy that has to wait for the recorder would wait for itself.
+//! Calls of our own libraries, the recorder and the proxies, bypass all of them (`la_preinit`, `slots.rs`): they are
+//! not the program's, and a proxy that has to wait for the recorder would wait for itself.
 //!
 //! No call is slowed: the dynamic linker audits no calls where there is neither `la_pltenter` nor `la_pltexit`.
 //!
@@ -27,18 +28,18 @@
 //!
 //! # Decisions
 //!
-//! What preloading does not see is led to the proxy or named. `dlsym` in a handle and plug-ins
-//! opened with `RTLD_DEEPBIND` pass by the order of search; the dynamic linker asks the audit
-//! library at each such binding (`la_symbind64`) and gets the proxy's symbol. Where a name has
-//! several definitions, two libraries or two versions in one, the proxy stands for the one that was
-//! first; its names are hidden, so that every caller finds its own, and bindings to that one are
-//! led to the proxy. Which definition a call goes to is settled as it is bound, not by where it
-//! returns to: a function that ends with a call jumps there. What was bound elsewhere is told then,
-//! or seen as each object closes, from its own relocations. The rest, calls bound when a library
-//! was linked, copies, static programs, is read from the files after the program has ended
-//! (`proxies/reach`), so that a killed program has it too: each process writes what it maps and
-//! starts into one file. `tests/wrap_matrix.rs` holds each way of calling to one of the two, and to
-//! the result of the plain run.
+//! Calls that preloading does not see are led to the proxy or reported. `dlsym` in a handle and
+//! plug-ins opened with `RTLD_DEEPBIND` bypass the order of search; the dynamic linker calls the
+//! audit library at each such binding (`la_symbind64`) and gets the proxy's symbol. If a name has
+//! several definitions, two libraries or two versions in one, the proxy replaces the first one; its
+//! names are hidden, so that every caller finds its own, and bindings to the first are led to the
+//! proxy. The definition of a call is determined when it is bound, not from its return address: a
+//! function that ends with a call jumps there. Bindings to other definitions are reported then, or
+//! found as each object closes, from its own relocations. The rest, calls bound when a library was
+//! linked, copies, static programs, is read from the files after the program has ended
+//! (`proxies/reach`), also for a killed program: each process writes what it maps and starts into
+//! one file. `tests/wrap_matrix.rs` checks that each form of call is either recorded or reported,
+//! and that it has the result of the plain run.
 
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 
@@ -61,7 +62,7 @@ use object::{LinkMap, Object};
 const AUDIT_VERSION: c_uint = 2;
 /// The namespace of the program (`LM_ID_BASE`).
 const PROGRAM: c_long = 0;
-/// What is bound to the object is audited (`LA_FLG_BINDTO`), if what it is bound from is (`LA_FLG_BINDFROM`).
+/// Bindings to the object are audited (`LA_FLG_BINDTO`), if their source is too (`LA_FLG_BINDFROM`).
 const BIND_TO: c_uint = 1;
 const BIND_FROM: c_uint = 2;
 
@@ -76,8 +77,9 @@ fn seen() -> MutexGuard<'static, Seen> {
 /// Called by the dynamic linker when it loads this library, with its version of the interface.
 ///
 /// # Returns
-/// The version that is spoken; 0 under Valgrind, for the library to be left out. Valgrind puts a `malloc` of its own into the C
-/// library of this namespace after memory was taken, and frees at the end what the dynamic linker took before.
+/// The version of the interface; 0 under Valgrind, which leaves the library out. Valgrind puts a `malloc` of its own
+/// into the C library of this namespace after memory was allocated, and at the end frees memory that the dynamic linker
+/// allocated before.
 #[unsafe(no_mangle)]
 pub extern "C" fn la_version(version: c_uint) -> c_uint {
     // SAFETY: a text of C; nobody changes the environment before the program runs.
@@ -118,7 +120,7 @@ pub unsafe extern "C" fn la_objopen(
     }
     let mut seen = seen();
     let mapped: &'static Mapped = Box::leak(Box::new(seen.classify(object, path)));
-    // SAFETY: required of the caller; what was leaked is read as long as the process lives.
+    // SAFETY: required of the caller; leaked memory is readable as long as the process lives.
     unsafe { *cookie = std::ptr::from_ref(mapped) as usize };
     trace::mapped(mapped);
     seen.add(mapped)
@@ -136,7 +138,7 @@ pub unsafe extern "C" fn la_preinit(_cookie: *const usize) {
 /// Called by the dynamic linker when it binds a name of one object to the definition in another; gives the address to bind to.
 ///
 /// # Safety
-/// `symbol` holds the address that was found, the cookies are those of [`la_objopen`], and `name` is the symbol's.
+/// `symbol` has the address that was found, the cookies are those of [`la_objopen`], and `name` is the symbol's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn la_symbind64(
     symbol: *const libc::Elf64_Sym,
@@ -160,7 +162,7 @@ pub unsafe extern "C" fn la_symbind64(
 /// Called by the dynamic linker when an object is about to go, or the process to end.
 ///
 /// # Safety
-/// `cookie` is that of [`la_objopen`]; the object is still mapped.
+/// `cookie` is the one of [`la_objopen`]; the object is still mapped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn la_objclose(cookie: *const usize) -> c_uint {
     // SAFETY: required of the caller.
@@ -170,7 +172,7 @@ pub unsafe extern "C" fn la_objclose(cookie: *const usize) -> c_uint {
     0
 }
 
-/// Called by the dynamic linker before and after it changes what is mapped.
+/// The dynamic linker calls it before and after it maps or unmaps objects.
 ///
 /// # Safety
 /// None is needed: nothing is read.

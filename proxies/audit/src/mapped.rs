@@ -1,4 +1,4 @@
-//! What is mapped in the program's namespace, as far as it matters.
+//! Objects in the program's namespace, as far as they matter to the proxies.
 
 use std::ffi::{CStr, c_uint};
 use std::fs::read_link;
@@ -9,7 +9,7 @@ use crate::object::{Name, Object};
 use crate::proxy::Proxy;
 use crate::{flags, slots, trace};
 
-/// What an object is to the proxies.
+/// Role of an object for the proxies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The program itself, which is mapped before the proxies.
@@ -18,7 +18,8 @@ pub(crate) enum Role {
     Program,
     /// A proxy.
     Proxy,
-    /// The library that records, or one that `wrap --use` sends calls to, with all that it needs: nothing of theirs is changed.
+    /// The library that records, or one that `wrap --use` redirects calls to, with all its dependencies: they are left
+    /// unchanged.
     Own,
 }
 
@@ -116,7 +117,7 @@ impl Seen {
         flags(mapped.role, defines_proxied)
     }
 
-    /// All objects that the program begins with are bound: leads what ours call to where it would go without proxies.
+    /// All objects that the program begins with are bound: leads calls of our own objects past the proxies.
     pub(crate) fn lead_own_past(&self) {
         let target = |name: &Name| {
             let others = self.mapped.iter();
@@ -130,7 +131,8 @@ impl Seen {
         }
     }
 
-    /// Tells which of the object's references to proxied names are bound to something else than the proxy.
+    /// Reports the object's references to proxied names that are bound to a definition other than the
+    /// proxy.
     pub(crate) fn close(&mut self, mapped: &'static Mapped) {
         if matches!(mapped.role, Role::Main | Role::Program) {
             for slot in slots::round_about(&mapped.object) {

@@ -44,7 +44,7 @@ const DT_VERSYM: i64 = 0x6FFF_FFF0;
 const DT_VERDEF: i64 = 0x6FFF_FFFC;
 const DT_VERDEFNUM: i64 = 0x6FFF_FFFD;
 
-/// A name to look for, with both hashes of it.
+/// A name to search, with both of its hashes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name {
     pub(crate) text: &'static CStr,
@@ -62,7 +62,7 @@ impl Name {
     }
 }
 
-/// An object that is mapped for good, or as long as it is looked at.
+/// An object that is mapped for good, or for as long as it is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Object {
     address: usize,
@@ -103,7 +103,7 @@ pub(crate) struct Relocation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Definition {
     pub(crate) address: usize,
-    /// Whether what lies there gives the address when it is called.
+    /// Whether the code there returns the address when it is called.
     pub(crate) is_ifunc: bool,
 }
 
@@ -190,7 +190,7 @@ impl Object {
 
     /// The symbol of a function or variable that the object defines.
     pub(crate) fn find(&self, name: &Name) -> Option<*mut libc::Elf64_Sym> {
-        // SAFETY: the tables are those of an object that is mapped.
+        // SAFETY: the tables belong to a mapped object.
         unsafe {
             let found = match self.table {
                 HashTable::Gnu(table) => self.find_by_gnu_hash(table, name),
@@ -200,7 +200,7 @@ impl Object {
         }
     }
 
-    /// What the object defines by this name at different addresses: one, or one a version.
+    /// The object's definitions of this name at different addresses: one, or one per version.
     pub(crate) fn definitions_of(&self, name: &Name) -> Vec<Definition> {
         let definitions = self.definitions(name).map(|symbol| {
             // SAFETY: a symbol of an object that is mapped.
@@ -238,8 +238,8 @@ impl Object {
         /// The bits of a version's number; the highest says that it is not the default.
         const NUMBER: u16 = 0x7FFF;
         let versions = self.versions?;
-        // SAFETY: the symbols, the numbers beside them and the list (`Elf64_Verdef`: version, flags, number, n, hash, names, next) are those
-        // of an object that is mapped; the list has as many entries as it says.
+        // SAFETY: the symbols, their version numbers and the list (`Elf64_Verdef`: version, flags, number, n, hash,
+        // names, next) belong to a mapped object; the list has as many entries as it declares.
         unsafe {
             let name = Name::new(name);
             let mut symbols = self.definitions(&name);
@@ -260,12 +260,13 @@ impl Object {
         None
     }
 
-    /// Where a caller finds the name: the definition of its default version, of an `IFUNC` what that gives.
+    /// Address that a caller binds the name to: the definition of its default version; for an `IFUNC` the
+    /// result of its call.
     pub(crate) fn default_address(&self, name: &Name) -> Option<usize> {
         /// The bit of a version's number that says that it is not the default.
         const HIDDEN: u16 = 0x8000;
         let symbol = self.definitions(name).find(|symbol| {
-            // SAFETY: the symbols and the numbers beside them are those of an object that is mapped.
+            // SAFETY: the symbols and their version numbers belong to a mapped object.
             self.versions.is_none_or(|versions| unsafe {
                 let place = symbol.offset_from(self.symbols);
                 versions.numbers.offset(place).read() & HIDDEN == 0
@@ -282,14 +283,15 @@ impl Object {
         Some(resolve())
     }
 
-    /// Whether a symbol, by its place in the table, is one that the object needs and does not have.
+    /// Whether a symbol, by its index in the table, is one that the object needs and does not
+    /// define.
     pub(crate) fn is_undefined(&self, symbol: usize) -> bool {
         // SAFETY: as for `name_of`.
         unsafe { (*self.symbols.add(symbol)).st_shndx == 0 }
     }
 
     fn definitions(&self, name: &Name) -> impl Iterator<Item = *mut libc::Elf64_Sym> {
-        // SAFETY: the tables are those of an object that is mapped.
+        // SAFETY: the tables belong to a mapped object.
         let found: Vec<_> = unsafe {
             match self.table {
                 HashTable::Gnu(table) => self.all_by_gnu_hash(table, name).collect(),
@@ -320,7 +322,7 @@ impl Object {
 
     /// The name of a symbol, by its place in the table.
     pub(crate) fn name_of(&self, symbol: usize) -> &'static CStr {
-        // SAFETY: the place is that of a relocation of the object, which is looked at while it is mapped.
+        // SAFETY: the place belongs to a relocation of the object, which is read while it is mapped.
         unsafe {
             CStr::from_ptr(
                 self.strings

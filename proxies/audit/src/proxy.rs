@@ -9,7 +9,7 @@ use crate::object::{Name, Object};
 
 /// The symbol by which the proxy of MPI is known; the same as `cca_abi::recording::MPI_PROXY_SYMBOL`.
 const MPI_PROXY: &CStr = c"proxy_mpi_v5";
-/// What an MPI library defines, or its library for Fortran, and no library before it.
+/// Symbols that an MPI library or its library for Fortran defines, and no library before it.
 const OF_MPI_ITSELF: [&CStr; 2] = [c"PMPI_Init", c"pmpi_init_"];
 /// The symbol by which the proxy of a C library is known; the same as `cca_abi::recording::LIBRARY_PROXY_SYMBOL`.
 pub(crate) const LIBRARY_PROXY: &CStr = c"cca_proxy_v1";
@@ -22,8 +22,8 @@ struct HiddenName {
     is_shown: bool,
 }
 
-/// What the proxy of MPI stands for by a name: the first definition behind it in the order of search, where it passes calls on. One
-/// before it counts as long as there is no other, if it is MPI's own.
+/// The definition that the proxy of MPI replaces for a name: the first one behind it in the order of search, to which
+/// it forwards calls. A definition in front of the proxy counts only if there is no other, and if it is MPI's own.
 struct Home {
     /// Address of the definition; 0 for none. Leaked: bindings read it without a lock.
     address: &'static AtomicUsize,
@@ -123,7 +123,7 @@ impl Proxy {
         self.address
     }
 
-    /// Another object was mapped: counts its definitions, and shows what is to be seen by now.
+    /// Another object was mapped: counts its definitions, and shows the names that are visible now.
     ///
     /// # Arguments
     /// * `is_behind` - whether it comes after the proxy in the order of search
@@ -149,7 +149,7 @@ impl Proxy {
         true
     }
 
-    /// Looks whether the proxy of MPI stands for definitions of an object.
+    /// Checks whether the proxy of MPI replaces definitions of an object.
     fn consider_homes(&mut self, object: &Object, is_behind: bool) {
         let is_mpi = OF_MPI_ITSELF
             .iter()
@@ -161,8 +161,8 @@ impl Proxy {
         }
     }
 
-    /// A name is seen while the program has one definition of it. Of several it is not said which the caller would have
-    /// found, so it finds its own, and only calls of the one that the proxy stands for are led here as they are bound.
+    /// A name is visible while the program has one definition of it. With several it is unknown which one the caller
+    /// would have found, so it finds its own, and only bindings to the one that the proxy replaces are led here.
     fn show_those_of_one_definition(&mut self) {
         let Some(definitions) = &self.definitions else {
             return;
@@ -231,13 +231,14 @@ impl Proxy {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Proxied {
     name: Name,
-    /// 1 if it stands for the first definition of its name, else for another one, once that was bound.
+    /// 1 if it replaces the first definition of its name, else the number of another one, once that
+    /// was bound.
     number: u32,
     /// Address of the proxy's symbol.
     stub: usize,
-    /// What the proxy of a C library has, and the function's place in it.
+    /// State of the proxy of a C library, and the function's index in it.
     arrays: Option<(Arrays, usize)>,
-    /// Of a function of MPI, the definition that the proxy stands for; 0 for none.
+    /// For a function of MPI, the definition that the proxy replaces; 0 for none.
     home: Option<&'static AtomicUsize>,
 }
 
@@ -267,7 +268,7 @@ impl Proxied {
         self.home.is_some()
     }
 
-    /// Whether it stands for another definition than the first.
+    /// Whether it replaces a definition other than the first.
     pub(crate) fn is_other(&self) -> bool {
         self.number > 1
     }
@@ -277,16 +278,17 @@ impl Proxied {
         self.number
     }
 
-    /// Whether it stands for the definition at an address, of several.
+    /// Whether it replaces the definition at an address, of several.
     pub(crate) fn stands_for_other(&self, address: usize) -> bool {
         let home = |(arrays, place): (Arrays, usize)| arrays.home(place).load(Ordering::Acquire);
         self.arrays.map(home) == Some(address)
     }
 
-    /// Stands for the definition at an address from now on, if it stands for none yet.
+    /// Replaces the definition at an address from now on, if it replaces none yet.
     ///
     /// # Returns
-    /// Whether it does. What an IFUNC gave is left alone: when its object goes, nothing tells that it went with it.
+    /// Whether it does. A result of an IFUNC is not claimed: when its object is unmapped, nothing shows that it
+    /// went with it.
     pub(crate) fn claim(&self, address: usize, definer: &Object) -> bool {
         let Some((arrays, place)) = self.arrays else {
             return false;
@@ -308,10 +310,11 @@ impl Proxied {
         self.arrays.map_or(1, count)
     }
 
-    /// Whether the proxy stands for the definition at an address of an object; if it stands for none yet, it does from now on.
+    /// Whether the proxy replaces the definition at an address of an object; if it replaces none yet, it does from now
+    /// on.
     ///
     /// # Arguments
-    /// * `address` - where it is to be called: of an IFUNC, what that gave
+    /// * `address` - where it is called: for an IFUNC, its result
     pub(crate) fn stands_for(&self, address: usize, definer: &Object) -> bool {
         let Some((arrays, place)) = self.arrays else {
             return self
@@ -331,7 +334,8 @@ impl Proxied {
     }
 }
 
-/// The name that a function of a proxy stands for another definition of, and its number: `name` and 2 of `cca_spare_2_name`.
+/// The name of which a function of a proxy replaces another definition, and its number: `name` and 2 of
+/// `cca_spare_2_name`.
 pub(crate) fn name_of_other(name: &'static CStr) -> Option<(Name, u32)> {
     let bytes = name.to_bytes_with_nul();
     let rest = bytes.strip_prefix(b"cca_spare_")?;
@@ -365,7 +369,7 @@ impl HiddenName {
     }
 
     fn set(&self, value: u64) {
-        // SAFETY: the symbol lies in pages that are writable now. Other threads may look it up: they find either value.
+        // SAFETY: the symbol is in pages that are writable now. Other threads may look it up: they find either value.
         unsafe { ptr::write_volatile(&raw mut (*self.symbol).st_value, value) };
     }
 }
@@ -378,7 +382,7 @@ struct Pages {
 }
 
 impl Pages {
-    /// `None` if there are none, or they cannot be made writable.
+    /// `None` if there are no names, or they cannot be made writable.
     fn of(object: &Object, names: &[HiddenName]) -> Option<Self> {
         let symbols = || names.iter().map(|name| name.symbol as usize);
         let (first, last) = (symbols().min()?, symbols().max()?);

@@ -20,7 +20,8 @@ const JUMP: u32 = 7;
 
 /// References of an object to proxied names that hold something else than the proxy's address.
 ///
-/// What is not bound yet, since it was never called, holds an address of the object itself.
+/// A function that is not bound yet, since it was never called, has an address of the object
+/// itself.
 pub(crate) fn round_about(object: &Object) -> Vec<Slot> {
     let relocations = object.relocations();
     let is_function = |kind: u32| matches!(kind, WORD | GLOBAL | JUMP);
@@ -43,10 +44,10 @@ pub(crate) fn round_about(object: &Object) -> Vec<Slot> {
     slots.collect()
 }
 
-/// Leads the references of an object of ours to proxied names past the proxies: what our code calls is not the program's.
+/// Leads references of our own objects to proxied names past the proxies: our calls are not the program's.
 ///
 /// # Arguments
-/// * `target` - the definition of a name without the proxies; none where there is none
+/// * `target` - the definition of a name without the proxies, if there is one
 pub(crate) fn lead_past(object: &Object, target: impl Fn(&Name) -> Option<usize>) {
     let is_function = |kind: u32| matches!(kind, GLOBAL | JUMP);
     for relocation in object.relocations() {

@@ -1,4 +1,5 @@
-//! The file in which `wrap` finds what the processes of the program have mapped, and what was bound round the proxies.
+//! The file in which `wrap` finds the objects that the processes of the program have mapped, and the bindings that
+//! bypass the proxies.
 //!
 //! A line each, its fields separated by tabulators, in one `write` to the file's end:
 //!
@@ -54,7 +55,8 @@ pub(crate) fn slot(from: &Mapped, name: &CStr, to: &Mapped) {
     append(&["slot", &from.path, &name.to_string_lossy(), &to.path]);
 }
 
-/// What the function of a proxy with this number stands for, `NAME@NUMBER` in the records.
+/// The definition that the function of a proxy with this number replaces, `NAME@NUMBER` in the
+/// records.
 pub(crate) fn definition(name: &CStr, number: u32, to: &Mapped, version: Option<&CStr>) {
     let (name, version) = (name.to_string_lossy(), version.unwrap_or_default());
     let (number, version) = (number.to_string(), version.to_string_lossy());

@@ -36,7 +36,7 @@ pub enum GenerateError {
     /// The mark-up is not TOML, or has other keys.
     #[error("cannot read mark-up: {message}")]
     Markup {
-        /// What the reader of TOML says.
+        /// Message of the reader of TOML.
         message: String,
     },
     /// The mark-up names a function that the header does not declare.
@@ -66,7 +66,7 @@ pub enum GenerateError {
         /// Function.
         function: String,
     },
-    /// More definitions of a function than can be told apart.
+    /// More definitions of a function than can be distinguished.
     #[error(
         "cannot mark up function \"{function}\": {found} definitions, expected 1 to {}",
         crate::markup::MAX_DEFINITIONS
@@ -84,7 +84,7 @@ pub enum GenerateError {
     NoInterface {
         /// Tag in the mark-up.
         interface: String,
-        /// What it is instead.
+        /// The problem.
         problem: &'static str,
     },
     /// An expression of the mark-up cannot be evaluated.
@@ -98,7 +98,7 @@ pub enum GenerateError {
         parameter: String,
         /// Its expression.
         expression: String,
-        /// What is wrong, with what was expected.
+        /// The problem, with the expected text.
         problem: String,
     },
     /// A name in the mark-up that must be one of C.
@@ -108,7 +108,7 @@ pub enum GenerateError {
     BadName {
         /// Name.
         name: String,
-        /// Of what.
+        /// Subject of the error.
         what: &'static str,
     },
 }

@@ -43,7 +43,7 @@ struct Term {
     ty: Type,
 }
 
-/// What stands between a name and the end of the expression.
+/// The part of an expression between a name and its end.
 struct Compiler<'a> {
     arguments: &'a [Argument],
     types: &'a Types,
@@ -52,7 +52,7 @@ struct Compiler<'a> {
 /// Compiles an expression of arguments.
 ///
 /// # Errors
-/// What is wrong with it, and what was expected.
+/// The error in it, and the expected text.
 pub fn compile(
     expression: &str,
     arguments: &[Argument],
@@ -277,7 +277,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// What a pointer leads to, unless it is null.
+    /// The value behind a pointer, unless it is null.
     fn read(&self, pointer: &Term, before: &str, after: &str) -> Result<Term, String> {
         let target = match &self.types.resolve(&pointer.ty).kind {
             TypeKind::Pointer(target) | TypeKind::Array(target, _) => target,

@@ -11,25 +11,26 @@
 //! source includes the header itself, and `cca_proxy.h` of `cca-abi` for all that proxies have in common; it is built
 //! with the machine's C compiler.
 //!
-//! * [`generate`] makes the source, and says of each function whether its calls are recorded, and if not why;
+//! * [`generate`] makes the source, and reports for each function whether its calls are recorded, and if not
+//!   why;
 //! * [`struct_ports`] makes ports of structs of functions that act as interfaces;
 //! * [`suggest_markup`] writes a first mark-up;
-//! * [`declarations`] is what both know of the header.
+//! * [`declarations`] reads the declarations of the header that both need.
 //!
 //! # Decisions
 //!
 //! A C library's proxy has a symbol for each function, one jump through an entry: to a resolver at
-//! first, then to the implementation itself, or to a wrapper that records. Which implementation is
-//! in use is one pointer to something immutable (functions and methods), read once a call: a swap
-//! needs no lock, no call is torn, and the record names the class that ran. Variadic functions and
-//! those that do not return are forwarded only. Another library is opened with `RTLD_DEEPBIND`, so
-//! that its own calls stay in it. Of several definitions of a name it stands for one; where the
-//! mark-up says how many there are, functions beside it (`cca_spare_2_NAME`) stand for the others,
-//! as they are bound, and those calls are never sent elsewhere. Expressions of a mark-up are
-//! compiled into guarded C; a call whose expression divides by zero or reads a null pointer is
-//! counted as lost. `mastermind redirect` speaks to a thread of the wrapped process through an
-//! abstract socket, which takes its own user's word only; either side checks who the other is
-//! before it reads.
+//! first, then to the implementation itself, or to a wrapper that records. The current
+//! implementation is one pointer to an immutable object (functions and methods), read once per
+//! call: a swap needs no lock, no call is torn, and the record names the class that ran. Variadic
+//! functions and those that do not return are forwarded only. Another library is opened with
+//! `RTLD_DEEPBIND`, so that its own calls stay in it. Of several definitions of a name the proxy
+//! replaces one; if the mark-up declares their number, additional functions (`cca_spare_2_NAME`)
+//! replace the others, as they are bound, and those calls are never redirected. Expressions of a
+//! mark-up are compiled into guarded C; a call whose expression divides by zero or reads a null
+//! pointer is counted as lost. `mastermind redirect` talks to a thread of the wrapped process
+//! through an abstract socket, which accepts only its own user; either side checks the other's
+//! identity before it reads.
 
 mod error;
 mod expression;
@@ -94,7 +95,7 @@ pub fn generate(
 /// function of a library.
 ///
 /// # Returns
-/// `None` if there are none.
+/// `None` if the header has none.
 ///
 /// # Errors
 /// [`GenerateError`]: a header that is not C, a mark-up that does not fit it.

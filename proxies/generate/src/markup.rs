@@ -1,4 +1,4 @@
-//! The mark-up beside a header: which arguments matter.
+//! The mark-up of a header: which arguments matter.
 //!
 //! ```toml
 //! [proxy]
@@ -40,15 +40,15 @@ pub struct Markup {
     pub functions: BTreeMap<String, FunctionMarkup>,
     /// Structs of functions that are interfaces, by tag.
     pub interfaces: BTreeMap<String, InterfaceMarkup>,
-    /// What is left alone.
+    /// Names that are left alone.
     pub skip: SkipMarkup,
 }
 
-/// What a mark-up says of a struct of functions.
+/// Mark-up of a struct of functions.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InterfaceMarkup {
-    /// Its functions by name; groups are those of the port.
+    /// Its functions by name; their groups are the port's.
     pub functions: BTreeMap<String, FunctionMarkup>,
     /// Classes of components by name.
     pub classes: BTreeMap<String, ClassMarkup>,
@@ -64,7 +64,7 @@ pub struct ClassMarkup {
     pub register: String,
 }
 
-/// What a mark-up says of the interface.
+/// Mark-up of the interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProxyMarkup {
@@ -74,16 +74,16 @@ pub struct ProxyMarkup {
     pub functions: FunctionChoice,
     /// Further headers by the ends of their paths, whose functions belong to it as well.
     pub headers: Vec<String>,
-    /// Whether the library keeps nothing between calls, neither in itself nor in what it hands out, so that one call may go
-    /// to one library and the next one to another.
+    /// Whether the library keeps no state between calls, neither in itself nor in the objects it returns, so that one
+    /// call may go to one library and the next one to another.
     pub stateless: bool,
-    /// What `f()` means, which does not say whether there are arguments.
+    /// Meaning of `f()`, which does not define whether there are arguments.
     pub arguments: Option<EmptyArguments>,
     /// Of how many definitions of a function that a program has at once calls are recorded; 1 if it says nothing.
     pub definitions: Option<u32>,
 }
 
-/// What a declaration without a prototype means.
+/// Meaning of a declaration without a prototype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EmptyArguments {
@@ -102,7 +102,7 @@ pub enum FunctionChoice {
     Named,
 }
 
-/// What a mark-up says of a function.
+/// Mark-up of a function.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FunctionMarkup {
@@ -112,7 +112,7 @@ pub struct FunctionMarkup {
     pub group: Option<String>,
     /// Expression of `result` that is not 0 where the call failed.
     pub failed: Option<String>,
-    /// What `f()` means; if it says nothing, what the interface says.
+    /// Meaning of `f()`; by default the interface's.
     pub arguments: Option<EmptyArguments>,
     /// Of how many definitions of its name that a program has at once, symbol versions or libraries, calls are recorded; if it says
     /// nothing, as many as the interface says.
@@ -122,11 +122,11 @@ pub struct FunctionMarkup {
 /// Most definitions of a name whose calls are recorded.
 pub(crate) const MAX_DEFINITIONS: u32 = 8;
 
-/// What a mark-up leaves alone.
+/// Names that a mark-up leaves alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SkipMarkup {
-    /// Functions by name; one that ends with `*` stands for all that begin so.
+    /// Functions by name; a name that ends with `*` matches all with that beginning.
     pub functions: Vec<String>,
 }
 

@@ -23,7 +23,7 @@ pub struct Prototype {
     pub name: String,
     /// Name in the library, another where an `asm` label says so.
     pub symbol: String,
-    /// What it takes and gives.
+    /// Its arguments and result.
     pub signature: Signature,
     /// Where.
     pub place: Place,
@@ -33,7 +33,7 @@ pub struct Prototype {
     pub attributes: Vec<String>,
 }
 
-/// What was found in a header and what it includes.
+/// Declarations of a header and the files it includes.
 #[derive(Clone, Debug, Default)]
 pub struct Declarations {
     /// The functions, in the order of their first declaration.
@@ -96,7 +96,7 @@ fn parse(text: String) -> Result<lang_c::ast::TranslationUnit, SyntaxError> {
     parse_preprocessed(&config, text).map(|parsed| parsed.unit)
 }
 
-/// What stands before the declarators of a declaration.
+/// Part of a declaration in front of its declarators.
 #[derive(Default)]
 struct Specifiers<'a> {
     types: Vec<&'a TypeSpecifier>,
@@ -198,7 +198,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds a function, or what another declaration of it says.
+    /// Adds a function, or the information of another declaration of it.
     fn add(&mut self, prototype: Prototype) {
         let known = self
             .found
@@ -293,11 +293,11 @@ impl Reader<'_> {
         TypeKind::Enumeration(place)
     }
 
-    /// The type of what a declarator declares, of a base type.
+    /// The type of a declared name, from a base type and its declarator.
     fn derive(&mut self, base: Type, declarator: &Declarator) -> Type {
         let mut ty = base;
-        // Pointers stand before the name, and bind less than the brackets and parentheses after it, of which the last
-        // is the innermost.
+        // Pointers are in front of the name, and bind less than the brackets and parentheses after it, the last of
+        // which is the innermost.
         let is_pointer = |part: &&Node<DerivedDeclarator>| {
             matches!(
                 part.node,
@@ -451,7 +451,7 @@ fn qualifier_text<'a>(qualifiers: impl Iterator<Item = &'a TypeQualifier>) -> St
         .collect()
 }
 
-/// The type that arithmetic words say, in whatever order.
+/// The type that a list of arithmetic words denotes, in any order.
 fn arithmetic(words: &[&TypeSpecifier]) -> TypeKind {
     let count =
         |wanted: fn(&TypeSpecifier) -> bool| words.iter().filter(|word| wanted(word)).count();

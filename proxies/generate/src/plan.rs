@@ -1,4 +1,4 @@
-//! What becomes of each function of a header.
+//! Decides how a proxy treats each function of a header.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -26,7 +26,7 @@ pub struct Header<'a> {
     pub macros: &'a BTreeSet<String>,
 }
 
-/// The interface that a proxy stands for.
+/// The interface that a proxy implements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// Its name, fit for C.
@@ -48,20 +48,20 @@ pub struct Function {
     pub name: String,
     /// Name in the library.
     pub symbol: String,
-    /// Which definition of the name it stands for, beginning with 1: the dynamic linker finds one, and the audit library leads calls
-    /// of the others to functions of their own.
+    /// Which definition of the name it replaces, beginning with 1: the dynamic linker finds one, and the audit library
+    /// leads calls of the others to functions of their own.
     pub definition: u32,
-    /// What it is grouped under.
+    /// Name of its group.
     pub group: String,
     /// Its declaration.
     pub declaration: String,
-    /// What it takes and gives.
+    /// Its arguments and result.
     pub signature: Signature,
-    /// What the proxy does with its calls.
+    /// How the proxy treats its calls.
     pub treatment: Treatment,
 }
 
-/// What a proxy does with the calls of a function.
+/// How a proxy treats the calls of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Treatment {
     /// They are recorded.
@@ -90,8 +90,8 @@ pub struct Parameter {
 const COMMON_FOLDERS: [&str; 2] = ["include", "x86_64-linux-gnu"];
 
 impl Header<'_> {
-    /// Whether what a file declares is this header's: the file itself, others in a folder of its own or of its name
-    /// (`lzma/` beside `lzma.h`), its parts, and those that the mark-up names.
+    /// Whether the declarations of a file belong to this header: the file itself, others in a folder of its own or
+    /// of its name (`lzma/` next to `lzma.h`), its parts, and those that the mark-up names.
     pub(crate) fn owns(&self, file: &str, further: &[String]) -> bool {
         let (own, other) = (Path::new(self.file), Path::new(file));
         let folder = own.parent().filter(|folder| {
@@ -126,7 +126,7 @@ impl Header<'_> {
     }
 }
 
-/// Decides what becomes of each function.
+/// Decides how each function is treated.
 pub(crate) fn plan(
     header: &Header<'_>,
     markup: &Markup,
@@ -203,7 +203,8 @@ pub(crate) fn plan(
     Ok(interface)
 }
 
-/// Every function that the mark-up names is declared in the header or in one that it includes.
+/// Checks that every function that the mark-up names is declared in the header or in one that it
+/// includes.
 fn check_functions(markup: &Markup, prototypes: &[Prototype]) -> Result<(), GenerateError> {
     let skipped = markup
         .skip
@@ -230,7 +231,7 @@ fn check_functions(markup: &Markup, prototypes: &[Prototype]) -> Result<(), Gene
     Ok(())
 }
 
-/// The prototype, of a declaration `f()` what the mark-up says that it means.
+/// The prototype; for a declaration `f()` the meaning that the mark-up gives it.
 fn with_arguments(
     prototype: &Prototype,
     marked: Option<&FunctionMarkup>,
@@ -272,7 +273,8 @@ fn definitions(function: Function, n: u32) -> Result<Vec<Function>, GenerateErro
     Ok([function].into_iter().chain(others).collect())
 }
 
-/// Why a function of the C library can have no proxy, whatever the mark-up says; `None` if it can.
+/// Why a function of the C library can have no proxy, even if the mark-up names it; `None` if it
+/// can.
 fn never_proxied(symbol: &str) -> Option<&'static str> {
     match symbol {
         "malloc" | "calloc" | "realloc" | "reallocarray" | "free" | "cfree" | "aligned_alloc"
@@ -374,7 +376,8 @@ pub(crate) fn forwarded(prototype: &Prototype, types: &Types) -> Option<String> 
     }
 }
 
-/// The handle that a function works on: the name of what its first argument points to, if the header hides what that is.
+/// The handle that a function works on: the name of the type that its first argument points to, if the header does not
+/// define it.
 fn handle(signature: &Signature, types: &Types) -> Option<String> {
     let first = &signature.parameters.first()?.ty;
     let TypeKind::Pointer(target) = &types.resolve(first).kind else {

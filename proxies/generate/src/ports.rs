@@ -27,7 +27,7 @@ pub(crate) mod source;
 /// The ports of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StructPorts {
-    /// What the names of the files begin with.
+    /// Prefix of the names of the files.
     pub stem: String,
     /// Name of each port, with the number of its methods.
     pub ports: Vec<(String, usize)>,
@@ -46,7 +46,7 @@ struct Interface<'a> {
     types: &'a Types,
     /// Name of the port, `bmi.Bmi`.
     name: String,
-    /// What the names in C begin with, `bmi_bmi`.
+    /// Prefix of the names in C, `bmi_bmi`.
     stem: String,
     /// Tag of the struct.
     tag: String,
@@ -111,7 +111,7 @@ pub(crate) fn functions<'a>(
     })
 }
 
-/// Makes the ports that a mark-up names, all if it names none; `None` if there are none.
+/// Makes the ports that a mark-up names, or all if it names none; `None` if the header has none.
 ///
 /// # Errors
 /// [`GenerateError`]: a struct that is no interface, an expression that cannot be evaluated.
@@ -271,7 +271,7 @@ impl Interface<'_> {
 }
 
 impl Method {
-    /// What it returns, without qualifiers.
+    /// Its result type, without qualifiers.
     fn result(&self) -> Option<Type> {
         let result = &self.signature.result;
         (result.kind != TypeKind::Void).then(|| Type::plain(result.kind.clone()))

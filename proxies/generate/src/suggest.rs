@@ -9,7 +9,7 @@ use crate::plan::{Header, Interface, Treatment, plan};
 use crate::ports::{functions, interfaces};
 use crate::types::{Argument, Type, TypeKind, Types};
 
-/// Words in the name of an argument that tells how much there is to do.
+/// Words in the name of an argument that gives the amount of work.
 const SIZE_WORDS: [&str; 21] = [
     "avail", "column", "len", "size", "count", "num", "nmemb", "bytes", "rows", "cols", "dim",
     "width", "height", "level", "capacity", "howmany", "batch", "stride", "order", "parts",
@@ -19,7 +19,8 @@ const SIZE_WORDS: [&str; 21] = [
 /// Most sizes in a structure that are suggested.
 const MAX_FIELDS: usize = 4;
 
-/// Writes a mark-up that names every function whose calls can be recorded, with the arguments that look like sizes.
+/// Writes a mark-up that names every function whose calls can be recorded, with the arguments that are probably
+/// sizes.
 ///
 /// # Errors
 /// [`GenerateError`]: the header is not C, or declares no function.
@@ -77,7 +78,7 @@ pub fn suggest_markup(header: &Header<'_>) -> Result<String, GenerateError> {
             let _ = writeln!(text, "# not recorded where the pointer is null: {behind}");
         }
     }
-    // Beside functions they are no more than a hint.
+    // Next to functions they are only a hint.
     let hidden = if interface.functions.is_empty() {
         ""
     } else {
@@ -112,7 +113,7 @@ pub fn suggest_markup(header: &Header<'_>) -> Result<String, GenerateError> {
     Ok(text)
 }
 
-/// `name = "expression"` of an argument that looks like a size.
+/// `name = "expression"` for an argument that is probably a size.
 fn size(argument: &Argument, is_fortran: bool, types: &Types) -> Option<String> {
     let name = &argument.name;
     match &types.resolve(&argument.ty).kind {
@@ -127,10 +128,10 @@ fn size(argument: &Argument, is_fortran: bool, types: &Types) -> Option<String> 
     }
 }
 
-/// The same of a structure's fields; of many, [`MAX_FIELDS`] of those that most look like sizes.
+/// The same for a structure's fields; of many, the [`MAX_FIELDS`] that are most probably sizes.
 ///
 /// # Arguments
-/// * `access` - what stands between the argument and a field
+/// * `access` - text between the argument and a field
 fn fields(argument: &Argument, ty: &Type, access: &str, types: &Types) -> Vec<String> {
     let TypeKind::Record("struct", tag) = &types.resolve(ty).kind else {
         return Vec::new();
@@ -143,7 +144,7 @@ fn fields(argument: &Argument, ty: &Type, access: &str, types: &Types) -> Vec<St
     });
     let name = &argument.name;
     let mut sizes: Vec<&String> = sizes.map(|(field, _)| field).collect();
-    // Short names stand for the dimensions of a problem (n, nnz), long ones for what is derived of them.
+    // Short names usually denote the dimensions of a problem (n, nnz), long ones derived quantities.
     let mut by_length = sizes.clone();
     by_length.sort_by_key(|field| field.len());
     by_length.truncate(MAX_FIELDS);
@@ -154,8 +155,8 @@ fn fields(argument: &Argument, ty: &Type, access: &str, types: &Types) -> Vec<St
         .collect()
 }
 
-/// Of what pointers lead to, those whose names begin with `n` if there are some: others such as METIS's `vsize` may be arrays that a caller
-/// leaves out.
+/// Of the values behind pointers, those whose names begin with `n` if there are any: others such as METIS's `vsize` may
+/// be arrays that a caller leaves out.
 fn counts_if_any(behind: Vec<String>) -> Vec<String> {
     let is_count = |suggestion: &&String| {
         let name = suggestion.split(' ').next().unwrap_or_default();
@@ -169,7 +170,7 @@ fn counts_if_any(behind: Vec<String>) -> Vec<String> {
     }
 }
 
-/// The same of what an argument points to: a size, or a structure with sizes.
+/// The same for the target of an argument: a size, or a structure with sizes.
 fn behind(argument: &Argument, types: &Types) -> Vec<String> {
     let TypeKind::Pointer(target) = &types.resolve(&argument.ty).kind else {
         return Vec::new();

@@ -1,12 +1,12 @@
 //! Preprocessed text made fit for the parser, and where its lines came from.
 
-/// What the parser does not know, in words that it does.
+/// Types that the parser does not know, in terms of known ones.
 const PRELUDE: &str = "typedef _Float128 __float128;\ntypedef _Float128 __ieee128;\n";
 
 /// A preprocessed header without the bodies of its functions.
 #[derive(Clone, Debug)]
 pub struct PreparedText {
-    /// What the parser gets.
+    /// Input of the parser.
     pub text: String,
     /// Where the lines with markers begin, and which file and line they say comes next.
     markers: Vec<(usize, String, usize)>,
@@ -83,8 +83,8 @@ impl PreparedText {
         }
     }
 
-    /// Where what the parser does not understand stands: at the offset where it stopped, or, if it ran to the end of the text, where the
-    /// declaration begins that it missed the end of.
+    /// Position of text that the parser does not understand: the offset where it stopped, or, if it ran to the end of
+    /// the text, the begin of the declaration whose end it missed.
     pub fn misunderstood(&self, offset: usize) -> usize {
         match declarations(&self.text).last() {
             Some((start, end)) if offset >= *end => *start,
@@ -92,7 +92,7 @@ impl PreparedText {
         }
     }
 
-    /// The same with the declaration at `offset` blanked out; `None` if there is none.
+    /// The same with the declaration at `offset` blanked out; `None` if there is no declaration.
     pub fn without_declaration(&self, offset: usize) -> Option<Self> {
         let bounds = declarations(&self.text);
         let (start, end) = bounds
@@ -136,11 +136,11 @@ fn markers(text: &str) -> Vec<(usize, String, usize)> {
     found
 }
 
-/// Brackets, pointers and operators that may stand within or behind one another, so that neither the parser nor what is made of its result
+/// Brackets, pointers and operators that may be nested, so that neither the parser nor the code that reads its result
 /// runs out of stack. Clang reads 256 brackets (`-fbracket-depth`), C requires 63 (C11, 5.2.4.1).
 pub(crate) const MAX_DEPTH: usize = 256;
 
-/// What a scan over C tells apart.
+/// Token types that a scan over C distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
     Word,

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 /// A type with its qualifiers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Type {
-    /// What it is, qualifiers aside.
+    /// The type without its qualifiers.
     pub kind: TypeKind,
     /// `const`, `volatile`, `restrict`, in this order, each with a space after it; empty for none.
     pub qualifiers: String,
 }
 
-/// What a type is.
+/// A type without its qualifiers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypeKind {
     /// `void`.
@@ -34,11 +34,11 @@ pub enum TypeKind {
     Array(Box<Type>, String),
     /// A function.
     Function(Box<Signature>),
-    /// What has no name to write it by, or is not understood; the text says which.
+    /// A type without a name, or one that is not understood; the text gives the reason.
     Unnamed(String),
 }
 
-/// What a function takes and gives.
+/// Arguments and result of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// Type of the result.
@@ -47,7 +47,7 @@ pub struct Signature {
     pub parameters: Vec<Argument>,
     /// Whether more arguments may follow.
     pub is_variadic: bool,
-    /// Whether the declaration says what its arguments are.
+    /// Whether the declaration lists the arguments.
     pub has_prototype: bool,
 }
 
@@ -69,10 +69,10 @@ pub struct Enumeration {
     pub names: Vec<String>,
 }
 
-/// The types that a header and what it includes define.
+/// The types that a header and its included files define.
 #[derive(Clone, Debug, Default)]
 pub struct Types {
-    /// What each `typedef` stands for.
+    /// The type behind each `typedef`.
     pub typedefs: BTreeMap<String, Type>,
     /// All enumerations.
     pub enumerations: Vec<Enumeration>,
@@ -111,7 +111,8 @@ impl Types {
     /// The type behind all names that were given to it.
     pub fn resolve<'a>(&'a self, ty: &'a Type) -> &'a Type {
         let mut resolved = ty;
-        // A header cannot define a name by itself; the limit is for what only looks like a header.
+        // A header cannot define a name by itself; the limit is for input that only resembles a
+        // header.
         for _ in 0..64 {
             match &resolved.kind {
                 TypeKind::Typedef(name) => match self.typedefs.get(name) {

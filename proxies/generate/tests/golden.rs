@@ -14,7 +14,7 @@ fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The header as a preprocessor would give it, but for what it includes.
+/// The header as a preprocessor would output it, without its included files.
 fn preprocessed() -> String {
     let before = "# 1 \"/usr/include/stddef.h\"\ntypedef unsigned long size_t;\n\
                   typedef __builtin_va_list __gnuc_va_list;\ntypedef __gnuc_va_list va_list;\nint other(int n);\n";
@@ -136,7 +136,7 @@ fn the_first_mark_up_fits_its_header() {
     let text = preprocessed();
     let suggested = with_header(&text, suggest_markup).expect("a mark-up");
     compare("sums.toml", &suggested);
-    // What is behind a pointer, where nothing else says how much there is to do.
+    // Values behind a pointer, if nothing else gives the amount of work.
     let behind =
         "parameters = { matrix_rows = \"matrix->rows\", matrix_columns = \"matrix->columns\" }";
     assert!(suggested.contains(behind), "{suggested}");

@@ -1,4 +1,4 @@
-//! Text of any kind gives a proxy or an error, never a panic.
+//! Any text gives a proxy or an error, never a panic.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! SIDL becomes ports: what is made of an example is kept as golden files, which people read (`BLESS=1` writes them anew);
-//! forms of the language; what is left out or refused, and why.
+//! SIDL becomes ports: the output for an example is kept as golden files, which people read (`BLESS=1` writes them
+//! anew); forms of the language; the parts that are left out or refused, and why.
 
 use std::env;
 use std::fs;
@@ -18,7 +18,7 @@ fn library(text: &str) -> Result<Library, SidlError> {
     )
 }
 
-/// Reads what stands in a package.
+/// Reads the text as the contents of a package.
 fn within(text: &str) -> Result<Library, SidlError> {
     library(&format!("package p version 1.0 {{ {text} }}"))
 }
@@ -27,7 +27,7 @@ fn rust(text: &str) -> String {
     within(text).expect("ports").rust()
 }
 
-/// Fails unless the trait has these lines, in this order, whatever stands between.
+/// Fails unless the trait has these lines, in this order, with any lines in between.
 fn has(source: &str, lines: &[&str]) {
     let mut rest = source.lines().map(str::trim);
     for line in lines {
@@ -70,7 +70,7 @@ fn the_ports_of_the_example_are_as_they_were() {
     let library = read(file, &[]).expect("ports");
     let c = library.c("solver");
     assert_eq!(c.file_stem, "solver");
-    // Not named as a source of this project: it is laid out by who made it.
+    // Not named as a source of this project, because its layout is the generator's.
     compare("solver_ports.rs.txt", &library.rust());
     compare("solver_ports.h", &c.header);
     compare("solver_ports.c", &c.source);
@@ -230,7 +230,7 @@ fn packages_nest_and_other_files_are_found() {
     assert!(twice.contains("defined twice"), "{twice}");
 }
 
-/// Names that are one in C, and those of the generated functions' own variables.
+/// Names that are equal in C, and names of the generated functions' own variables.
 #[test]
 fn names_do_not_meet() {
     let text = "package a { interface BC { void f(in int target, in int status, out int table, in string error); };
@@ -351,7 +351,7 @@ fn what_is_not_sidl_is_told_with_its_line() {
 }
 
 proptest! {
-    /// Whatever is read, it ends with ports or an error, and the ports can be written.
+    /// Any input gives ports or an error, and the ports can be written.
     #[test]
     fn words_in_any_order_are_read_or_refused(words in prop::collection::vec(prop::sample::select(vec![
         "package", "p", "version", "1.0", "{", "}", "interface", "class", "A", "B", "extends", "implements-all", "enum",

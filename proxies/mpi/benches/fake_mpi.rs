@@ -1,5 +1,5 @@
-//! A library with a few MPI functions that do next to nothing, under their profiling names as MPI libraries have them; its handles are
-//! those of MPICH.
+//! A library with a few MPI functions that do next to nothing, under their profiling names as MPI libraries have them;
+//! its handles are MPICH's.
 
 /// Ranks of every communicator.
 const N_RANKS: i32 = 4;
@@ -80,7 +80,7 @@ pub extern "C" fn PMPI_Group_free(group: &mut i32) -> i32 {
     0
 }
 
-/// `int MPI_Group_translate_ranks(MPI_Group, int, const int *, MPI_Group, int *)`: the other way round.
+/// `int MPI_Group_translate_ranks(MPI_Group, int, const int *, MPI_Group, int *)`: reverses the order.
 ///
 /// # Safety
 /// Both lists have `n` ranks.

@@ -1,9 +1,9 @@
-//! What the wrapper of an MPI function adds to a call in a recorded run, beside its floor: two time-stamp reads; and what a record of
-//! each call adds to that.
+//! Cost of the wrapper of an MPI function per call in a recorded run, compared with its floor, two time-stamp reads;
+//! and the additional cost of a record of each call.
 //!
-//! Rounds of all rows are interleaved, and each row's figure is the median of its rounds. Of what a record adds only undisturbed
-//! rounds count ([`undisturbed`]), told by the calls that are timed only; what all rounds together give is printed beside it. Needs the
-//! libraries built (`cargo xtask bench` does so).
+//! Rounds of all rows are interleaved, and each row's figure is the median of its rounds. For the cost of a record only
+//! undisturbed rounds count ([`undisturbed`]), identified by the calls that are only timed; the figure over all rounds
+//! is printed next to it. Needs the libraries built (`cargo xtask bench` does so).
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -42,8 +42,8 @@ const N_EVENTS: u64 = 500;
 /// until a quarter of the first ones' number are undisturbed.
 const N_EVENT_ROUNDS: usize = 401;
 const PATIENCE: usize = 8;
-/// Between two of them, time for the next chunk of the log. A program calls again as soon; after a longer pause the first calls find
-/// nothing of ours in the processor's caches, which is told beside it.
+/// Between two of them, time for the next chunk of the log. A program calls again as soon; after a longer pause the
+/// first calls find nothing of ours in the processor's caches, and their cost is printed separately.
 const PAUSE: Duration = Duration::from_micros(100);
 const LONG_PAUSE: Duration = Duration::from_millis(2);
 /// Rounds with the long pause.
@@ -80,7 +80,7 @@ fn timed(mut call: impl FnMut(u64)) -> f64 {
     begin.elapsed().as_nanos() as f64 / N_CALLS as f64
 }
 
-/// The proxy and a recorder that it tells, as in a recorded run; both stay.
+/// The proxy and a recorder attached to it, as in a recorded run; both stay.
 struct Recorded {
     mpi: AttachedMpi,
     ids: Vec<u32>,
@@ -140,7 +140,7 @@ impl Recorded {
     }
 }
 
-/// What becomes of a call.
+/// How a call is measured.
 #[derive(Clone, Copy)]
 enum How {
     /// It is in the totals.
@@ -168,13 +168,13 @@ fn main() -> ExitCode {
     status
 }
 
-/// What is timed, what it does, and calls of MPI in that.
+/// Name of the row, the timed function, and its number of calls of MPI.
 type EventRow<'a> = (&'a str, &'a dyn Fn(u64), f64);
 
-/// What is measured of each row of events; the last again, at the end.
+/// Measurements of each row of events; the first is repeated at the end.
 const HOW: [How; 4] = [How::Timed, How::Recorded, How::WithSites, How::Timed];
 
-/// One try: what a record of a call adds to a call that is timed only.
+/// One try: cost of a record of a call in addition to a call that is only timed.
 fn compare_events(figures: &mut Figures, recorded: &Recorded, barrier: Barrier) {
     let send: Send = function("libproxy_mpi.so", "MPI_Send");
     let isend: Isend = function("libproxy_mpi.so", "MPI_Isend");
@@ -264,7 +264,7 @@ fn compare_events(figures: &mut Figures, recorded: &Recorded, barrier: Barrier) 
 /// Computation between two calls after which the system is asked for the processor time, nanoseconds.
 const COMPUTATION_NS: u128 = 2000;
 
-/// One try: what the processor time in a record adds to the record, of calls in a row and of calls with computation in between.
+/// One try: cost of the processor time in a record, for consecutive calls and for calls with computation in between.
 fn compare_processor_time(figures: &mut Figures, recorded: &Recorded, barrier: Barrier) {
     // SAFETY: the function takes any word.
     let in_a_row = move |_| unsafe {
@@ -286,7 +286,7 @@ fn compare_processor_time(figures: &mut Figures, recorded: &Recorded, barrier: B
         })
         .collect();
     let of_all = medians(&rounds);
-    // Where the system's own reading takes longer than what is to be reached, as on some virtual machines, that is the floor.
+    // If the system's own reading takes longer than the limit, as on some virtual machines, the reading is the floor.
     let reading_ns = processor_time_ns();
     println!("the system's processor time of a thread takes {reading_ns:.0} ns to read");
     let most_ns = f64::max(MOST_NS, MOST_OF_FLOOR * reading_ns).round();
@@ -297,13 +297,13 @@ fn compare_processor_time(figures: &mut Figures, recorded: &Recorded, barrier: B
     }
 }
 
-/// What processor time may add to a record, nanoseconds, and times what the system's reading takes where that is more: as a recorded call
-/// may take of its own floor.
+/// Limit for the cost of processor time in a record, nanoseconds; if the system's reading takes more, the limit is a
+/// multiple of the reading, the same as that of a recorded call and its floor.
 const MOST_NS: f64 = 250.0;
 const MOST_OF_FLOOR: f64 = 1.35;
 
-/// What a reading of the thread's processor time takes, nanoseconds: the median of [`N_COLD_ROUNDS`], each after a computation as that
-/// between two calls.
+/// Cost of a reading of the thread's processor time, nanoseconds: the median of [`N_COLD_ROUNDS`], each after a
+/// computation like the one between two calls.
 fn processor_time_ns() -> f64 {
     let clock = |id| {
         let mut time = libc::timespec {

@@ -6,7 +6,8 @@
 //! standard   handles are addresses, predefined ones constants  `MPI_Abi_get_version` of the library says so (MPI 5.0, chapter 20)
 //! ```
 //!
-//! Of any other nothing is read: its calls are counted and timed, which needs no handle, and who asked for more is told its name.
+//! With any other ABI nothing is read: calls are counted and timed, which needs no handle, and a request for more is
+//! answered with the library's name.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::mem;
@@ -21,9 +22,9 @@ use crate::target::{Target, base_of, holder};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Abi {
     OpenMpi,
-    /// That of MPICH and its kin, who agreed on one in 2013.
+    /// The ABI that MPICH and related libraries agreed on in 2013.
     Mpich,
-    /// That of MPI 5.0.
+    /// The ABI of MPI 5.0.
     Standard,
     Unknown,
 }
@@ -56,7 +57,7 @@ impl Abi {
     }
 }
 
-/// The number of an [`Abi`]; [`NOT_FOUND`] before it was looked for.
+/// The number of an [`Abi`]; [`NOT_FOUND`] before the search.
 static FOUND: AtomicU8 = AtomicU8::new(NOT_FOUND);
 const NOT_FOUND: u8 = 0;
 
@@ -98,7 +99,7 @@ pub(crate) fn is_refused() -> bool {
     abi() == Abi::Unknown && FOUND.load(Ordering::Relaxed) != NOT_FOUND
 }
 
-/// What the ABI is that is not known: the library, and what it says of itself; null if it is known.
+/// Name of the library if its ABI is unknown, as it reports itself; null if the ABI is known.
 pub(crate) fn unknown_name() -> *const c_char {
     static NAME: OnceLock<CString> = OnceLock::new();
     if !is_refused() {
@@ -137,7 +138,8 @@ fn library() -> String {
 /// The major version of the standard ABI that the MPI library has; `None` for one of its own.
 fn standard_version() -> Option<c_int> {
     let comm_size = COMM_SIZE.known()?;
-    // Another library of the process may have it: one that translates stands before the MPI that it uses.
+    // Another library of the process may have it: one that translates is in front of the MPI that it
+    // uses.
     let ask = ABI_GET_VERSION.known();
     let Some(ask) = ask.filter(|ask| base_of(*ask) == base_of(comm_size)) else {
         let library = library();
@@ -157,7 +159,7 @@ fn standard_version() -> Option<c_int> {
 /// More than any `MPI_MAX_LIBRARY_VERSION_STRING`, bytes: MPICH's, the longest known, is 8192.
 const MAX_VERSION: usize = 1 << 14;
 
-/// What the MPI library says of itself; empty where it has no function for that.
+/// Version text of the MPI library; empty if it has no function for that.
 fn library_version() -> String {
     let Some(ask) = GET_LIBRARY_VERSION.known() else {
         return String::new();

@@ -1,8 +1,8 @@
 //! The measurement of one call of MPI.
 //!
-//! Calls that MPI makes itself, within one of the program, are not counted: they begin further down the stack than the outermost
-//! one. An error handler may leave that by `longjmp`: the next call, which begins further up the stack, shows it. The call is
-//! counted as one that failed then; how long it took is not known.
+//! Calls that MPI makes itself, within one of the program, are not counted: they begin further down the stack than the
+//! outermost one. An error handler may leave that call by `longjmp`: the next call, which begins further up the stack,
+//! reveals it. The left call is then counted as failed, with unknown duration.
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
@@ -19,24 +19,25 @@ use crate::polls::Polls;
 use crate::processor_time::ProcessorTime;
 use crate::totals::{Totals, thread_totals};
 
-/// The recorder that MPI time is told to; null if none is attached.
+/// The recorder that receives MPI time; null if none is attached.
 static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(ptr::null_mut());
-/// Number of times that another recorder, or none, was attached; tells contexts of earlier recorders apart.
+/// Number of times that another recorder, or none, was attached; distinguishes contexts of earlier
+/// recorders.
 static EPOCH: AtomicU64 = AtomicU64::new(1);
 /// A [`ClockFunction`]; null is the time-stamp counter.
 static CLOCK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
-/// What one thread knows.
+/// State of one thread.
 pub(crate) struct ThreadState {
-    /// What it has asked MPI lately.
+    /// Its recent queries of MPI.
     pub(crate) recent: Recent,
     /// Its latest calls that have found nothing and have no record yet.
     pub(crate) polls: Polls,
-    /// What it has computed since its latest call, where that is recorded.
+    /// Its computation since its latest call, if that is recorded.
     pub(crate) processor_time: ProcessorTime,
     /// Stack address where the outermost call began; [`NO_CALL`] outside of MPI.
     outermost: Cell<i64>,
-    /// Its function; [`NO_FUNCTION`] where it is none of the program's.
+    /// Its function; [`NO_FUNCTION`] if it is none of the program's.
     function: Cell<u32>,
     /// The epoch that `context` is of; 0 before the first call.
     epoch: Cell<u64>,
@@ -53,7 +54,7 @@ const WITHIN: i64 = i64::MAX;
 const NO_FUNCTION: u32 = u32::MAX;
 
 thread_local! {
-    // Nothing to drop: the first access costs what any other does.
+    // Nothing to drop, so the first access costs as much as any other.
     static STATE: ThreadState = const {
         ThreadState {
             recent: Recent::new(),
@@ -81,7 +82,8 @@ pub(crate) fn set_clock(clock: Option<ClockFunction>) {
 
 /// The recorder that is attached.
 pub(crate) fn attached<'r>() -> Option<&'r Recorder> {
-    // SAFETY: whoever attached the recorder keeps it until it is detached, when no call of MPI is being made.
+    // SAFETY: the program that attached the recorder keeps it until it is detached, when no call of MPI is
+    // being made.
     unsafe { RECORDER.load(Ordering::Acquire).as_ref() }
 }
 
@@ -90,13 +92,13 @@ pub(crate) fn epoch() -> u64 {
     EPOCH.load(Ordering::Relaxed)
 }
 
-/// What the calling thread knows; valid until the thread has ended.
+/// State of the calling thread; valid until the thread has ended.
 #[inline]
 pub(crate) fn thread_state() -> *const ThreadState {
     STATE.with(ptr::from_ref)
 }
 
-/// Tells MPI time to `recorder` from now on; null to no one.
+/// Adds MPI time to `recorder` from now on; null switches that off.
 pub(crate) fn attach(recorder: *const Recorder) {
     RECORDER.store(recorder.cast_mut(), Ordering::Release);
     EPOCH.fetch_add(1, Ordering::Release);
@@ -144,7 +146,7 @@ impl Call {
     /// Ends the call.
     ///
     /// # Returns
-    /// When it ended, ticks; 0 for one that is not the outermost.
+    /// When it ended, ticks; 0 for a call that is not the outermost.
     #[inline(always)]
     pub(crate) fn end(self) -> u64 {
         ManuallyDrop::new(self).finish()
@@ -227,7 +229,7 @@ impl ThreadState {
         }
     }
 
-    /// A call ends that was taken for one that was left, as one of a coroutine may be: it is not counted twice.
+    /// A call ends that was treated as left, as a coroutine's may be: it is not counted twice.
     #[cold]
     #[inline(never)]
     fn return_to(&self, function: u32) {

@@ -1,4 +1,4 @@
-//! How a call gets in: the exported functions, and the way from there to the one that records.
+//! The entry of a call: the exported functions, and the jump from there to the recording one.
 //!
 //! ```text
 //! MPI_Send      cmp [STATE], 0         no call is recorded: the timed wrapper, which has the caller's words as its own
@@ -8,7 +8,7 @@
 //!                 call event::ENTER[n] gets where these, the caller's stack and the return address are
 //! ```
 //!
-//! No function in Rust can tell where it returns to, which is the call site, so these two are in assembler.
+//! No function in Rust can read its return address, which is the call site, so these two are in assembler.
 
 use std::arch::naked_asm;
 
@@ -28,7 +28,7 @@ impl Signature {
     /// Whether a call has failed.
     ///
     /// # Safety
-    /// The result and the words are those of a call of this function that has returned.
+    /// The result and the words belong to a call of this function that has returned.
     #[inline(always)]
     pub(crate) unsafe fn has_failed(&self, result: usize, words: &[usize]) -> bool {
         match words.get(usize::from(self.error)) {
@@ -70,7 +70,8 @@ macro_rules! entry {
 }
 pub(crate) use entry;
 
-/// Passes a call on to what [`event::ENTER`] has for its entry: the number of its entry is in `eax`, all else is as the caller left it.
+/// Passes a call to the function that [`event::ENTER`] has for its entry: `eax` has the number of the entry, all else
+/// is as the caller left it.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C-unwind" fn record() {
     naked_asm!(

@@ -1,13 +1,13 @@
-//! A record for each call of MPI, for those who ask for it.
+//! A record for each call of MPI, opted in.
 //!
 //! # Decisions
 //!
 //! Parts of a call are records of their own (`MPI_PARTS`), of no length, behind that of the call,
-//! where one record cannot hold them: one `MPI_Startall` starts messages to several ranks,
+//! if one record has no room for them: one `MPI_Startall` starts messages to several ranks,
 //! `MPI_Sendrecv` has two partners, and a call may complete requests that did not begin one after
-//! the other. Requests are numbered by each process as they begin, so two numbers say which ones a
-//! call completed. So the communication matrix has all messages, and a replay knows what each wait
-//! waited for.
+//! the other. Each process numbers requests as they begin, so two numbers identify the requests
+//! that a call completed. So the communication matrix has all messages, and a replay knows the
+//! messages that each wait waited for.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -32,7 +32,7 @@ use crate::wrappers::{
     STARTED_RECEIVE, STARTED_SEND, TARGETS,
 };
 
-/// Whether calls go through [`ENTER`]: 0 if none is recorded; the exported functions look here (`entry.rs`).
+/// Whether calls go through [`ENTER`]: 0 if none is recorded; the exported functions test it (`entry.rs`).
 pub(crate) static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
 /// The first call decides: nobody has said so far, or the MPI was not loaded yet, whose handles may be of an ABI that is not known.
 const UNDECIDED: u8 = 4;
@@ -42,14 +42,14 @@ const RECORDED: u8 = 1;
 const WITH_SITES: u8 = 2;
 /// With the number of the stack that it is made from.
 const WITH_STACKS: u8 = 8;
-/// Somebody is told where all ranks meet.
+/// A callback is registered for meetings of all ranks.
 const MEETING: u8 = 16;
 /// Calls are summed up, if they are not recorded.
 const SUMMED: u8 = 32;
 /// With the processor time that its thread took since its previous call.
 const WITH_PROCESSOR_TIME: u8 = 64;
 
-/// Those of the functions, and of parts of calls.
+/// Methods of the functions, and of parts of calls.
 static METHODS: [ProxyMethod; N_METHODS] = [const { ProxyMethod::new() }; N_METHODS];
 
 /// Words of a call that are in registers.
@@ -91,7 +91,7 @@ const N_WITHOUT: usize = N_WITH_ALL - Moved::MAX_ASKED;
 /// are of an ABI that is not known.
 ///
 /// # Arguments
-/// * `n_sites` - how many calls deep it is told where a call comes from
+/// * `n_sites` - number of callers that a call's site consists of
 /// * `has_processor_time` - whether each call has the processor time before it
 pub(crate) fn record(ids: &[u32], n_sites: u32, has_processor_time: bool) -> bool {
     let all = ids.len() == METHODS.len() && !abi::is_refused();
@@ -148,13 +148,13 @@ fn decide() -> u8 {
 }
 
 /// # Returns
-/// What the state is now.
+/// The state afterwards.
 fn change(by: impl Fn(u8) -> u8) -> u8 {
     let changed = STATE.fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| Some(by(state)));
     by(changed.unwrap_or_else(|state| state))
 }
 
-/// A call of this kind, or of this entry, that has come in.
+/// A call of this type, or of this entry, that has come in.
 struct Entered<'a, const KIND: u8, const ENTRY: usize> {
     /// Place of its entry.
     code: usize,
@@ -167,7 +167,7 @@ struct Entered<'a, const KIND: u8, const ENTRY: usize> {
     has_processor_time: bool,
 }
 
-/// What the arguments say before the call is all there is to record.
+/// The arguments before the call contain all data of the record.
 const BY_ARGUMENTS: u8 = 0;
 /// The call makes or completes one request, or receives one message.
 const OF_ONE: u8 = 1;
@@ -191,8 +191,8 @@ static KINDS: [u8; N_FUNCTIONS] = {
 
 /// Makes a call and records it.
 ///
-/// It gets the place of the call's entry; its words, of which the first ones, those in registers, are there, and for the others there is
-/// room; where the others are on the stack; and the address that the call returns to.
+/// It gets the number of the call's entry; its words, with those in registers first, and room for the others; the
+/// address of the others on the stack; and the call's return address.
 type Enter = unsafe extern "C-unwind" fn(
     code: u32,
     words: *mut [usize; MAX_WORDS],
@@ -200,7 +200,7 @@ type Enter = unsafe extern "C-unwind" fn(
     site: usize,
 ) -> usize;
 
-/// What makes the calls of each entry.
+/// The function for the calls of each entry.
 pub(crate) static ENTER: [Enter; 3 * N_FUNCTIONS] = {
     let mut enter = [enter_as::<ANY, ANY_ENTRY> as Enter; 3 * N_FUNCTIONS];
     let mut code = 0;
@@ -225,7 +225,7 @@ pub(crate) static ENTER: [Enter; 3 * N_FUNCTIONS] = {
     enter
 };
 
-/// In place of an entry: any of its kind.
+/// In place of an entry: any of its type.
 const ANY_ENTRY: usize = usize::MAX;
 
 /// The place of a function in [`NAMES`].
@@ -248,10 +248,10 @@ const fn is_same(a: &[u8], b: &[u8]) -> bool {
     place == a.len() && place == b.len()
 }
 
-/// An [`Enter`] for calls of one kind, or of one entry, whose arguments the compiler then knows.
+/// An [`Enter`] for calls of one type, or of one entry, whose arguments the compiler then knows.
 ///
 /// # Safety
-/// As [`Enter`] says, of that entry, or one of a function of that kind.
+/// As [`Enter`] requires, for that entry, or one of a function of that type.
 unsafe extern "C-unwind" fn enter_as<const KIND: u8, const ENTRY: usize>(
     code: u32,
     words: *mut [usize; MAX_WORDS],
@@ -283,7 +283,7 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8, const ENTRY: usize>(
         asked: [0; Moved::MAX_ASKED],
         has_processor_time: false,
     };
-    // The first call of all is what starts a recording.
+    // The first call of all starts a recording.
     entered.target = TARGETS[code].address();
     let recorded = match STATE.load(Ordering::Acquire) {
         undecided if undecided & UNDECIDED != 0 => decide(),
@@ -361,7 +361,7 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
         }
     }
 
-    /// What the call moves by its arguments.
+    /// The data that the call moves, by its arguments.
     ///
     /// # Safety
     /// As for [`Entered::pass_on`].
@@ -377,7 +377,7 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
     /// Makes the call without a record.
     ///
     /// # Returns
-    /// What it returned, and whether that is an error.
+    /// Its result, and whether that is an error.
     ///
     /// # Safety
     /// The words are those of the call.
@@ -470,7 +470,7 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
         self.has_processor_time.then_some(N_WITHOUT)
     }
 
-    /// Where the call comes from, in the way that is asked for.
+    /// The call site, in the requested form.
     fn site_as_asked(&self, recorded: u8) -> u64 {
         match recorded & WITH_STACKS {
             0 => self.site as u64,
@@ -646,7 +646,7 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
         (result, has_failed)
     }
 
-    /// Records what of a call that succeeded its own record does not tell.
+    /// Records the parts of a successful call that its own record does not contain.
     #[inline(always)]
     fn record_parts<const N: usize>(&self, recorder: &Recorder, requests: &Requests) {
         // They begin where their call ended.

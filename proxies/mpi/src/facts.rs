@@ -1,9 +1,10 @@
-//! What MPI says of communicators and datatypes, asked once for each handle.
+//! Properties of communicators and datatypes, queried from MPI once for each handle.
 //!
-//! A handle may be given back and come again for something else. What is kept of it is forgotten as it is given back, by
-//! `MPI_Comm_free`, `MPI_Comm_disconnect` or `MPI_Type_free` at any depth (an attribute's delete callback may free others), and as
-//! MPI returns a new one, for those that were given back by their profiling names, which nobody sees. Each thread looks into a small
-//! table of its own first, whose entries count as long as nothing was forgotten since ([`GENERATION`]).
+//! A handle may be freed and used again for another object. Its cached properties are forgotten as it is freed, by
+//! `MPI_Comm_free`, `MPI_Comm_disconnect` or `MPI_Type_free` at any depth (an attribute's delete callback may free
+//! others), and as MPI returns a new one, for handles that were freed under their profiling names, which no proxy sees.
+//! Each thread first searches a small table of its own, whose entries are valid as long as nothing was forgotten since
+//! ([`GENERATION`]).
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +23,7 @@ use crate::target::{Target, base_of};
 /// Number of a communicator that MPI says nothing of.
 pub(crate) const UNKNOWN: i64 = -1;
 
-/// What is known of a communicator; it stays for ever, since a request may outlive it, and the end of the run tells of it.
+/// Properties of a communicator; they stay for ever, since a request may outlive it, and the end of the run reports it.
 #[derive(Debug)]
 pub(crate) struct Communicator {
     /// In this process, in the order of their first use; `MPI_COMM_WORLD` is 0.
@@ -33,7 +34,7 @@ pub(crate) struct Communicator {
     pub(crate) own: c_int,
     /// Whether it joins two groups; peers are in the other one.
     pub(crate) is_inter: bool,
-    /// Number of those that ranks in calls stand for.
+    /// Number of ranks that calls can address.
     n_peers: c_int,
     /// Their ranks in `MPI_COMM_WORLD`; `None` where they are the same.
     world_ranks: Option<&'static [c_int]>,
@@ -55,12 +56,12 @@ impl Communicator {
         i64::from(self.n_ranks)
     }
 
-    /// Number of those that ranks in calls stand for.
+    /// Number of ranks that calls can address.
     pub(crate) fn n_peers(&self) -> i64 {
         i64::from(self.n_peers)
     }
 
-    /// The rank in `MPI_COMM_WORLD` of a rank that a call has; −1 for one that is none.
+    /// The rank in `MPI_COMM_WORLD` of a call's rank; −1 for an invalid one.
     pub(crate) fn world_rank(&self, peer: i64) -> i64 {
         let Some(world_ranks) = self.world_ranks else {
             return if peer < i64::from(self.n_peers) {
@@ -79,7 +80,7 @@ impl Communicator {
 /// Changes whenever something is forgotten. Never 0.
 static GENERATION: [AtomicU64; 2] = [const { AtomicU64::new(1) }; 2];
 
-/// What is kept of all handles.
+/// Cached properties of all handles.
 #[derive(Debug, Default)]
 struct Kept {
     communicators: BTreeMap<usize, &'static Communicator>,
@@ -119,10 +120,10 @@ impl<T: Copy> Place<T> {
     }
 }
 
-/// Places for each kind in a thread's table.
+/// Places for each type in a thread's table.
 const N_PLACES: usize = 16;
 
-/// What a thread has looked up lately.
+/// Recent look-ups of a thread.
 pub(crate) struct Recent {
     communicators: [Place<Option<&'static Communicator>>; N_PLACES],
     datatypes: [Place<i64>; N_PLACES],
@@ -136,21 +137,22 @@ impl Recent {
         }
     }
 
-    /// What is known of a communicator; `None` if it is none.
+    /// Properties of a communicator; `None` for another handle.
     #[inline]
     pub(crate) fn communicator(&self, handle: usize) -> Option<&'static Communicator> {
         let find = || find_communicator(handle);
         looked_up(&self.communicators, Kind::Communicator, handle, find)
     }
 
-    /// What is known of the group of a window; `None` if it is none. No communicator has its handle.
+    /// Properties of the group of a window; `None` for another handle. No communicator has the same
+    /// handle.
     #[inline]
     pub(crate) fn window(&self, handle: usize) -> Option<&'static Communicator> {
         let find = || find_window(handle);
         looked_up(&self.communicators, Kind::Window, handle, find)
     }
 
-    /// Bytes of an element of a datatype; 0 if it is none.
+    /// Bytes of an element of a datatype; 0 for another handle.
     #[inline]
     pub(crate) fn size_of(&self, handle: usize) -> i64 {
         looked_up(&self.datatypes, Kind::Datatype, handle, || {
@@ -187,11 +189,11 @@ fn looked_up<T: Copy + Default>(
 fn guarded<T: Default>(find: impl FnOnce() -> T) -> T {
     // SAFETY: it lives until the thread has ended.
     let state = unsafe { &*thread_state() };
-    // What a library between the program and MPI calls to answer is no call of the program's.
+    // Calls of a library between the program and MPI to answer this are not the program's.
     state.within(|| catch_unwind(AssertUnwindSafe(find)).unwrap_or_default())
 }
 
-/// Forgets what is kept of a handle.
+/// Forgets the cached properties of a handle.
 pub(crate) fn forget_one(kind: Kind, handle: usize) {
     {
         let mut kept = kept();
@@ -203,7 +205,7 @@ pub(crate) fn forget_one(kind: Kind, handle: usize) {
     generation(kind).fetch_add(1, Ordering::AcqRel);
 }
 
-/// That of the table in which this is kept.
+/// Generation of the table in which this is kept.
 #[inline(always)]
 fn generation(kind: Kind) -> &'static AtomicU64 {
     match kind {
@@ -212,7 +214,7 @@ fn generation(kind: Kind) -> &'static AtomicU64 {
     }
 }
 
-/// Forgets what is kept of all handles: some may have been given back unseen. What was told of communicators stays.
+/// Forgets the cached properties of all handles: some may have been freed unseen. Reported communicators stay.
 pub(crate) fn forget_all() {
     {
         let mut kept = kept();
@@ -227,14 +229,14 @@ pub(crate) fn forget_all() {
 /// Whether peers have ranks in `MPI_COMM_WORLD`: sums of calls name none, and need no groups.
 static HAS_PEERS: AtomicBool = AtomicBool::new(true);
 
-/// Says whether anybody wants to know peers, of what is found from now on.
+/// Sets whether peers are needed, for properties that are found from now on.
 pub(crate) fn want_peers(are_wanted: bool) {
     HAS_PEERS.store(are_wanted, Ordering::Release);
 }
 
-/// Whom to tell of communicators; null for no one.
+/// Receiver of communicators; null for none.
 static CALLBACK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
-/// What it is told with.
+/// First argument of the callback.
 static CONTEXT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// Has `callback` called with each communicator that is found from now on, and with `context`.
@@ -258,7 +260,8 @@ fn tell(communicator: &Communicator) {
             .world_ranks
             .map_or(ptr::null(), <[c_int]>::as_ptr),
     };
-    // SAFETY: `on_communicator` stored such a function there; what it gets is valid as long as the call lasts.
+    // SAFETY: `on_communicator` stored such a function there; its arguments are valid as long as the call
+    // lasts.
     unsafe {
         let callback: MpiCommunicatorCallback = std::mem::transmute(callback);
         callback(CONTEXT.load(Ordering::Acquire), &raw const told);
@@ -386,7 +389,7 @@ pub(crate) fn rank_and_size(communicator: usize) -> Option<(u32, u32)> {
     Some((number(&COMM_RANK)?, number(&COMM_SIZE)?))
 }
 
-/// Whether what the program sees of `MPI_COMM_WORLD` is MPI's own answer.
+/// Whether the program gets MPI's own answer about `MPI_COMM_WORLD`.
 fn is_world_shown_whole() -> bool {
     let pairs = [
         (&SEEN_SIZE, &COMM_SIZE),
@@ -417,12 +420,12 @@ fn ranks_of_seen_world(seen: &Communicator, world: usize) -> Option<Vec<c_int>> 
     is_other(&ranks).then_some(ranks)
 }
 
-/// Whether ranks are not those of the other communicator.
+/// Whether ranks differ from those of the other communicator.
 fn is_other(ranks: &[c_int]) -> bool {
     ranks.iter().zip(0..).any(|(rank, place)| *rank != place)
 }
 
-/// Ranks in `MPI_COMM_WORLD` of those whom ranks in a communicator's calls stand for, −1 for others; `None` where they are the same.
+/// Ranks in `MPI_COMM_WORLD` of the ranks in a communicator's calls, −1 for others; `None` if they are the same.
 fn world_ranks(communicator: &Communicator, handle: usize) -> Option<Vec<c_int>> {
     let of = match communicator.is_inter {
         true => &COMM_REMOTE_GROUP,
@@ -508,14 +511,15 @@ impl Drop for Group {
     }
 }
 
-/// What MPI says of a handle; `None` if it says nothing.
+/// MPI's answer about a handle; `None` after an error.
 fn ask(function: &Target, handle: usize) -> Option<c_int> {
     let function = function.address_if_any();
     if function.is_null() {
         return None;
     }
     let mut result = 0;
-    // SAFETY: the functions are `(handle, int *result)`; the handle is one that a call of MPI has, and not the null handle.
+    // SAFETY: the functions are `(handle, int *result)`; the handle comes from a call of MPI, and is not the null
+    // handle.
     let error = unsafe {
         let ask: unsafe extern "C" fn(usize, *mut c_int) -> c_int =
             std::mem::transmute::<*mut c_void, _>(function);
@@ -524,7 +528,7 @@ fn ask(function: &Target, handle: usize) -> Option<c_int> {
     (error == 0).then_some(result)
 }
 
-/// What MPI says of itself; `None` if it says nothing.
+/// MPI's answer about itself; `None` after an error.
 fn ask_whether(function: &Target) -> Option<bool> {
     let function = function.known()?;
     let mut flag = 0;
@@ -548,7 +552,8 @@ static COMM_REMOTE_GROUP: Target = Target::of_mpi(c"PMPI_Comm_remote_group");
 static TRANSLATE: Target = Target::of_mpi(c"PMPI_Group_translate_ranks");
 static GROUP_FREE: Target = Target::of_mpi(c"PMPI_Group_free");
 
-// What the program finds by these names. MPI itself answers for all other communicators, whose handles are its own.
+// The functions that the program finds by these names. MPI itself answers for all other communicators, whose
+// handles are its own.
 static SEEN_SIZE: Target = Target::new(c"MPI_Comm_size", c"PMPI_Comm_size");
 static SEEN_RANK: Target = Target::new(c"MPI_Comm_rank", c"PMPI_Comm_rank");
 static SEEN_GROUP: Target = Target::new(c"MPI_Comm_group", c"PMPI_Comm_group");

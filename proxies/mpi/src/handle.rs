@@ -1,7 +1,7 @@
 //! Handles of MPI in both languages, by the ABI of the MPI at hand ([`crate::abi`]).
 //!
-//! Those of Open MPI and of the standard ABI are addresses in C, and numbers in Fortran that MPI translates; those of MPICH and its kin
-//! are the same numbers of 32 bits in both.
+//! Handles of Open MPI and of the standard ABI are addresses in C, and numbers in Fortran that MPI translates; those of
+//! MPICH and related libraries are the same numbers of 32 bits in both.
 
 use std::mem;
 use std::sync::OnceLock;
@@ -11,16 +11,16 @@ use crate::facts;
 use crate::message::{Arguments, Language};
 use crate::target::Target;
 
-/// What a handle stands for.
+/// Type of the object of a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Communicator,
     Datatype,
-    /// Of which the group is kept, as of a communicator.
+    /// Its group is kept, as of a communicator.
     Window,
 }
 
-/// What a function does with handles of which something is kept ([`crate::facts`]); generated from its name.
+/// The effect of a function on handles with cached properties ([`crate::facts`]); generated from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handles {
     None,
@@ -41,7 +41,7 @@ pub(crate) struct Predefined {
     pub(crate) sum: usize,
 }
 
-/// As MPICH's `mpi.h` and those of its kin (the ABI that they agreed on in 2013) have them.
+/// As in `mpi.h` of MPICH and related libraries (the ABI that they agreed on in 2013).
 const OF_MPICH: Predefined = Predefined {
     world: 0x4400_0000,
     no_communicator: 0x0400_0000,
@@ -109,7 +109,7 @@ impl Arguments<'_> {
     /// The handle at a place, as C has it.
     ///
     /// # Safety
-    /// There is a handle of this kind at the place.
+    /// There is a handle of this type at the place.
     #[inline]
     pub(crate) unsafe fn handle(self, kind: Kind, at: usize) -> usize {
         let word = self.words[at];
@@ -124,7 +124,7 @@ impl Arguments<'_> {
     /// The handle at an address, as C has it.
     ///
     /// # Safety
-    /// There is a handle of this kind at the address.
+    /// There is a handle of this type at the address.
     unsafe fn handle_there(self, kind: Kind, address: usize) -> usize {
         // SAFETY: required of the caller.
         unsafe {
@@ -152,10 +152,10 @@ unsafe fn from_fortran(kind: Kind, handle: i32) -> usize {
 }
 
 impl Handles {
-    /// Before a call: what is kept of a handle that it gives back is forgotten.
+    /// Before a call: forgets the cached properties of a handle that it frees.
     ///
     /// # Safety
-    /// The arguments are those of a function that does this with handles.
+    /// The arguments belong to a function with this effect on handles.
     #[inline]
     pub(crate) unsafe fn before(self, arguments: Arguments<'_>) {
         if let Self::Frees(kind) = self {
@@ -165,7 +165,7 @@ impl Handles {
         }
     }
 
-    /// After a call that succeeded: what is kept of an earlier one that had the handle of the one that it made is forgotten.
+    /// After a call that succeeded: forgets the cached properties of an earlier object with the handle of the new one.
     ///
     /// # Safety
     /// As for [`Handles::before`].

@@ -12,18 +12,19 @@
 //!     the thread's RecordingContext::mpi_ticks, and its totals of MPI_Waitsome, which are mapped from its log
 //! ```
 //!
-//! * `call.rs`: the measurement; `totals.rs`: sums per function and thread; `target.rs`: finds the definition behind this one;
-//!   `abi.rs`: which binary interface the MPI at hand has;
-//! * `entry.rs`: how a call gets in; `event.rs`: a record for each call, opted in; `message.rs`: what a call moves, by
-//!   `messages.txt`; `request.rs`: what is moved by requests, from the call that makes one to the one that completes it;
-//!   `pending.rs`: the table of them; `sums.rs`: what calls come to where none has a record; `shared.rs`: a table that one thread mostly
-//!   has for itself;
-//! * `polls.rs`: calls in a row that find nothing; `processor_time.rs`: what a thread computes between calls;
-//! * `handle.rs`, `facts.rs`: handles, and what MPI says of them, asked once; `status.rs`: what was received; `stack.rs`: where calls come from;
-//!   `phase.rs`: `MPI_Pcontrol`; `meeting.rs`: calls in which all ranks meet;
-//! * `host.rs`: what the program that loads this library calls ([`cca_abi::recording::MpiProxyFunctions`]).
+//! * `call.rs`: the measurement; `totals.rs`: sums per function and thread; `target.rs`: finds the definition behind
+//!   this one; `abi.rs`: the binary interface of the MPI library;
+//! * `entry.rs`: the entry of a call; `event.rs`: a record for each call, opted in; `message.rs`: the data that a call
+//!   moves, by `messages.txt`; `request.rs`: the data that requests move, from the call that makes one to the one that
+//!   completes it; `pending.rs`: the table of requests; `sums.rs`: totals of calls without records; `shared.rs`: a
+//!   table that is mostly used by one thread;
+//! * `polls.rs`: consecutive polling calls that find nothing; `processor_time.rs`: a thread's computation between
+//!   calls;
+//! * `handle.rs`, `facts.rs`: handles, and their properties, queried once; `status.rs`: received messages; `stack.rs`:
+//!   call sites; `phase.rs`: `MPI_Pcontrol`; `meeting.rs`: calls in which all ranks meet;
+//! * `host.rs`: functions that the program that loads this library calls ([`cca_abi::recording::MpiProxyFunctions`]).
 //!
-//! On processors other than x86-64 nothing is wrapped, and the host is told so.
+//! On processors other than x86-64 nothing is wrapped, and the host can query that.
 //!
 //! # Decisions
 //!
@@ -31,14 +32,14 @@
 //! definition of its name in the order of search. The executable has no libmpi, so the library is
 //! opened first (`RTLD_GLOBAL`), the MPI back end after it, and the dynamic linker resolves the
 //! back end's and the components' MPI calls to it; nothing is preloaded. The target is looked up at
-//! the first call (`target.rs`): the next definition, which may be that of a library between the
-//! program and MPI, in the global scope or in any loaded library, else `PMPI_x`. How handles and
-//! statuses look follows from which ABI the library has (`abi.rs`): Open MPI's, MPICH's or that of
-//! MPI 5.0; of any other nothing but calls and time is recorded. Calls made from within a call of
-//! MPI are not counted. Totals by function lie in each thread's log, in the unused part of a
-//! padding entry that stays mapped and is changed in place, so that a killed run has them; at the
-//! end of a run they are a definition as well, with its check. `exclusive` in a profile is without
-//! MPI, whose functions are rows.
+//! the first call (`target.rs`): the next definition, which may be in a library between the program
+//! and MPI, in the global scope or in any loaded library, else `PMPI_x`. The layout of handles and
+//! statuses follows from the library's ABI (`abi.rs`): Open MPI's, MPICH's or that of MPI 5.0; with
+//! any other ABI only calls and time are recorded. Calls made from within a call of MPI are not
+//! counted. Totals by function are in each thread's log, in the unused part of a padding entry that
+//! stays mapped and is changed in place, so that a killed run has them; at the end of a run they
+//! are also written as a definition, with its check. `exclusive` in a profile is without MPI, whose
+//! functions are rows.
 
 // A thread that a library's constructor waits for may be the first to call MPI.
 #[cfg(target_os = "linux")]

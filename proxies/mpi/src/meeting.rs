@@ -1,9 +1,9 @@
-//! Where all ranks of `MPI_COMM_WORLD` meet, for those who ask: the calls that none of them returns from before all have come.
+//! Meetings of all ranks of `MPI_COMM_WORLD`, opted in: calls that no rank returns from before all have come.
 //!
-//! MPI has every rank make the collective calls on a communicator in the same order, so the n-th of them is the same call on each.
-//! What is exchanged on the way out of it waits for none but ranks that are in the same call: no wait is added that the program does
-//! not have, whatever its messages are. It goes over a communicator of its own, made where it is first needed, by `MPI_Comm_split`: to
-//! duplicate `MPI_COMM_WORLD` would call the program's functions that copy its attributes.
+//! MPI requires every rank to make the collective calls on a communicator in the same order, so the n-th of them is the
+//! same call on each. An exchange at the end of such a call waits only for ranks that are in the same call: it adds no
+//! wait that the program does not have, whatever its messages are. It uses a communicator of its own, made at its first
+//! use by `MPI_Comm_split`: duplicating `MPI_COMM_WORLD` would call the program's functions that copy its attributes.
 
 use std::ffi::{c_int, c_void};
 use std::mem;
@@ -20,11 +20,11 @@ use crate::message::{Arguments, Message};
 use crate::target::Target;
 use crate::wrappers::MESSAGES;
 
-/// Whom to tell; null for no one.
+/// Receiver of meetings; null for none.
 static CALLBACK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 /// Meetings so far.
 static N_MEETINGS: AtomicU64 = AtomicU64::new(0);
-/// The one that is told next.
+/// Number of the next meeting that is reported.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 /// The communicator that is exchanged over; 0 before it was needed.
 static COMMUNICATOR: AtomicUsize = AtomicUsize::new(0);
@@ -39,7 +39,7 @@ pub(crate) fn on_meeting(callback: Option<MpiMeetingCallback>) {
 /// An outermost call has returned without an error.
 ///
 /// # Safety
-/// The arguments are those of a call of this function.
+/// The arguments belong to a call of this function.
 pub(crate) unsafe fn returned(state: &ThreadState, function: usize, arguments: Arguments<'_>) {
     let Some(Message {
         comm: Some(at),
@@ -144,7 +144,7 @@ unsafe extern "C" fn broadcast(bytes: *mut u8, n: u64) -> u32 {
     u32::from(done().is_some())
 }
 
-/// [`MpiMeeting::gather`]. A rank whose bytes would be more than its part of what MPI can count brings none.
+/// [`MpiMeeting::gather`]. A rank whose bytes exceed its part of the count that MPI can express sends none.
 ///
 /// # Safety
 /// As there.
@@ -190,7 +190,8 @@ unsafe extern "C" fn gather(
         let is_root = rank == 0;
         let n_bytes: usize = lengths.iter().map(|length| *length as usize).sum();
         let mut all = vec![0u8; if is_root { n_bytes } else { 0 }];
-        // SAFETY: there are as many bytes, and room for those of all; the function has these arguments.
+        // SAFETY: there are as many bytes, and room for those of all ranks; the function has these
+        // arguments.
         let error = unsafe {
             let gather: Function = mem::transmute(gather);
             let (lengths, places) = (lengths.as_ptr(), places.as_ptr());

@@ -1,13 +1,13 @@
-//! What a call of MPI moves: bytes, peer and number of ranks, read from its arguments.
+//! Data that a call of MPI moves: bytes, peer and number of ranks, read from its arguments.
 //!
 //! # Decisions
 //!
 //! A recorded call of MPI has the same parameters whatever the function, by a table of argument
 //! places (`proxies/mpi/messages.txt`): bytes, peer, ranks, communicator, the peer's rank in
-//! `MPI_COMM_WORLD`, and, asked for, its call site, which two functions in assembler pass on
-//! (`entry.rs`). What a request moves is kept by its handle from the call that makes it to the one
-//! that completes it (`proxies/mpi/src/request.rs`); what was received, the status tells, of which
-//! MPI gets one where the program wants none (`status.rs`).
+//! `MPI_COMM_WORLD`, and, if requested, its call site, which two functions in assembler pass on
+//! (`entry.rs`). The data of a request is kept by its handle from the call that makes it to the one
+//! that completes it (`proxies/mpi/src/request.rs`). Data of received messages comes from the
+//! status; if the program passes none, the proxy passes one of its own (`status.rs`).
 
 use std::{array, ptr};
 
@@ -25,7 +25,7 @@ pub(crate) enum Language {
     Fortran,
 }
 
-/// Where the arguments say what a call moves; a line of `messages.txt`.
+/// Places of the arguments that describe the moved data; a line of `messages.txt`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
     pub(crate) here: Size,
@@ -56,7 +56,7 @@ pub(crate) struct Size {
 /// Places of counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Counts {
-    /// There is none.
+    /// No count.
     None,
     /// A count.
     One(usize),
@@ -72,7 +72,7 @@ pub(crate) enum Counts {
     Element,
 }
 
-/// What is moved.
+/// Data that is moved.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moved {
     /// 0 for unknown ones as well.
@@ -105,7 +105,7 @@ impl Moved {
         n_requests: 0,
     };
 
-    /// The same as what a request moves.
+    /// The same as the data of a request.
     pub(crate) fn with_request(self, number: i64) -> Self {
         Self {
             request: number,
@@ -122,7 +122,7 @@ impl Moved {
         self.peer >= 0
     }
 
-    /// Whether it is of requests whose numbers its record does not tell.
+    /// Whether it belongs to requests whose numbers its record does not contain.
     pub(crate) fn is_scattered(self) -> bool {
         self.n_requests > 0 && self.request < 0
     }
@@ -182,7 +182,7 @@ impl Moved {
         Self { bytes: 0, ..self }
     }
 
-    /// What is received by the call that sends this.
+    /// The data received by the call that sends this.
     pub(crate) fn exchanged(self, source: i64, tag: i64) -> Self {
         Self {
             bytes: 0,
@@ -191,7 +191,7 @@ impl Moved {
         }
     }
 
-    /// What was received where this was to be.
+    /// The received data, in place of this expected data.
     #[inline(always)]
     pub(crate) fn received(self, received: Received) -> Self {
         Self {
@@ -234,15 +234,15 @@ pub(crate) const MAX_WORDS: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arguments<'a> {
     pub(crate) language: Language,
-    /// Those of the call, and what lies behind them.
+    /// The words of the call, and those behind them.
     pub(crate) words: &'a [usize; MAX_WORDS],
 }
 
 impl Message {
-    /// What the call moves by its arguments; nothing to `MPI_PROC_NULL` or from there.
+    /// The data that the call moves, by its arguments; nothing to or from `MPI_PROC_NULL`.
     ///
     /// # Safety
-    /// The arguments are those of a call that MPI is about to get, after it was started and before it was ended.
+    /// The arguments belong to a call that MPI is about to get, after MPI was started and before it was ended.
     #[inline(always)]
     pub(crate) unsafe fn read(&self, arguments: Arguments<'_>, recent: &Recent) -> Moved {
         // SAFETY: the places are those of a communicator and of a rank, which MPI reads as well.
@@ -304,7 +304,7 @@ impl Message {
                 Counts::None => return 0,
                 Counts::One(at) => {
                     let count = arguments.number(at, self.wide);
-                    // What the root of a gather or scatter has for each.
+                    // Count of the root of a gather or scatter for each rank.
                     let each = if is_root && self.root.is_some() { n } else { 1 };
                     (count * each, size.datatype)
                 }
@@ -316,7 +316,7 @@ impl Message {
                     let counts = counts.map(|rank| arguments.element(at, rank, self.wide));
                     (counts.sum(), size.datatype)
                 }
-                // `MPI_Allgatherv`: the array is of what the other group sends.
+                // `MPI_Allgatherv`: the array describes the data that the other group sends.
                 Counts::Own(_) => (arguments.number(1, self.wide), 2),
                 Counts::Sum(_) | Counts::Product(..) | Counts::Element => return 0,
             };

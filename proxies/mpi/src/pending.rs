@@ -1,7 +1,7 @@
 //! The table of requests that were made and not completed.
 //!
-//! MPICH gives one request to all sends that are complete at once, so a handle may stand for several: the first made is the first
-//! completed.
+//! MPICH gives one request to all sends that are complete at once, so a handle may belong to several: the first made is
+//! the first completed.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -16,7 +16,8 @@ use crate::shared::{Held, Shared};
 pub(crate) struct Key(u64);
 
 impl Key {
-    /// No handle of a request that was made: 0 is none in C, and the null handle of Open MPI in Fortran.
+    /// Not a handle of a request that was made: 0 is none in C, and the null handle of Open MPI in
+    /// Fortran.
     const NONE: Self = Self(0);
 
     pub(crate) fn new(language: Language, handle: usize) -> Self {
@@ -49,7 +50,7 @@ impl Pending {
     };
 }
 
-/// What one handle stands for, the first made first.
+/// Requests of one handle, the first made first.
 #[derive(Debug)]
 struct Queue {
     first: Pending,
@@ -88,7 +89,8 @@ struct Slot {
 
 /// All requests that were made and not completed.
 ///
-/// The first one of a handle lies in a slot if that is free; what comes later, or finds it taken, in the map.
+/// The first request of a handle is in a slot if that is free; later ones, and those that find it taken, are
+/// in the map.
 pub(crate) struct Table {
     slots: [Slot; N_SLOTS],
     others: HashMap<Key, Queue, BuildHasherDefault<HandleHasher>>,
@@ -126,7 +128,7 @@ impl Table {
         &mut self.slots[hasher.finish() as usize % N_SLOTS]
     }
 
-    /// The first request that a handle stands for.
+    /// The first request of a handle.
     #[inline(always)]
     pub(crate) fn first(&mut self, key: Key) -> Option<&mut Pending> {
         if self.slot(key).key == key {
@@ -149,10 +151,10 @@ impl Table {
         }
     }
 
-    /// The place of a request that was made; what it is, its caller writes there.
+    /// The place of a new request; the caller writes the request there.
     #[inline(always)]
     pub(crate) fn place(&mut self, key: Key) -> &mut Pending {
-        // Behind those of the same handle that are in the map.
+        // Behind the requests of the same handle that are in the map.
         let is_first = self.others.is_empty() || !self.others.contains_key(&key);
         if is_first && self.slot(key).key == Key::NONE {
             let slot = self.slot(key);
@@ -178,7 +180,7 @@ impl Table {
         &mut queue.others[last]
     }
 
-    /// Takes out the first request that a handle stands for.
+    /// Removes the first request of a handle.
     #[inline(always)]
     pub(crate) fn pop(&mut self, key: Key) -> Option<Pending> {
         let slot = self.slot(key);
@@ -196,7 +198,7 @@ impl Table {
         }
     }
 
-    /// What a request that is complete was to move; nothing if it was not active.
+    /// The data that a complete request was to move; nothing if it was not active.
     #[inline(always)]
     pub(crate) fn take(&mut self, key: Key) -> Option<Pending> {
         let first = self.first(key)?;

@@ -1,4 +1,4 @@
-//! `MPI_Pcontrol`: the program tells whoever measures it that a part of it begins.
+//! `MPI_Pcontrol`: the program announces to the measuring tool that a part of it begins.
 //!
 //! Not among the functions of `functions.txt`: it is variadic. In the calling convention of x86-64 a function that takes the words of
 //! all registers gets those that a variadic one would.
@@ -6,11 +6,11 @@
 //! # Decisions
 //!
 //! `MPI_Pcontrol` drops nothing: each call begins a phase, which `profile --mpi` shows by its level
-//! (1 before the first), with what was spent in MPI; 0 switches nothing off, 2 and more reset
-//! nothing. Totals at each call are in the log, so phases need no record of a call. Nothing is read
-//! that MPI does not read: `MPI_IN_PLACE` makes the count and datatype of a side meaningless. Such
-//! calls are methods of class `MPI`: in `fit` and in exports like any other, but transparent to
-//! exclusive time, workload and profile, so that a component's own time is the same whether they
+//! (1 before the first), with its time in MPI; 0 switches nothing off, 2 and more reset nothing.
+//! Totals at each call are in the log, so phases need no record of a call. The proxy reads only
+//! arguments that MPI reads: `MPI_IN_PLACE` makes the count and datatype of a side meaningless.
+//! Such calls are methods of class `MPI`: in `fit` and in exports like any other, but transparent
+//! to exclusive time, workload and profile, so that a component's own time is the same whether they
 //! are recorded or not.
 
 use std::ffi::c_int;
@@ -21,11 +21,11 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::call::thread_state;
 use crate::target::Target;
 
-/// Whom to tell; null for no one.
+/// Receiver of phases; null for none.
 static CALLBACK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
 static TARGET: Target = Target::new(c"MPI_Pcontrol", c"PMPI_Pcontrol");
-/// Those of Fortran; a library may give meaning to the calls of one language only.
+/// The functions for Fortran; a library may give meaning to the calls of one language only.
 static IN_FORTRAN: Target = Target::new(c"mpi_pcontrol_", c"pmpi_pcontrol_");
 static IN_F08: Target = Target::new(c"mpi_pcontrol_f08_", c"pmpi_pcontrol_f08_");
 
@@ -35,7 +35,7 @@ pub(crate) fn on_pcontrol(callback: Option<extern "C" fn(level: c_int)>) {
     CALLBACK.store(address, Ordering::Release);
 }
 
-/// Tells of a call, and makes what `go_on` does no call of the program's: MPI's function for Fortran may call the one for C.
+/// Reports a call, and does not count calls that `go_on` makes: MPI's function for Fortran may call the one for C.
 fn tell<T>(level: c_int, go_on: impl FnOnce() -> T) -> T {
     // SAFETY: it lives until the thread has ended.
     let state = unsafe { &*thread_state() };
@@ -54,13 +54,13 @@ fn tell_outermost(level: c_int) {
     }
 }
 
-/// Tells of the call and passes it on.
+/// Reports the call and passes it on.
 ///
 /// Not the exported function itself: a call of that would be bound by its name, which the library does not have where `proxy-audit`
 /// has taken the names away that the program's MPI lacks.
 ///
 /// # Safety
-/// That of `MPI_Pcontrol`.
+/// As required by `MPI_Pcontrol`.
 unsafe fn passed_on(level: c_int, [b, c, d, e, f]: [usize; 5]) -> c_int {
     type Function = unsafe extern "C-unwind" fn(c_int, usize, usize, usize, usize, usize) -> c_int;
     let Some(target) = TARGET.known() else {

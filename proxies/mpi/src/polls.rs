@@ -1,4 +1,4 @@
-//! Calls in a row that look for a message or a completed request and find none: alike ones have one record together.
+//! Consecutive calls that poll for a message or a completed request and find none: equal ones share one record.
 //!
 //! A program that polls makes millions of them a second, in turns between a few requests or sources. Their record is appended before that
 //! of the next call that is another one, so that the records of a thread stay in the order in which its calls ended.
@@ -10,11 +10,11 @@ use cca_abi::recording::{JoinedCalls, Recorder};
 use crate::call::epoch;
 use crate::message::Moved;
 
-/// Calls of different places, functions or sources that are kept at a time. The programs looked at (SNAP, mpi4py's pools) poll in one or
-/// two; more only means more records.
+/// Maximum number of different polling calls, by place, function or source, that are kept at a time. The programs
+/// inspected (SNAP, mpi4py's pools) poll in one or two places; with more, there are only more records.
 const N_KEPT: usize = 4;
 
-/// Those of a thread.
+/// Polls of a thread.
 pub(crate) struct Polls {
     kept: [Cell<Option<JoinedCalls>>; N_KEPT],
     n_kept: Cell<usize>,

@@ -5,17 +5,18 @@
 //!         after_call                                        before_call: both parts that it computed
 //! ```
 //!
-//! Ranks that share a processor take turns on it, and the time between two calls contains the turns of the others. The thread's own time is
-//! what the rank would have taken alone. The system is asked for it (a system call, some 150 to 450 ns) only where the thread may have lost
-//! the processor: never within an interval shorter than [`MIN_ABSENCE_NS`], which counts whole.
+//! Ranks that share a processor take turns on it, and the time between two calls contains the turns of the others. The
+//! thread's own time is the time that the rank would have taken alone. The system is queried (a system call, some 150
+//! to 450 ns) only if the thread may have lost the processor: never within an interval shorter than [`MIN_ABSENCE_NS`],
+//! which counts whole.
 //!
 //! # Decisions
 //!
 //! A thread's processor time is read at the two ends of a call (`--cpu`;
 //! `proxies/mpi/src/processor_time.rs`), and the difference since the previous call is a parameter
-//! of its record. Only then is computation that of the rank where ranks take turns on a processor:
-//! `replay` takes it in place of the time between two calls. The system is not asked within
-//! intervals that are too short for two switches between threads.
+//! of its record. Where ranks take turns on a processor, only this value contains the rank's own
+//! computation: `replay` uses it in place of the time between two calls. The system is not queried
+//! within intervals that are too short for two switches between threads.
 
 use std::cell::Cell;
 use std::hint::black_box;
@@ -28,17 +29,17 @@ const UNKNOWN: u64 = u64::MAX;
 /// K. Shen, "Quantifying the cost of context switch", 2007), and 1 µs on processors that are twice as fast.
 const MIN_ABSENCE_NS: u64 = 1000;
 
-/// Most of what a thread computes between two calls in a row that find nothing and does little else, nanoseconds; `mastermind-replay`
-/// takes less for a part of its waiting too.
+/// Maximum computation of a thread between two consecutive polls in vain, nanoseconds, for them to be merged;
+/// `mastermind-replay` also treats less as a part of its waiting.
 const MAX_POLL_GAP_NS: u64 = 1000;
 
 /// How often the cost of a reading is measured; the least counts.
 const N_COST_READINGS: usize = 64;
 
-/// What a reading adds to the time that it ends, nanoseconds.
+/// Cost of a reading, which is part of the time that it ends, nanoseconds.
 static READING_NS: AtomicU64 = AtomicU64::new(0);
 
-/// Measures what a reading costs.
+/// Measures the cost of a reading.
 pub(crate) fn measure_cost() {
     let costs = (0..N_COST_READINGS).map(|_| {
         let first = black_box(processor_ns());
@@ -164,7 +165,7 @@ mod tests {
         compute(2_000_000);
         let computed = time.before_call(false);
         assert!((4_000_000..14_000_000).contains(&computed), "{computed}");
-        // What the call itself takes is not counted.
+        // The time of the call itself is not counted.
         compute(50_000_000);
         time.after_call();
         let computed = time.before_call(false);

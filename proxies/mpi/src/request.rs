@@ -1,4 +1,4 @@
-//! Requests of MPI: what each moves, from the call that made it to the one that completes it.
+//! Requests of MPI: the data of each, from the call that made it to the one that completes it.
 //!
 //! ```text
 //! MPI_Isend, MPI_Ibcast, …      the call has its bytes; so has the one that completes the request
@@ -17,12 +17,12 @@ use crate::abi::abi;
 use crate::message::{Arguments, Language, Moved};
 use crate::pending::{Key, Pending, Table, pending};
 
-/// What a function does with requests; generated from its name.
+/// The effect of a function on requests; generated from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Nothing.
     None,
-    /// Begins what another call completes.
+    /// Begins a request that another call completes.
     Begins {
         /// Place of the request.
         at: usize,
@@ -42,12 +42,12 @@ pub(crate) enum Role {
     Receives {
         /// Place of the status.
         status: usize,
-        /// Place of what says whether there is a message.
+        /// Index of the argument that says whether there is a message.
         flag: Option<usize>,
     },
-    /// Looks whether requests are complete, and leaves them as they are.
+    /// Tests whether requests are complete, and leaves them as they are.
     Looks {
-        /// Place of what says whether any is.
+        /// Index of the argument that says whether any is.
         flag: usize,
     },
     /// Sends a message and receives one.
@@ -77,10 +77,10 @@ impl Role {
         )
     }
 
-    /// Whether a call that succeeded has looked for a message or a completed request and has found none.
+    /// Whether a call that succeeded has polled for a message or a completed request in vain.
     ///
     /// # Safety
-    /// The arguments are those of a call of a function of this role that has succeeded.
+    /// The arguments belong to a call of a function of this role that has succeeded.
     #[inline(always)]
     pub(crate) unsafe fn has_found_none(self, arguments: Arguments<'_>) -> bool {
         // SAFETY: MPI has written flag or number there.
@@ -88,13 +88,13 @@ impl Role {
             .is_some_and(|at| unsafe { arguments.pointed(at, 0) } == 0)
     }
 
-    /// Whether it may look for a message or a completed request and find none.
+    /// Whether it may poll for a message or a completed request in vain.
     #[inline(always)]
     pub(crate) fn may_find_none(self) -> bool {
         self.flag().is_some()
     }
 
-    /// Place of what says whether anything was found; a number or a flag.
+    /// Index of the argument that says whether anything was found; a number or a flag.
     #[inline(always)]
     fn flag(self) -> Option<usize> {
         match self {
@@ -156,13 +156,13 @@ const N_FEW: usize = 4;
 /// The requests of a call, as they are before it.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    /// That of a function of a single one.
+    /// The request of a function of a single one.
     one: Key,
-    /// Those of a function of an array.
+    /// The requests of a function of an array.
     several: SmallVec<[Key; N_FEW]>,
-    /// Each that the call completed, where its own record does not tell which they are.
+    /// Each request that the call completed, if its own record does not identify them.
     pub(crate) completed: Vec<Moved>,
-    /// What was received beside what was sent.
+    /// Received data in addition to sent data.
     pub(crate) received: Option<Moved>,
 }
 
@@ -170,7 +170,7 @@ impl Requests {
     /// Reads the handles that the call has.
     ///
     /// # Safety
-    /// The arguments are those of a call of a function of this role that MPI is about to get.
+    /// The arguments belong to a call of a function of this role that MPI is about to get.
     #[inline(always)]
     pub(crate) unsafe fn read(&mut self, role: Role, arguments: Arguments<'_>) {
         // SAFETY: MPI reads the handle, or the number and as many handles.
@@ -213,7 +213,7 @@ impl Requests {
         }
     }
 
-    /// What the requests to be started move together.
+    /// The data of all requests to be started.
     #[inline(never)]
     pub(crate) fn to_be_started(&self, role: Role) -> Moved {
         let mut pending = pending();
@@ -221,7 +221,8 @@ impl Requests {
         Moved::sum(keys.filter_map(|key| pending.first(*key).map(|first| first.moved)))
     }
 
-    /// What each of them sends to one rank or receives, of a call that has started them, and whether it receives.
+    /// For each request of a call that has started them, the data that it sends to one rank or receives, and
+    /// whether it receives.
     #[inline(never)]
     pub(crate) fn started(&self, role: Role) -> SmallVec<[(bool, Moved); N_FEW]> {
         let mut pending = pending();
@@ -233,7 +234,7 @@ impl Requests {
         started.collect()
     }
 
-    /// Those of a function of this role.
+    /// The requests of a function of this role.
     fn of(&self, role: Role) -> &[Key] {
         match role {
             Role::StartsOne | Role::Frees => slice::from_ref(&self.one),
@@ -241,13 +242,13 @@ impl Requests {
         }
     }
 
-    /// Takes note of what a call that succeeded did with its requests, and reads what was received.
+    /// Updates the table after a successful call, and reads the received data.
     ///
     /// # Arguments
-    /// * `moved` - what the call's own arguments say
+    /// * `moved` - data by the call's own arguments
     ///
     /// # Returns
-    /// What the call moved, or what the requests did that it completed.
+    /// The data that the call moved, or the data of the requests that it completed.
     ///
     /// # Safety
     /// As for [`Requests::read`], after the call.
@@ -270,7 +271,7 @@ impl Requests {
                     self.received = Some(told.map_or(received, |told| received.received(told)));
                     moved
                 }
-                // No panic goes into the program; those above have none.
+                // No panic may reach the program; the branches above have none.
                 _ => {
                     let mut others = || self.after_others(role, arguments, moved);
                     catch_unwind(AssertUnwindSafe(&mut others)).unwrap_or(moved)
@@ -325,7 +326,7 @@ impl Requests {
         }
     }
 
-    /// What those requests moved that the call found complete.
+    /// The data of the requests that the call found complete.
     ///
     /// # Safety
     /// As for [`Requests::after`], for an array of requests.
@@ -359,7 +360,7 @@ impl Requests {
             match completion {
                 Completion::Testall if number(2) == 0 => {}
                 Completion::Testany if number(3) == 0 => {}
-                // Where there is none the place is negative.
+                // Without a completed request the index is negative.
                 Completion::Waitany | Completion::Testany | Completion::Waitsome => {
                     let told = told.iter().enumerate();
                     completed.extend(told.filter_map(|(nth, place)| {
@@ -379,13 +380,13 @@ impl Requests {
         sum
     }
 
-    /// What the first place of an array is counted as.
+    /// The number of the first element of an array.
     ///
-    /// Fortran counts from 1; but MPICH's `mpi_f08` counts from 0 where its function is called, and from 1 where that returns. So
-    /// there it is told by the places themselves: those requests are gone from the array, or persistent.
+    /// Fortran counts from 1; but MPICH's `mpi_f08` counts from 0 when its function is called, and from 1 when that
+    /// returns. So it is inferred from the indices themselves: those requests are gone from the array, or persistent.
     ///
     /// # Arguments
-    /// * `told` - the places of complete requests, as MPI tells them
+    /// * `told` - the indices of complete requests, as MPI returns them
     ///
     /// # Safety
     /// As for [`Requests::after`], for an array at place 1.
@@ -410,7 +411,7 @@ impl Requests {
     }
 }
 
-/// The request of a call that has no array of them, as it is before the call; any for one that has none yet.
+/// The request of a call without an array of them, before the call; any if there is none yet.
 ///
 /// # Safety
 /// As for [`Requests::read`].
@@ -473,7 +474,7 @@ pub(crate) unsafe fn after_one(
     }
 }
 
-/// What a request moved that is complete; `None` if it is none that was made and started.
+/// The data of a request that is complete; `None` if no such request was made and started.
 ///
 /// # Arguments
 /// * `nth` - place of its status

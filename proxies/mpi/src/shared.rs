@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use cca_abi::recording::thread_pointer;
 
-/// A table, and who may touch it: one thread alone as long as no other wants to, then whoever takes the lock.
+/// A table, and the right to access it: one thread alone as long as no other wants to, then the thread that
+/// takes the lock.
 ///
-/// An exclusive instruction of the processor waits until all that was written before it, records in fresh memory among it, is in the
-/// cache. Most programs call MPI from one thread, which needs none: it says that it is inside, and looks once more whether the table
-/// is still its own. A second thread makes the table shared for good, has the kernel put a barrier into all threads (`membarrier`), and
-/// waits until the owner is out: either the owner has said that it is inside, or it sees that the table is not its own.
+/// An atomic instruction of the processor waits until all earlier stores, such as those of records in fresh memory, are
+/// in the cache. Most programs call MPI from one thread, which needs none: it marks that it is inside, and checks once
+/// more whether the table is still its own. A second thread makes the table shared for good, has the kernel put a
+/// barrier into all threads (`membarrier`), and waits until the owner is out: either the owner has marked that it is
+/// inside, or it sees that the table is not its own.
 pub(crate) struct Shared<T> {
     /// [`thread_pointer`] of the owner; [`NOBODYS`], or [`EVERYBODYS`] for good.
     owner: AtomicUsize,
@@ -25,7 +27,7 @@ pub(crate) struct Shared<T> {
 const NOBODYS: usize = 0;
 const EVERYBODYS: usize = 1;
 
-// SAFETY: the table is touched by its owner, or by who has the lock.
+// SAFETY: only its owner, or the thread with the lock, accesses the table.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
@@ -73,7 +75,7 @@ impl<T> Shared<T> {
                 std::thread::yield_now();
             }
         }
-        // Only who has the lock changes the owner.
+        // Only the thread with the lock changes the owner.
         let owner = self.owner.load(Ordering::Relaxed);
         if owner == NOBODYS {
             let is_ready = membarrier(REGISTER_PRIVATE_EXPEDITED);
@@ -82,7 +84,8 @@ impl<T> Shared<T> {
         } else if owner != EVERYBODYS {
             self.owner.store(EVERYBODYS, Ordering::SeqCst);
             if !membarrier(PRIVATE_EXPEDITED) {
-                // Forbidden since then. What a running thread has written is seen long before, and another has gone through a barrier.
+                // Forbidden since then. Stores of a running thread are visible long before, and another thread has gone
+                // through a barrier.
                 std::thread::sleep(Duration::from_millis(1));
             }
             while self.is_owner_inside.load(Ordering::Acquire) {

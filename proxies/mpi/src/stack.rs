@@ -1,4 +1,4 @@
-//! Where a call comes from, several calls deep: each stack that occurs has a number, and is told once.
+//! Call sites of several callers: each stack that occurs has a number, and is reported once.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -11,9 +11,10 @@ use cca_abi::recording::{MPI_STACK, MpiStackCallback};
 
 /// Deepest stack.
 const MAX_DEPTH: usize = 64;
-/// Most calls between a program's and the one that asks: those of this library.
+/// Maximum number of calls between the program's function and this one: those of this library.
 const MAX_OWN: usize = 16;
-/// Most stacks that are told; calls from others are recorded with the address that they return to.
+/// Maximum number of stacks that are reported; calls from others are recorded with their return
+/// address.
 const MAX_STACKS: usize = 1 << 16;
 
 static DEPTH: AtomicUsize = AtomicUsize::new(1);
@@ -50,7 +51,7 @@ pub(crate) fn number(site: usize) -> usize {
     // No panic goes into the program.
     let found = catch_unwind(AssertUnwindSafe(|| {
         let mut frames = [ptr::null_mut::<c_void>(); MAX_DEPTH + MAX_OWN];
-        // SAFETY: there is room for as many addresses as it is told.
+        // SAFETY: there is room for as many addresses as passed.
         let n = unsafe { libc::backtrace(frames.as_mut_ptr(), frames.len() as i32) };
         let frames: Vec<usize> = frames
             .iter()
@@ -85,7 +86,8 @@ fn known(stack: &[usize]) -> Option<u64> {
     if callback.is_null() {
         return None;
     }
-    // SAFETY: `on_stack` stored such a function there; what it gets is valid as long as the call lasts.
+    // SAFETY: `on_stack` stored such a function there; its arguments are valid as long as the call
+    // lasts.
     let is_kept = unsafe {
         let callback: MpiStackCallback = std::mem::transmute(callback);
         callback(number, stack.as_ptr(), stack.len() as u64) != 0

@@ -1,4 +1,4 @@
-//! What MPI says of a message that was received or found: its source and its size.
+//! MPI's status of a message that was received or found: its source and its size.
 //!
 //! Read from the status where it lies, as Open MPI has had it since 1.5 and MPICH and its kin since they agreed on one ABI in 2013, in
 //! C and in Fortran alike. The standard ABI says where the source is, and leaves the rest to the MPI, which is asked. Where the program wants none (`MPI_STATUS_IGNORE`), MPI gets one of ours.
@@ -19,7 +19,7 @@ const STATUS_WORDS: usize = MAX_STATUS_BYTES / size_of::<u64>();
 /// Statuses that are kept without being allocated.
 const N_FEW: usize = 8;
 
-/// What was received.
+/// A received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Received {
     /// Rank in the communicator; below 0 for none.
@@ -60,7 +60,7 @@ impl OwnStatuses {
         }
     }
 
-    /// Has MPI write into this room, where the program has none.
+    /// Makes MPI write into this room if the program passes none.
     ///
     /// # Arguments
     /// * `n` - the number of statuses
@@ -81,12 +81,13 @@ impl OwnStatuses {
 }
 
 impl Arguments<'_> {
-    /// What a status says of a receive that has ended; `None` where there is no status.
+    /// Contents of the status of a receive that has ended; `None` without a status.
     ///
     /// # Arguments
     /// * `at` - place of the statuses
     /// * `nth` - which of them, from 0
-    /// * `is_of_request` - whether it may have been cancelled: of a probe MPICH does not say, and leaves what was there
+    /// * `is_of_request` - whether it may have been cancelled: for a probe MPICH does not set that field, and leaves
+    ///   its former value
     ///
     /// # Safety
     /// MPI has written that many statuses there, unless they are ignored.
@@ -176,13 +177,13 @@ static TEST_CANCELLED: Target = Target::of_mpi(c"PMPI_Test_cancelled");
 
 fn is_ignored(language: Language, address: usize) -> bool {
     match language {
-        // Those of MPICH are 1.
+        // MPICH's values are 1.
         Language::C => address <= 1,
         Language::Fortran => address <= 1 || ignored_in_fortran().contains(&address),
     }
 }
 
-/// Variables with the address of what stands for an ignored status in Fortran.
+/// Variables with the address of the ignored status in Fortran.
 const ADDRESSES: [&CStr; 4] = [
     c"MPI_F_STATUS_IGNORE",
     c"MPI_F_STATUSES_IGNORE",
@@ -200,7 +201,7 @@ const THEMSELVES: [&CStr; 6] = [
     c"MPIR_F08_MPI_STATUSES_IGNORE_OBJ",
 ];
 
-/// What stands for an ignored status in Fortran, by its addresses; looked up once MPI was started from there.
+/// The addresses that mark an ignored status in Fortran; looked up once MPI was started from there.
 fn ignored_in_fortran() -> &'static [usize] {
     static FOUND: OnceLock<Vec<usize>> = OnceLock::new();
     FOUND.get_or_init(|| {

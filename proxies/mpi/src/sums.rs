@@ -1,5 +1,5 @@
-//! What calls of MPI come to, by function, call site, and class of size and of communicator: what a record of each call would say in
-//! a report, without one.
+//! Totals of calls of MPI, by function, call site, and class of size and of communicator: the data that a report would
+//! take from a record of each call, without records.
 //!
 //! The table is one for the process ([`Shared`]), of fixed size: a program with more places that call MPI than it has room for has the
 //! others' calls counted together.
@@ -9,9 +9,9 @@
 //! Sums need no record: in a program that is wrapped without `--mpi-events` the proxy sums calls up
 //! by function, call site, and classes of size and of communicator, in one table of fixed size
 //! (`proxies/mpi/src/sums.rs`), which is a definition at the end of the run; a killed run has its
-//! totals by function only. With events, calls in a row that find no message and no completed
-//! request have one record together (`polls.rs`), with their number, so that a program that polls
-//! is recorded at the rate of what it does.
+//! totals by function only. With events, consecutive calls that find no message and no completed
+//! request share one record (`polls.rs`), with their number, so that the records of a program that
+//! polls grow with its work rather than with its polls.
 
 use crate::message::Moved;
 use crate::shared::Shared;
@@ -33,7 +33,7 @@ struct Key {
     ranks: u8,
 }
 
-/// Those of a class of calls.
+/// Totals of a class of calls.
 #[derive(Clone, Copy, Debug)]
 struct Sum {
     key: Key,

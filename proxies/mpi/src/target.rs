@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::wrappers::N_FUNCTIONS;
 
-/// What is called before the first call of MPI; null if nothing is, or was already.
+/// Callback before the first call of MPI; null if there is none, or after the call.
 static CALLBACK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// Has `callback` called once, before the first call of MPI begins.
@@ -31,7 +31,7 @@ fn call_back() {
 /// names as well, and a program that runs through one of them must not be led past it to `PMPI_x`.
 pub(crate) struct Target {
     address: AtomicPtr<c_void>,
-    /// The name of the wrapper; `None` for what only MPI itself is asked.
+    /// The name of the wrapper; `None` for a function that only MPI itself has.
     plain: Option<&'static CStr>,
     profiling: &'static CStr,
 }
@@ -48,7 +48,7 @@ impl Target {
         }
     }
 
-    /// Something of MPI itself, whatever library stands before it.
+    /// A symbol of MPI itself, whatever library is in front of it.
     ///
     /// # Arguments
     /// * `name` - a profiling name, or that of a variable
@@ -70,7 +70,7 @@ impl Target {
         address
     }
 
-    /// The function's address, null if there is none.
+    /// The function's address, null if there is no such function.
     pub(crate) fn address_if_any(&self) -> *mut c_void {
         let address = self.address.load(Ordering::Relaxed);
         if address.is_null() {
@@ -79,7 +79,7 @@ impl Target {
         address
     }
 
-    /// The function's address; `None` if there is none.
+    /// The function's address; `None` if there is no such function.
     pub(crate) fn known(&self) -> Option<*mut c_void> {
         Some(self.address_if_any()).filter(|address| !address.is_null())
     }
@@ -109,7 +109,7 @@ impl Target {
         call_back();
         let found = self.look_up();
         if found.is_null() {
-            // What the dynamic linker would have done, had this library not given the name.
+            // The dynamic linker would have done the same if this library did not define the name.
             let text = format!(
                 "cannot call {:?}: no MPI library with it is loaded, expected one ({N_FUNCTIONS} functions are wrapped)\n",
                 self.plain.unwrap_or(self.profiling)
@@ -156,7 +156,8 @@ unsafe extern "C" fn visit(
     _: libc::size_t,
     search: *mut c_void,
 ) -> c_int {
-    // SAFETY: `dl_iterate_phdr` passes a valid description, and what `find_in_any_library` gave it.
+    // SAFETY: `dl_iterate_phdr` passes a valid description, and the pointer of
+    // `find_in_any_library`.
     let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
     if info.dlpi_addr as usize == search.own.addr() {
         search.is_searched = true;

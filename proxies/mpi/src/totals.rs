@@ -55,7 +55,7 @@ thread_local! {
     static RETURN: std::cell::Cell<Option<Return>> = const { std::cell::Cell::new(None) };
 }
 
-/// Totals for the calling thread: those of one that has ended, or new ones.
+/// Totals for the calling thread: reused from a thread that has ended, or new ones.
 pub(crate) fn thread_totals() -> &'static Totals {
     let totals = {
         let mut pool = pool();

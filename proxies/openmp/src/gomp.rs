@@ -26,14 +26,14 @@ use Construct::{
     Atomic, Barrier, Critical, Loop, Ordered, Sections, Task, Taskgroup, Taskloop, Taskwait,
 };
 
-/// What is measured of an entry point.
+/// Measurement of an entry point.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// A region, which may begin a loop or sections with it. Words 0 and 1 are the function and its data.
     Parallel(Option<Construct>),
     /// The same; the runtime reads the first word of the data.
     ParallelReductions,
-    /// Work begins to be handed out; what is returned says whether there is any.
+    /// Work begins to be handed out; the result says whether there is any.
     Start(Construct),
     /// More of it.
     Next,
@@ -45,7 +45,8 @@ enum Kind {
     WaitWithin,
     /// Returns whether the thread is the one.
     Single,
-    /// Returns null if the thread is the one; else waits for what that makes known.
+    /// Returns null if the calling thread is chosen; else waits for the data that the chosen thread
+    /// publishes.
     SingleCopy,
     /// Word 0 is the function of the tasks.
     Tasks(Construct),
@@ -227,7 +228,7 @@ unsafe extern "C-unwind" fn enter() {
     )
 }
 
-/// A call on its way.
+/// A call in progress.
 struct Call {
     code: usize,
     words: [usize; MAX_WORDS],
@@ -239,12 +240,12 @@ impl Call {
     /// Calls the runtime's function with the words.
     ///
     /// # Safety
-    /// The words are those of the caller, or stand for them.
+    /// The words are those of the caller, or replace them.
     unsafe fn go_on(&self) -> usize {
         let target = names::target(self.code);
         let [a, b, c, d, e, f, g, h, i, j, k] = self.words;
         type W = usize;
-        // SAFETY: required of the caller. What a function has no argument for is in registers and words that it does not read.
+        // SAFETY: required of the caller. A function without an argument for a register or word does not read it.
         unsafe {
             if ENTRIES[self.code].n_words <= N_REGISTERS {
                 let target: unsafe extern "C-unwind" fn(W, W, W, W, W, W) -> W =
@@ -286,7 +287,7 @@ unsafe extern "C-unwind" fn measure(
         return unsafe { call.go_on() };
     }
     state::note(OPENMP_GCC);
-    // SAFETY: as above; what `measure_parallel` and the stubs put in their place stands for them.
+    // SAFETY: as above; the replacements made by `measure_parallel` and the stubs are equivalent.
     unsafe {
         match kind {
             Parallel(work) => return measure_parallel(call, work, false),
@@ -361,7 +362,7 @@ unsafe fn measure_wait(call: &Call, kind: Kind) -> usize {
     result
 }
 
-/// What the threads of a team get in place of the region's data.
+/// Data that the threads of a team get in place of the region's.
 #[repr(C)]
 struct Team {
     /// The first word of the data, where the runtime reads it.
@@ -399,10 +400,10 @@ unsafe fn measure_parallel(mut call: Call, work: Option<Construct>, reads_data: 
     result
 }
 
-/// What a thread of a team runs in place of the region's function.
+/// Function that a thread of a team runs in place of the region's.
 ///
 /// # Safety
-/// The runtime calls it with what it got from [`measure_parallel`], which has not returned.
+/// The runtime calls it with the data from [`measure_parallel`], which has not returned.
 unsafe extern "C-unwind" fn run_part(team: *const c_void) {
     // SAFETY: required of the caller.
     let team = unsafe { &*team.cast::<Team>() };

@@ -1,4 +1,4 @@
-//! What the program that loads this library calls.
+//! Functions that the program that loads this library calls.
 
 use std::ffi::c_void;
 

@@ -7,18 +7,19 @@
 //! LLVM    the runtime looks for `ompt_start_tool`              `ompt.rs`: the tools interface of OpenMP 5 reports the same
 //! ```
 //!
-//! Both lead to the same sums (`sums.rs`), by construct and call site: how often, and how long threads waited. A region in progress
-//! (`region.rs`) has a place for each thread of its team, so that a thread waits until the region has ended, whenever the runtime lets it
-//! notice that. What a thread does outside of waiting is work; a task that it runs while it waits is work too (`thread.rs`).
+//! Both lead to the same sums (`sums.rs`), by construct and call site: how often, and how long threads waited. A region
+//! in progress (`region.rs`) has a place for each thread of its team, so that a thread waits until the region has
+//! ended, whenever the runtime lets it notice that. A thread's time outside of waiting is work; a task that it runs
+//! while it waits is work too (`thread.rs`).
 //!
-//! Nothing is recorded call by call: a loop with dynamic schedule asks for work millions of times. Nothing here allocates, locks or
-//! starts anything; each table has a fixed size, and what has no room is counted.
+//! Nothing is recorded call by call: a loop with dynamic schedule asks for work millions of times. Nothing here
+//! allocates, locks or starts anything; each table has a fixed size, and entries without room are counted.
 //!
 //! `libproxy_audit` treats this library like the proxy of a C library: it shows the names while the program has one definition of
 //! them, and writes down where that is (`names.rs`). Several copies of a runtime in one process are kept apart: a team knows its threads only
 //! in the copy that made it.
 //!
-//! On processors other than x86-64 nothing is measured, and the host is told so.
+//! On processors other than x86-64 nothing is measured, and the host can query that.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod gomp;

@@ -1,7 +1,7 @@
-//! Which names this library stands for, and where the program's definitions of them are.
+//! The names that this library replaces, and the program's definitions of them.
 //!
-//! `libproxy_audit` reads the names, and writes down where each is defined as objects are mapped: nothing has to be looked up while the
-//! program runs, where the dynamic linker's lock may be held by a thread that waits for this one.
+//! `libproxy_audit` reads the names, and writes down the address of each definition as objects are mapped: nothing has
+//! to be looked up while the program runs, when a thread that waits for this one may have the dynamic linker's lock.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::io::Write;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use crate::gomp::{N_ENTRIES, NAMES};
 
-/// Behind the entry points: the tools interface, and what is asked of GCC's runtime.
+/// Behind the entry points: the tools interface, and queries of GCC's runtime.
 const OTHERS: &str = "ompt_start_tool\0omp_get_thread_num\0omp_get_num_threads\0";
 const START_TOOL: usize = N_ENTRIES;
 const THREAD_NUMBER: usize = N_ENTRIES + 1;
@@ -48,7 +48,7 @@ pub static cca_proxy_home_is_ifunc_v1: [AtomicU32; N_NAMES] =
 pub static cca_proxy_targets_v1: [AtomicUsize; N_NAMES] = [const { AtomicUsize::new(0) }; N_NAMES];
 #[unsafe(no_mangle)]
 pub static cca_proxy_entries_v1: [AtomicUsize; N_NAMES] = [const { AtomicUsize::new(0) }; N_NAMES];
-/// Nothing is looked for at a first call.
+/// Nothing is looked up at a first call.
 #[unsafe(no_mangle)]
 pub static cca_proxy_resolvers_v1: [usize; N_NAMES] = [0; N_NAMES];
 
@@ -58,7 +58,7 @@ pub extern "C" fn cca_proxy_v1() -> *const c_void {
     ptr::null()
 }
 
-/// Definitions that were looked for, where nobody has written them down.
+/// Definitions that were looked up, if `libproxy_audit` has not written them down.
 static FOUND: [AtomicPtr<c_void>; N_NAMES] = [const { AtomicPtr::new(ptr::null_mut()) }; N_NAMES];
 
 /// The function of an entry point in the program's runtime.
@@ -100,7 +100,7 @@ fn look_up(place: usize) -> *mut c_void {
     unsafe { libc::dlsym(libc::RTLD_NEXT, name(place).as_ptr()) }
 }
 
-/// Without `libproxy_audit`, or with several runtimes of which none is this library's.
+/// Without `libproxy_audit`, or with several runtimes but none of them this library's.
 #[cold]
 #[inline(never)]
 fn found(place: usize) -> usize {
@@ -110,7 +110,7 @@ fn found(place: usize) -> usize {
     }
     let found = look_up(place);
     if found.is_null() {
-        // What the dynamic linker would have done, had this library not given the name.
+        // The dynamic linker would have done the same if this library did not define the name.
         let text = format!(
             "cannot call {:?}: no OpenMP runtime with it is loaded, expected one\n",
             name(place)

@@ -1,8 +1,9 @@
 //! LLVM's runtime, by the tools interface of OpenMP 5 (OMPT, `omp-tools.h`).
 //!
-//! The runtime looks for `ompt_start_tool` in the process and calls back at each construct. A program that has a tool of its own keeps it.
+//! The runtime looks up `ompt_start_tool` in the process and calls back at each construct. A program with a tool of its
+//! own keeps it.
 //!
-//! A thread that waits runs tasks, in which it may wait again. So each thread has a stack of what it is in, waits and tasks; GCC's
+//! A thread that waits runs tasks, in which it may wait again. So each thread has a stack of its waits and tasks; GCC's
 //! runtime needs none, since there the calls themselves are on the thread's stack.
 
 use std::cell::Cell;
@@ -47,7 +48,7 @@ static TOOL: Tool = Tool {
 pub unsafe extern "C" fn ompt_start_tool(version: c_uint, runtime: *const c_char) -> *const Tool {
     let other = names::other_tool();
     if other != 0 {
-        // SAFETY: another definition of this function, LLVM's own among them, which looks for one behind it.
+        // SAFETY: another definition of this function, such as LLVM's own, which looks for the next one.
         let tool = unsafe {
             let other: StartTool = std::mem::transmute(other);
             other(version, runtime)
@@ -64,7 +65,7 @@ pub unsafe extern "C" fn ompt_start_tool(version: c_uint, runtime: *const c_char
             state::note(OPENMP_OTHER_TOOL);
             return ptr::null();
         }
-        // It reports races that are none without LLVM's own tool for it.
+        // Without LLVM's own tool, ThreadSanitizer reports false races.
         if !libc::dlsym(libc::RTLD_DEFAULT, c"__tsan_init".as_ptr()).is_null() {
             state::note(OPENMP_SANITIZER);
             return ptr::null();
@@ -98,7 +99,7 @@ extern "C" fn initialize(look_up: Lookup, _: c_int, _: *mut u64) -> c_int {
         (32, dispatch as *const c_void),
     ];
     for (event, callback) in callbacks {
-        // SAFETY: each callback has the type of its event. One that the runtime does not have is refused by it.
+        // SAFETY: each callback has the type of its event. The runtime refuses an event that it does not have.
         unsafe { set(event, callback) };
     }
     1
@@ -137,7 +138,7 @@ fn find_runtime(address: usize) {
             _ => 0,
         }
     }
-    // SAFETY: `visit` takes what it gets; the address is a number to it.
+    // SAFETY: `visit` gets its own argument type; it uses the address as a number.
     unsafe { libc::dl_iterate_phdr(Some(visit), ptr::without_provenance_mut(address)) };
 }
 
@@ -155,7 +156,7 @@ fn call_site(thread: &Thread, address: *const c_void) -> usize {
 
 extern "C" fn finalize(_: *mut u64) {}
 
-/// What a thread is in.
+/// A thread's wait or task.
 #[derive(Clone, Copy)]
 struct Frame {
     /// The task: that runs, or that waits.
@@ -165,7 +166,8 @@ struct Frame {
     begun: (u64, u64),
 }
 
-/// Frames that a thread has room for. Tasks within tasks are as deep as the thread's stack allows; what is deeper is work of the last.
+/// Frames of a thread. Tasks within tasks are as deep as the thread's stack allows; deeper ones are work of the last
+/// frame.
 const MAX_FRAMES: usize = 1 << 10;
 const STACK_BYTES: usize = MAX_FRAMES * size_of::<Frame>();
 
@@ -222,7 +224,7 @@ impl Tasks {
     }
 }
 
-/// Memory for the frames of a thread; null where there is none.
+/// Memory for the frames of a thread; null if there is none.
 fn map() -> *mut Frame {
     // SAFETY: new memory; `errno` is the program's.
     unsafe {
@@ -243,7 +245,7 @@ extern "C" fn thread_end(_: Data) {
         let frames = thread.ompt.frames.replace(ptr::null_mut());
         thread.ompt.n_frames.set(0);
         if !frames.is_null() {
-            // SAFETY: what `map` gave, which nobody else knows of.
+            // SAFETY: `map` returned it, and nothing else refers to it.
             unsafe { libc::munmap(frames.cast(), STACK_BYTES) };
         }
     });
@@ -264,7 +266,7 @@ fn set_value(data: Data, value: u64) {
 
 /// The regions in progress have addresses as values.
 fn region(parallel: Data) -> Option<&'static Region> {
-    // SAFETY: 0, or what `parallel_begin` left there: a place of a static table.
+    // SAFETY: 0, or the value of `parallel_begin`: a place in a static table.
     unsafe { (value(parallel) as *const Region).as_ref() }
 }
 
@@ -398,7 +400,7 @@ extern "C" fn task_schedule(prior: Data, status: c_int, next: Data) {
     });
 }
 
-/// What a place where threads wait is counted as; `None` for what is no construct of the program's.
+/// The construct of a place where threads wait; `None` if it is no construct of the program's.
 fn waits_at(kind: c_int, is_end_of_region: bool) -> Option<Construct> {
     match kind {
         1 | 2 | 3 | 8 if !is_end_of_region => Some(Construct::Barrier),
@@ -438,7 +440,7 @@ extern "C" fn sync_region_wait(
         let waited = thread.end_wait(frame.interrupted);
         // SAFETY: null, or a place of a static table.
         let region = unsafe { thread.region.get().as_ref() };
-        // Threads but the first have no call site there, the first has that of the region.
+        // Threads other than the first have no call site there, the first has the region's.
         let is_of_region = |region: &Region| region.returns_to() == site.addr();
         let is_end = site.is_null() || region.is_some_and(is_of_region);
         if let Some(construct) = waits_at(kind, is_end) {

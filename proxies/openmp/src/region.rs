@@ -10,13 +10,14 @@ use crate::state::{self, now};
 use crate::sums::{self, Construct, Key, More};
 use crate::thread::Thread;
 
-/// Regions in progress at once that are measured. Arbitrary: more than one needs parallelism within parallelism, or threads of the
-/// program's own; what has no room is reported.
+/// Maximum number of measured regions in progress at once. Arbitrary: more than one needs nested parallelism, or
+/// threads of the program's own; regions without room are reported.
 const MAX_REGIONS: usize = 128;
-/// Threads of a team that are measured: twice those of the largest processors of 2025. What has no room is reported.
+/// Maximum number of measured threads of a team: twice those of the largest processors of 2025. Threads without room
+/// are reported.
 const MAX_THREADS: usize = 512;
 
-/// What a thread does in a region.
+/// State of a thread in a region.
 #[repr(align(64))]
 pub(crate) struct Part {
     /// When it began; 0 before.
@@ -35,7 +36,7 @@ pub(crate) struct Region {
     returns_to: AtomicUsize,
     begin: AtomicU64,
     n_threads: AtomicUsize,
-    /// What the thread that began it did before.
+    /// The previous region of the thread that began it.
     outer: AtomicPtr<Region>,
     outer_part: AtomicPtr<Part>,
     outer_number: AtomicUsize,
@@ -122,7 +123,7 @@ impl Region {
         thread.part.set(part);
     }
 
-    /// The region has ended, in the thread that began it, which goes on with what it did before.
+    /// The region has ended, in the thread that began it, which continues in its previous region.
     pub(crate) fn end(&self, thread: &Thread) {
         if state::is_on() {
             self.add(now());
@@ -170,7 +171,7 @@ impl Region {
     }
 }
 
-/// Adds what regions that are in progress come to so far, where the process ends within them.
+/// Adds the sums of regions in progress when the process ends within them.
 ///
 /// # Returns
 /// How many there are.

@@ -1,4 +1,4 @@
-//! Whether anything is measured, by which clock, and what must be reported besides sums.
+//! Whether anything is measured, by which clock, and facts that are reported in addition to sums.
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use cca_abi::recording::{ClockFunction, OpenMpStartCallback};
 static IS_ON: AtomicBool = AtomicBool::new(false);
 /// A [`ClockFunction`]; null is the time-stamp counter.
 static CLOCK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
-/// What is called before the first construct; null if nothing is.
+/// Callback before the first construct; null if there is none.
 static CALLBACK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 /// Bits of [`cca_abi::recording::OpenMpFacts::seen`].
 static SEEN: AtomicU32 = AtomicU32::new(0);

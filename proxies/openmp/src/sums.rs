@@ -1,4 +1,4 @@
-//! What constructs come to, by call site; of parallel regions also by thread number.
+//! Totals of constructs, by call site; for parallel regions also by thread number.
 //!
 //! The table is one for the process, of fixed size, and has no lock: a place belongs to its first key for good.
 
@@ -9,12 +9,13 @@ use cca_abi::recording::OpenMpSum;
 
 use crate::state;
 
-/// Sums that are kept, a power of two: of a program of 100 regions on 128 threads all. Arbitrary; what has no room is reported.
+/// Maximum number of sums, a power of two: enough for a program of 100 regions on 128 threads. Arbitrary; sums without
+/// room are reported.
 const MAX_SUMS: usize = 1 << 14;
 /// Places that a sum may lie in from its own on.
 const MAX_PROBES: usize = 64;
 
-/// What a program asks of OpenMP.
+/// A construct of OpenMP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Construct {
@@ -97,7 +98,7 @@ impl Key {
     }
 }
 
-/// What is added at once.
+/// Values that are added at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct More {
     pub(crate) calls: u64,
@@ -108,7 +109,7 @@ pub(crate) struct More {
     pub(crate) items: u64,
 }
 
-/// A sum; [`OpenMpSum`] says of what.
+/// A sum; [`OpenMpSum`] defines its content.
 #[repr(align(64))]
 pub(crate) struct Sum {
     /// 0 for a free place.

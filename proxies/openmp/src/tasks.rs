@@ -59,7 +59,8 @@ static STUBS: [Stub; MAX_STUBS] = [const {
     }
 }; MAX_STUBS];
 
-/// The address of a stub that stands for a function, called by tasks of a call site; the function itself where there is no room.
+/// The address of a stub that replaces a function, called by tasks of a call site; the function itself if there is no
+/// room.
 pub(crate) fn stub(construct: Construct, function: usize, site: usize) -> usize {
     let site = site << 1 | usize::from(construct == Construct::Taskloop);
     let mixed = ((function ^ site.rotate_left(32)) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -95,7 +96,7 @@ unsafe extern "C-unwind" fn run(data: usize, behind: usize) {
     let stub = &STUBS[place % MAX_STUBS];
     let function = stub.function.load(Ordering::Acquire);
     if !state::is_on() {
-        // SAFETY: only a stub that stands for a function of tasks is handed out; the data are the task's.
+        // SAFETY: only a stub that replaces a function of tasks is returned; the data are the task's.
         return unsafe { thread::run(function, data) };
     }
     let (interrupted, begun) = thread::with(|thread| (thread.interrupt(), thread.begin_task()));

@@ -1,4 +1,4 @@
-//! What a thread does at the moment: which region it takes part in, and whether it waits.
+//! Current state of a thread: which region it takes part in, and whether it waits.
 
 use std::arch::naked_asm;
 use std::cell::Cell;
@@ -23,7 +23,7 @@ pub(crate) struct Thread {
     since: Cell<u64>,
     /// How long it has waited at the place where it waits, before a task came in between.
     waited: Cell<u64>,
-    /// What the task that it runs has spent on waiting and on other tasks.
+    /// Time that its current task has spent on waiting and on other tasks.
     other: Cell<u64>,
     /// The loop or the like that it gets work of; null outside.
     work_sum: Cell<*const Sum>,
@@ -53,7 +53,7 @@ thread_local! {
     };
 }
 
-/// Does something with what is known of the calling thread.
+/// Calls a function with the state of the calling thread.
 #[inline(always)]
 pub(crate) fn with<T>(act: impl FnOnce(&Thread) -> T) -> T {
     THREAD.with(act)
@@ -73,8 +73,8 @@ pub(crate) unsafe fn run(function: usize, data: usize) {
 /// Where a call comes from.
 ///
 /// # Arguments
-/// * `returns_to` - the address that it returns to. A function whose last call it is has left already, and it returns to who called
-///   that function; then it is the begin of the function
+/// * `returns_to` - its return address. A function that ends with this call has left already, and the call returns to
+///   that function's caller; then it is the begin of the function
 #[inline(always)]
 pub(crate) fn call_site(returns_to: usize) -> usize {
     if returns_to != &raw const proxy_openmp_behind_call as usize {
@@ -85,7 +85,7 @@ pub(crate) fn call_site(returns_to: usize) -> usize {
 }
 
 unsafe extern "C" {
-    /// What [`call`] goes on with.
+    /// The code behind [`call`].
     static proxy_openmp_behind_call: u8;
 }
 
@@ -126,7 +126,7 @@ impl Thread {
     /// Begins to wait.
     ///
     /// # Returns
-    /// What the thread did before, for [`Thread::end_wait`].
+    /// The thread's previous state, for [`Thread::end_wait`].
     pub(crate) fn begin_wait(&self) -> Interrupted {
         let before = self.interrupt();
         self.wait();
@@ -164,7 +164,7 @@ impl Thread {
         }
     }
 
-    /// The thread goes on with what it did before.
+    /// The thread continues in its previous state.
     pub(crate) fn resume(&self, before: Interrupted) {
         self.waited.set(before.waited);
         if before.was_waiting {
@@ -172,7 +172,7 @@ impl Thread {
         }
     }
 
-    /// Adds what it has waited since the latest time to the sums that are kept of it.
+    /// Adds its wait since the latest reading to the sums of its waits.
     pub(crate) fn stop_waiting(&self) {
         if !self.is_waiting.replace(false) {
             return;
@@ -194,7 +194,7 @@ impl Thread {
         self.other.set(self.other.get() + ticks);
     }
 
-    /// The thread works from now on, whatever it did before.
+    /// The thread works from now on, whatever its previous state.
     pub(crate) fn work(&self) {
         self.is_waiting.set(false);
         self.waited.set(0);
@@ -240,7 +240,7 @@ impl Thread {
         self.items.set(self.items.get() + items);
     }
 
-    /// Adds up what it got.
+    /// Adds its work up.
     pub(crate) fn end_work(&self) {
         let items = self.items.replace(0);
         // SAFETY: null, or a place of a static table.
@@ -255,7 +255,7 @@ impl Thread {
     /// Begins a task.
     ///
     /// # Returns
-    /// What [`Thread::end_task`] needs.
+    /// Arguments of [`Thread::end_task`].
     pub(crate) fn begin_task(&self) -> (u64, u64) {
         (now(), self.other.replace(0))
     }
@@ -263,7 +263,7 @@ impl Thread {
     /// Ends a task, or its run for the time being.
     ///
     /// # Returns
-    /// What it took, without waiting and without other tasks that ran meanwhile, ticks.
+    /// Its time without waiting and without other tasks that ran meanwhile, ticks.
     pub(crate) fn end_task(&self, (begin, other_before): (u64, u64)) -> u64 {
         let all = now().saturating_sub(begin);
         let own = all.saturating_sub(self.other.get());

@@ -1,15 +1,15 @@
-//! Why an object cannot be looked into.
+//! Reasons why an object cannot be read.
 
 use thiserror::Error;
 
-/// Why an object cannot be looked into.
+/// Reason why an object cannot be read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReachError {
-    /// No ELF file of this kind of machine, or a damaged one.
+    /// Not an ELF file for this machine, or a damaged one.
     #[error("cannot read symbols: no whole ELF file of 64 bits, expected one")]
     NotElf(#[source] object::Error),
-    /// Code of another kind of processor.
+    /// Code of another processor.
     #[error("cannot read code: of another processor, expected x86-64")]
     Processor,
 }

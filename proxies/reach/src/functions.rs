@@ -5,7 +5,7 @@ use object::{Endianness, Object, ObjectSymbol, SymbolKind};
 
 use crate::ReachError;
 
-/// The functions that an object's symbols tell of.
+/// The functions in an object's symbol tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Functions {
     /// First address, the one behind the last, and the name.
@@ -31,8 +31,8 @@ impl Functions {
         Ok(Self { all })
     }
 
-    /// The function that holds an address of the file. Where the object has no symbol of it, as for the inner functions of a
-    /// stripped library, there is none: the function before it is another one.
+    /// The function at an address of the file. If the object has no symbol for it, as for the inner functions of a
+    /// stripped library, the result is `None`: the function before it is another one.
     pub fn at(&self, address: u64) -> Option<&str> {
         let behind = self.all.partition_point(|(first, ..)| *first <= address);
         let before = self.all[..behind].iter().rev();

@@ -11,7 +11,8 @@
 //! code           direct calls and jumps, and taken addresses, of such a function
 //! ```
 //!
-//! [`shared_texts`] compares an object without symbols with the library: who holds a copy holds its messages too.
+//! [`shared_texts`] compares an object without symbols with the library: an object with a copy has its messages
+//! too.
 //!
 //! A pure function of bytes: nothing is loaded, run or changed.
 

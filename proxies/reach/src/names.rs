@@ -16,7 +16,7 @@ pub struct DynamicNames {
     pub referred: BTreeSet<String>,
 }
 
-/// Reads the names of an object; its code is not looked at.
+/// Reads the names of an object, but not its code.
 ///
 /// # Errors
 /// [`ReachError`]: no ELF file of 64 bits, or code for another processor.

@@ -1,4 +1,4 @@
-//! What one object has to do with proxied functions.
+//! How one object uses proxied functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,12 +17,12 @@ use crate::code::Code;
 
 type File<'a> = ElfFile64<'a, Endianness>;
 
-/// What is known of an object and a set of functions.
+/// Findings about an object and a set of functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survey {
-    /// Who starts it, if it is a program.
+    /// How it is started, if it is a program.
     pub linkage: Linkage,
-    /// Whether there is a table of its own functions, or none but of those it exports.
+    /// Whether it has a table of its own functions, or only of its exported ones.
     pub has_symbols: bool,
     /// The functions that it exports, in their order.
     pub exports: Vec<String>,
@@ -37,7 +37,7 @@ pub struct Survey {
 pub enum Linkage {
     /// A program that the dynamic linker starts.
     Program,
-    /// A library, or what has a table for the dynamic linker but names none.
+    /// A library, or an object that has a table for the dynamic linker but names none.
     Library,
     /// A program without a dynamic linker: nothing can be preloaded.
     Static,
@@ -60,7 +60,7 @@ pub struct Finding {
 pub enum Reason {
     /// The object holds the function for itself: a static copy of the library.
     Copy,
-    /// A library linked with `-Bsymbolic`, which looks into itself first.
+    /// A library linked with `-Bsymbolic`, which searches itself first.
     Symbolic,
     /// The function is exported as protected: the library's own calls were bound when it was linked.
     Protected,
@@ -69,7 +69,7 @@ pub enum Reason {
     Internal,
 }
 
-/// Looks for calls of some functions that go round a preloaded proxy of them.
+/// Searches for calls of some functions that bypass a preloaded proxy of them.
 ///
 /// # Arguments
 /// * `bytes` - the object's file

@@ -1,4 +1,4 @@
-//! What an object and a library have in common, where no symbols tell.
+//! Texts that an object and a library share, if no symbols identify the library.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ const MIN_LETTERS: usize = 8;
 pub struct SharedTexts {
     /// Those that both have.
     pub n_shared: usize,
-    /// Those of the library.
+    /// Number of texts of the library.
     pub n_library: usize,
 }
 

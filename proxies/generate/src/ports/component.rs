@@ -6,7 +6,7 @@ use super::{Interface, literal};
 use crate::markup::ClassMarkup;
 use crate::plan::Header;
 
-/// What all classes of a library have in common; `STRUCT` stands in front of nothing that a header defines.
+/// Common part of all classes of a library; no name that a header defines follows `STRUCT` there.
 const COMMON: &str = include_str!("component.c.txt");
 
 /// Writes `STEM_component.c`.

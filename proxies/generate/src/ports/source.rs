@@ -212,7 +212,8 @@ impl Interface<'_> {
             .collect()
     }
 
-    /// The functions that look up which provider a call goes to, and what makes them a port.
+    /// The functions that look up the provider of a call, and the functions that make a port of
+    /// them.
     fn write_dispatcher(&self, text: &mut String) {
         let (stem, macros, n) = (&self.stem, self.macros(), self.methods.len());
         for (place, method) in self.methods.iter().enumerate() {
@@ -309,7 +310,8 @@ pub(crate) fn instead(stem: &str, name: &str, passed: &str, (words, n): (&str, u
     )
 }
 
-/// What a dispatcher does where nobody is to be called: what is returned is 0, or NaN. How long an array behind a pointer is, nobody knows.
+/// Dispatcher code for a call that is left out: the result is 0, or NaN. The length of an array behind a pointer is
+/// unknown.
 fn left_out(method: &Method) -> String {
     let Some(result) = method.result() else {
         return String::new();

@@ -1,11 +1,11 @@
-//! Ports for C, C++ and whatever calls C: a header with tables and calls, and a source with the description of each port
-//! and its proxy, which records each call and forwards it.
+//! Ports for C, C++ and other languages that call C: a header with tables and calls, and a source with the description
+//! of each port and its proxy, which records each call and forwards it.
 //!
-//! [`source`] takes the ports that `resolve` found and gives both texts: `header` has the types that the methods pass,
-//! then for each port its table and a function to call each method by; `implementation` has what the framework needs of
-//! it. Names begin with the file's stem for types and with the package's for ports, and no two are alike. The hash of a
-//! port must be that of the Rust source (`rust`), so that components in both languages connect; `fortran` makes a module
-//! over the header.
+//! [`source`] takes the ports that `resolve` found and returns both texts: `header` has the types that the methods
+//! pass, then for each port its table and a function to call each method; `implementation` has the parts that the
+//! framework needs. Names begin with the file's stem for types and with the package's for ports, and no two are equal.
+//! The hash of a port must equal that of the Rust source (`rust`), so that components in both languages connect;
+//! `fortran` makes a module over the header.
 //!
 //! ```text
 //! package demo version 1.0 {                   solver_ports.h    typedef struct { int32_t steps; ... } solver_effort;
@@ -31,7 +31,7 @@ use crate::ports::source::instead;
 /// A header and a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CSource {
-    /// What the names of both files begin with: `STEM_ports.h`, `STEM_ports.c`.
+    /// Prefix of the names of both files: `STEM_ports.h`, `STEM_ports.c`.
     pub file_stem: String,
     /// The types and tables; includes `cca.h` and `stdbool.h`. For C99 and C++11.
     pub header: String,
@@ -39,7 +39,7 @@ pub struct CSource {
     pub source: String,
 }
 
-/// A port with what its names begin with.
+/// A port with the prefix of its names.
 pub(super) struct Named<'a> {
     pub(super) library: &'a Library,
     /// Of the files.
@@ -55,7 +55,7 @@ pub(super) fn named<'a>(library: &'a Library, file: &str) -> Vec<Named<'a>> {
     for port in &library.ports {
         // `a.BC` and `a.b.C` would be one name.
         let mut stem = stem(&port.name);
-        // What begins like that is of `cca.h`.
+        // Names with that prefix belong to `cca.h`.
         if stem.starts_with("cca_") {
             stem.insert_str(0, "sidl_");
         }
@@ -225,7 +225,7 @@ fn array_types(library: &Library, file: &str) -> String {
              void (*release)(char *data, size_t length);\n}} {file}_owned_text;\n"
         );
     }
-    // What lies side by side, before the arrays that hold it.
+    // Lists before the arrays that contain them.
     let mut flat = BTreeSet::new();
     for ty in &types {
         match ty {
@@ -501,7 +501,7 @@ impl Named<'_> {
             text,
             "    if (recorded_) cca_recording_end(&call_, {n}, status_ != CCA_OK);"
         );
-        // What is owned went to the one that failed.
+        // The owned arguments went to the provider that failed.
         if !method.arguments.iter().any(|(_, ty)| *ty == Ty::Object) {
             let _ = write!(
                 text,
@@ -545,7 +545,8 @@ impl Named<'_> {
         text
     }
 
-    /// The functions that look up which provider a call goes to, and what makes them a port.
+    /// The functions that look up the provider of a call, and the functions that make a port of
+    /// them.
     fn dispatcher(&self) -> String {
         let Named { port, stem, .. } = self;
         let (macros, n) = (stem.to_ascii_uppercase(), port.methods.len());

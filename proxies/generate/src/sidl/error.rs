@@ -1,4 +1,4 @@
-//! What can be wrong with SIDL.
+//! Errors in SIDL.
 
 use thiserror::Error;
 
@@ -13,9 +13,9 @@ pub enum SidlError {
         file: String,
         /// From 1.
         line: usize,
-        /// What is there.
+        /// The text found.
         found: String,
-        /// What could be.
+        /// The texts expected.
         expected: String,
     },
     /// It is SIDL, but does not make sense.
@@ -23,9 +23,9 @@ pub enum SidlError {
     Symbol {
         /// The symbol or method, in full.
         symbol: String,
-        /// What is wrong.
+        /// The problem.
         found: String,
-        /// What would be right.
+        /// The expected form.
         expected: String,
     },
 }

@@ -66,7 +66,8 @@ pub fn source(library: &Library, file: &str) -> String {
     text.text
 }
 
-/// A name that Fortran takes: one that is too long ends with a number that tells it from others.
+/// A valid name in Fortran: a name that is too long ends with a number that distinguishes it from
+/// others.
 fn fit(name: &str) -> String {
     if name.len() <= MOST_OF_A_NAME {
         return name.to_owned();
@@ -75,7 +76,7 @@ fn fit(name: &str) -> String {
     format!("{}_{number:08x}", &name[..MOST_OF_A_NAME - 9])
 }
 
-/// What stands in a comment or between quotation marks.
+/// Text for a comment or between quotation marks.
 fn printed(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }
@@ -118,7 +119,7 @@ fn access(is_written: bool) -> Access {
     }
 }
 
-/// The type of what a method returns.
+/// The type of a method's result.
 fn result_type(port: &Named<'_>, method: &Method) -> Option<String> {
     match (&method.result_type, method.results.as_slice()) {
         (Some(name), _) => {
@@ -251,7 +252,7 @@ impl Lines {
         self.record(&format!("{file}_{}", stem(&structure.ty)), &fields);
     }
 
-    /// The types of what methods return that return several values.
+    /// The types for results of methods that return several values.
     fn results(&mut self, port: &Named<'_>) {
         for method in &port.port.methods {
             if let Some(name) = &method.result_type {
@@ -463,7 +464,7 @@ impl Lines {
         self.line(1, "end function");
     }
 
-    /// The function that calls a method of what a uses port leads to.
+    /// The function that calls a method of a uses port's provider.
     fn call(&mut self, port: &Named<'_>, method: &Method) {
         let Named { stem, .. } = port;
         let name = format!("{stem}_{}", method.name);
@@ -502,7 +503,7 @@ fn names_of(method: &Method) -> String {
         .collect()
 }
 
-/// Elements side by side, of lists and of arrays, each with what may be done to it.
+/// The element types of lists and of arrays, each with its access.
 fn flat(types: &BTreeSet<&Ty>) -> BTreeSet<(Element, Access)> {
     let flat = types.iter().filter_map(|ty| match ty {
         Ty::Slice(element, is_written) => Some((*element, access(*is_written))),
@@ -513,8 +514,8 @@ fn flat(types: &BTreeSet<&Ty>) -> BTreeSet<(Element, Access)> {
     flat.collect()
 }
 
-/// What arrays of Fortran are lent as: name of the type, its numbers, what may be done to them, and the number of indices of an
-/// array.
+/// Types as which arrays of Fortran are passed: name of the type, its numbers, their access, and the number of indices
+/// of an array.
 fn lent(library: &Library, file: &str) -> Vec<(String, Plain, Access, Option<u32>)> {
     let types = used(library);
     let slices = flat(&types).into_iter();

@@ -1,11 +1,11 @@
-//! SIDL as tokens: what is read, where it stands, and the documentation before it.
+//! SIDL as tokens: their text, their position, and the documentation in front of them.
 
 use super::SidlError;
 
 /// The deepest nesting of packages, brackets and `<`.
 pub const MAX_DEPTH: usize = 64;
 
-/// What a token is.
+/// Type of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// A name or a keyword, which may hold `-` as `implements-all` does, or `.` between its parts.

@@ -45,7 +45,7 @@ pub use resolve::{Left, Library, Port};
 pub struct SidlFile<'a> {
     /// Its name, for errors.
     pub name: &'a str,
-    /// What is in it.
+    /// Its text.
     pub text: &'a str,
 }
 
@@ -56,7 +56,8 @@ pub struct SidlFile<'a> {
 /// * `others` - files with symbols that it uses
 ///
 /// # Errors
-/// [`SidlError`]: it is not SIDL, a symbol is defined twice or inherits of itself, `@perf` names what is not there.
+/// [`SidlError`]: it is not SIDL, a symbol is defined twice or inherits from itself, `@perf` names an unknown
+/// argument.
 ///
 /// # Example
 /// ```
@@ -82,10 +83,10 @@ impl Library {
         rust::source(self)
     }
 
-    /// The ports for C, C++ and whatever calls C.
+    /// The ports for C, C++ and other languages that call C.
     ///
     /// # Arguments
-    /// * `stem` - what the names of the files begin with, such as `solver` for `solver_ports.h`
+    /// * `stem` - prefix of the names of the files, such as `solver` for `solver_ports.h`
     pub fn c(&self, stem: &str) -> CSource {
         c::source(self, stem)
     }

@@ -130,7 +130,7 @@ pub fn upper(name: &str) -> String {
     words(name).join("_").to_ascii_uppercase()
 }
 
-/// `gov_cca_type_map` of `gov.cca.TypeMap`: what the names of an interface begin with in C.
+/// `gov_cca_type_map` of `gov.cca.TypeMap`: prefix of the names of an interface in C.
 pub fn stem(name: &str) -> String {
     words(name).join("_")
 }

@@ -1,4 +1,4 @@
-//! Performance parameters of a method: the sizes and modes that its signature shows, or what `@perf` names.
+//! Performance parameters of a method: the sizes and modes in its signature, or those that `@perf` names.
 
 use super::SidlError;
 use super::names::snake;
@@ -11,7 +11,7 @@ pub struct Parameter {
     pub name: String,
     pub value: Value,
     pub kind: Kind,
-    /// Whether it is of what the method returned.
+    /// Whether it is computed from the method's result.
     pub is_result: bool,
 }
 
@@ -25,7 +25,7 @@ pub enum Kind {
     Enumeration(usize),
 }
 
-/// What a parameter is.
+/// Type of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Number(i64),

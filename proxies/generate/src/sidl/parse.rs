@@ -1,9 +1,9 @@
 //! Tokens as declarations: the grammar of SIDL, with contracts kept as text.
 //!
-//! [`parse`] takes the text of a file, has `lex` make tokens of it, and gives packages with their symbols as they are
-//! written: names are not looked up, which is `resolve`'s, and a type is a word or an array of words. Nothing closes a
-//! contract, so it ends where a method begins (`Parser::begins_method`) or the next part of it does. The first token that
-//! does not fit is the error, with its line and what was expected.
+//! [`parse`] takes the text of a file, lets `lex` make tokens of it, and returns packages with their symbols as they
+//! are written: `resolve` looks names up, and a type is a word or an array of words. Nothing closes a contract, so it
+//! ends where a method begins (`Parser::begins_method`) or where its next part does. The first token that does not fit
+//! is the error, with its line and the expected text.
 //!
 //! ```text
 //! int solve(in int n, in rarray<double,2> a(n,n)); require square : n > 0;
@@ -36,7 +36,7 @@ pub struct Package {
     pub symbols: Vec<Symbol>,
 }
 
-/// What a package defines.
+/// A definition in a package.
 #[derive(Debug)]
 pub struct Symbol {
     pub name: String,
@@ -46,7 +46,7 @@ pub struct Symbol {
 
 #[derive(Debug)]
 pub enum SymbolKind {
-    /// An interface or a class: what it inherits of, and its own methods.
+    /// An interface or a class: its parents, and its own methods.
     Object {
         parents: Vec<String>,
         methods: Vec<Method>,
@@ -95,7 +95,7 @@ pub enum Type {
     Raw(Box<Type>, u32, Vec<String>),
 }
 
-/// What may stand before a method's type.
+/// Words that may precede a method's type.
 const MODIFIERS: [&str; 8] = [
     "copy",
     "static",
@@ -107,7 +107,7 @@ const MODIFIERS: [&str; 8] = [
     "override",
 ];
 
-/// Words that join the parts of a contract, so that what follows one begins no method.
+/// Words that connect the parts of a contract, so no method begins behind one.
 const OPERATORS: [&str; 9] = [
     "implies", "iff", "and", "or", "xor", "mod", "rem", "not", "is",
 ];
@@ -231,7 +231,7 @@ impl Parser<'_> {
         Ok(names)
     }
 
-    /// What follows the word `package`.
+    /// Parses the text behind the word `package`.
     fn package(
         &mut self,
         outer: &str,
@@ -343,7 +343,7 @@ impl Parser<'_> {
             if self.takes(";") {
                 continue;
             }
-            // Of all objects of the class: told in no method.
+            // A condition on all objects of the class, which no method documents.
             if self.takes("invariant") {
                 self.assertions()?;
                 continue;
@@ -495,7 +495,8 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows `require`, `ensure` or `invariant`, up to what is none.
+    /// Parses the conditions behind `require`, `ensure` or `invariant`, up to the first text that
+    /// is not one.
     fn assertions(&mut self) -> Result<Vec<String>, SidlError> {
         let mut assertions = Vec::new();
         loop {

@@ -1,10 +1,10 @@
 //! Declarations as ports: symbols found, methods gathered along inheritance, types as they cross a border.
 //!
-//! [`resolve`] takes the declarations of a file (`parse`) and of those that it uses, and gives a [`Library`]: a port for
-//! each interface or class of that file, with the enumerations and structs that its methods pass. Names are looked for
-//! from the inner package outwards, then by the imports. What cannot cross a border is no error: it is left out, with the
-//! reason, in [`Library::left`]. A symbol that is defined twice is an error, and so is a method of two forms without an
-//! overload extension. `rust`, `c` and `fortran` write what is in the library.
+//! [`resolve`] takes the declarations of a file (`parse`) and of those that it uses, and returns a [`Library`]: a port
+//! for each interface or class of that file, with the enumerations and structs that its methods pass. Names are
+//! searched from the inner package outwards, then by the imports. A method that cannot cross a border is no error: it
+//! is left out, with the reason, in [`Library::left`]. A symbol that is defined twice is an error, and so is a method
+//! of two forms without an overload extension. `rust`, `c` and `fortran` write the contents of the library.
 //!
 //! ```text
 //! package demo version 1.0 {
@@ -24,7 +24,7 @@ use super::names::{camel, snake, upper};
 use super::parameters::{self, Parameter};
 use super::parse::{self, File, Mode, SymbolKind};
 
-/// What a file of SIDL becomes.
+/// The ports and types of a file of SIDL.
 #[derive(Debug, Default)]
 pub struct Library {
     /// Name of the file, as it was given.
@@ -33,7 +33,7 @@ pub struct Library {
     pub ports: Vec<Port>,
     pub(super) enumerations: Vec<Enumeration>,
     pub(super) structs: Vec<Struct>,
-    /// What is not there, and why.
+    /// Symbols that are left out, and why.
     pub left: Vec<Left>,
 }
 
@@ -51,10 +51,10 @@ pub struct Left {
 pub struct Port {
     /// Its whole name, such as `gov.cca.ports.GoPort`.
     pub name: String,
-    /// That of its package; `1.0` where it has none.
+    /// Version of its package; `1.0` if it has none.
     pub version: String,
     pub(super) doc: String,
-    /// Name of the type that stands for it, such as `GoPort`.
+    /// Name of the Rust type for it, such as `GoPort`.
     pub(super) ty: String,
     pub(super) methods: Vec<Method>,
 }
@@ -67,7 +67,7 @@ pub struct Method {
     pub doc: String,
     pub notes: Vec<String>,
     pub arguments: Vec<(String, Ty)>,
-    /// What it returns, by name; `result` is what SIDL's method itself returns.
+    /// Its results, by name; `result` is the result of SIDL's method itself.
     pub results: Vec<(String, Ty)>,
     /// Name of the struct that it returns where it returns several values.
     pub result_type: Option<String>,
@@ -107,7 +107,7 @@ pub enum Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Element {
     Plain(Plain),
-    /// Text: lent in a lent array, given in one that is given.
+    /// Text: borrowed in a borrowed array, owned in an owned one.
     Text,
 }
 
@@ -265,7 +265,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// An enumeration or a struct; nothing for what is neither.
+    /// Defines an enumeration or a struct; does nothing for other symbols.
     fn define(&mut self, found: Found<'a>) -> Result<(), SidlError> {
         let name = found.name();
         let doc = parameters::without_marks(&found.symbol.doc);
@@ -388,7 +388,7 @@ impl<'a> Resolver<'a> {
             match self.method(owner, method)? {
                 Ok(made) => {
                     if let Some(before) = methods.iter().find(|before| before.name == made.name) {
-                        // The same by two ways, or said again by who inherits it.
+                        // The same method inherited twice, or repeated by an heir.
                         let types = |names: &[(String, Ty)]| -> Vec<Ty> {
                             names.iter().map(|(_, ty)| ty.clone()).collect()
                         };
@@ -468,7 +468,7 @@ impl<'a> Resolver<'a> {
         for parent in parents {
             match self.find(found, parent) {
                 Some(parent) => self.gather(parent, path, methods)?,
-                // What every object or port has in Babel is none of the port's.
+                // Methods that every object or port has in Babel do not belong to the port.
                 None if parent.starts_with("sidl.") || parent.starts_with("gov.cca.") => {}
                 None => {
                     let reason = format!(
@@ -480,7 +480,7 @@ impl<'a> Resolver<'a> {
         }
         path.pop();
         for method in own {
-            // What is said again replaces what was inherited, in its place.
+            // A repeated method replaces the inherited one, at its position.
             match methods
                 .iter_mut()
                 .find(|(_, before)| before.name == method.name && is_alike(before, method))

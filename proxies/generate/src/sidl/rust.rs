@@ -78,14 +78,14 @@ fn doc(indent: &str, paragraphs: &[String]) -> String {
     text
 }
 
-/// A line of a comment that neither is taken for a link nor for code.
+/// A line of a comment, escaped so that rustdoc sees neither a link nor code.
 fn escaped(line: &str) -> String {
     let mut text = String::new();
     for c in line.trim().chars() {
         if matches!(c, '[' | ']' | '<' | '>' | '`' | '*' | '_') {
             text.push('\\');
         }
-        // What turns the direction of writing has no place in a source.
+        // Characters that change the direction of writing have no place in a source.
         if !c.is_control() && !('\u{200e}'..='\u{206f}').contains(&c) {
             text.push(c);
         }
@@ -155,7 +155,7 @@ fn struct_source(structure: &Struct) -> String {
     text + "}\n"
 }
 
-/// What a method returns where that are several values.
+/// The struct for results of a method that returns several values.
 fn result_struct(library: &Library, port: &Port, method: &Method) -> Option<String> {
     let name = method.result_type.as_ref()?;
     let mut text = format!(
@@ -289,7 +289,7 @@ fn parameter_source(library: &Library, method: &Method, parameter: &Parameter) -
     if let Value::Argument(place) = parameter.value
         && matches!(parameter.kind, Kind::Bool | Kind::Enumeration(_))
     {
-        // The kind is that of the argument.
+        // The parameter has the argument's type.
         return format!("{name} = {}", method.arguments[place].0);
     }
     let value = value_source(method, &parameter.value, parameter.kind);

@@ -1,5 +1,6 @@
-//! What the dispatcher of a port in C does in a dry run, where nobody is to be called: arrays that the method would write are left as they
-//! are or poisoned, and numbers that it returns are 0. A method that returns more than numbers cannot be left out.
+//! Dispatcher code of a port in C for a dry run, in which no provider is called: arrays that the method would write are
+//! left as they are or poisoned, and numbers that it returns are 0. A method that returns more than numbers cannot be
+//! left out.
 
 use std::fmt::Write;
 

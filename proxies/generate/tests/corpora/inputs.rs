@@ -1,4 +1,4 @@
-//! What any input of the generators must hold: it becomes a proxy or ports, the same each time, or is refused.
+//! Properties of the generators for any input: it becomes a proxy or ports, the same each time, or is refused.
 //!
 //! Part of the fuzz targets and of the test that replays their corpora.
 
@@ -35,7 +35,7 @@ pub fn header((preprocessed, markup): (&str, &str)) {
     }
 }
 
-/// Any text as SIDL: what is read can be written in both languages.
+/// Any text as SIDL: a library that was read can be written in both languages.
 pub fn sidl(text: &str) {
     let file = SidlFile {
         name: "any.sidl",

@@ -1,4 +1,4 @@
-//! What fuzzers found worth keeping goes through the generators again.
+//! Inputs that fuzzers found interesting go through the generators again.
 
 mod inputs;
 
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use arbitrary::{Arbitrary, Unstructured};
 
-/// Gives each input of a corpus to what the fuzzer runs.
+/// Passes each input of a corpus to the fuzzer's function.
 fn replay(corpus: &str, run: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/corpora")
