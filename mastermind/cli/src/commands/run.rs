@@ -1,11 +1,10 @@
 //! `mastermind run`: runs an assembly, alone or on several ranks, recorded or not.
 //!
-//! [`Run::execute`] is the order of a run: launch the ranks, where `--ranks` says so and no launcher has; build the
-//! assembly; record and adapt, where asked for; start the Go port; sum up and take the framework apart; end the
-//! recording. The ranks go from step to step together (`Session::together`), so that what is wrong on one is told once
-//! and ends all. Records that cannot be written end nothing: the run goes on without, which is told. `session` has the
-//! ranks, the framework and the recording, `run/adapt.rs` what is swapped; a file that is an rc script goes to
-//! `run/script.rs`.
+//! [`Run::execute`] is the order of a run: launch the ranks, if `--ranks` says so and no launcher has; build the
+//! assembly; record and adapt, if requested; start the Go port; sum up and take the framework apart; end the recording.
+//! The ranks go from step to step together (`Session::together`), so that an error on one of them is reported once and
+//! ends all. If records cannot be written, the run goes on without, with a warning. `session` has the ranks, the
+//! framework and the recording, `run/adapt.rs` the swaps; a file that is an rc script goes to `run/script.rs`.
 //!
 //! ```text
 //! $ mastermind run examples/sod/sod.toml --records records --set driver.max_steps=20
@@ -61,7 +60,7 @@ use control::Control;
 use dry::{Dry, DryArguments};
 pub use script::system;
 
-/// Time for a launcher to pass on what was printed.
+/// Time for a launcher to pass on the output.
 const LAST_WORDS: Duration = Duration::from_millis(400);
 
 /// Run an assembly.
@@ -199,7 +198,7 @@ impl Run {
             .and_then(|()| Session::start(launched.as_ref(), mpi));
         let session = session.map_err(|error| match back_end::is_first_on_node() {
             true => error,
-            // What is wrong before the ranks have met is wrong for all of a node.
+            // An error before the ranks have met concerns all ranks of a node.
             false => anyhow!(Quiet),
         })?;
         if Script::is_script(&self.assembly) {
@@ -296,7 +295,7 @@ impl Run {
         Ok(())
     }
 
-    /// What both runs of `--verify` are given.
+    /// Runs `--verify`, with the options that both of its runs get.
     fn verify(&self) -> anyhow::Result<ExitCode> {
         let mut words: Vec<OsString> = vec![self.assembly.clone().into()];
         let mut add = |option: &str, value: String| words.push(format!("{option}={value}").into());
@@ -320,10 +319,10 @@ impl Run {
         dry.verify(&self.dry, &words)
     }
 
-    /// What would be wrong on every rank is told once, before there are ranks.
+    /// Checks for errors that would occur on every rank, so that they are reported once, before there are ranks.
     fn check_before_launch(&self) -> anyhow::Result<()> {
         if Script::is_script(&self.assembly) {
-            // What its lines do, only carrying them out can tell: a line that fails does not end it.
+            // Whether its lines work shows only when they are carried out: a line that fails does not end the script.
             Script::read(&self.assembly)?;
             self.prepare_adapting_script()?;
             return match self.recording()? {
@@ -341,7 +340,7 @@ impl Run {
         Ok(())
     }
 
-    /// `--ranks` under a launcher must be what the launcher says.
+    /// Checks that `--ranks` agrees with the launcher.
     fn agree(&self, launched: Option<&Launched>) -> anyhow::Result<()> {
         if let (
             Some(wanted),
@@ -371,11 +370,12 @@ impl Run {
             &self.parameters(),
             self.strict,
         )?;
-        // Instances are made for it, before those of the run: a component that knows of one instance a process knows the last.
+        // It makes instances, so it comes before those of the run: a component that allows one instance per process
+        // keeps the last.
         let prepared = self.prepare_adapting(&given);
         let assembly = match &prepared {
             Ok((assembly, _)) => assembly,
-            // What is wrong with it without being adapted is told first.
+            // An error of the assembly without adaptation is reported first.
             Err(_) => &given,
         };
         let go = build(session, assembly, changes, true)?;
@@ -384,7 +384,7 @@ impl Run {
         Ok((assembly, adapting, go))
     }
 
-    /// Starts to record, where asked for. The ranks go from one step to the next together.
+    /// Starts to record, if requested. The ranks go from one step to the next together.
     fn record(
         &self,
         session: &Session,
@@ -414,7 +414,7 @@ impl Run {
             .map(Some)
     }
 
-    /// What the run is adapted by, and the assembly with dispatchers where those are asked for.
+    /// The adaptation of the run, and the assembly with dispatchers if those are requested.
     fn prepare_adapting(&self, given: &Assembly) -> anyhow::Result<(Assembly, Option<Adapting>)> {
         let Some(models) = &self.adapt else {
             return Ok((given.clone(), None));
@@ -467,7 +467,7 @@ impl Run {
         }
     }
 
-    /// Adapts the run, where asked for. Without records nothing can be adapted, which is told.
+    /// Adapts the run, if requested. Without records nothing can be adapted, which is a warning.
     fn adapt(
         &self,
         adapting: Option<Adapting>,
@@ -529,7 +529,7 @@ impl Run {
         if session.size == 1 {
             return Err(error);
         }
-        // Where several have failed, one tells it, and ends the others: the first rank if it is among them.
+        // If several ranks have failed, one reports it and ends the others: the first rank if it is among them.
         if session.rank > 0 {
             thread::sleep(LAST_WORDS);
         }
@@ -538,7 +538,8 @@ impl Run {
         } else {
             thread::sleep(LAST_WORDS);
         }
-        // The others may wait for this rank for ever: MPI ends them. MPICH's launcher drops what it has not passed on by then.
+        // The others may wait for this rank for ever: MPI ends them. MPICH's launcher drops output that it has not
+        // passed on by then.
         thread::sleep(LAST_WORDS);
         session
             .framework
@@ -579,7 +580,7 @@ impl Run {
                 crate::output::complain!("{}", crate::errors::warning(&error));
             }
         }
-        // MPI ends on all ranks together, so that none ends before all count their logs among those of the node.
+        // MPI ends on all ranks together, so that no rank ends before all are counted among those of the node.
         drop(session);
         let (Some(mastermind), Some(directory)) = (mastermind, &self.records) else {
             return Ok(None);
@@ -617,7 +618,7 @@ impl Run {
 }
 
 impl Run {
-    /// Moves what this rank has recorded to where the records of all go.
+    /// Moves the records of this rank to where those of all ranks go.
     fn gather(&self, rank: i32, directory: &Path) {
         let Some(local) = &self.records_local else {
             return;
@@ -636,11 +637,11 @@ impl Run {
     }
 }
 
-/// What is to be recorded with, unless a rank cannot write records: a measurement never ends what it measures, so that the run
-/// then goes on without, which is told. Collective.
+/// The value, or `None` if a rank cannot write records: a measurement never ends the program that it measures, so the
+/// run then goes on without, with a warning. Collective.
 ///
 /// # Errors
-/// Anything else that is wrong.
+/// Any other error.
 fn recordable<T>(session: &Session, result: anyhow::Result<T>) -> anyhow::Result<Option<T>> {
     let (wrong, result) = match result {
         Err(error) if !cannot_be_written(&error) => (Err(error), Err(anyhow!(Quiet))),
@@ -662,7 +663,7 @@ fn recordable<T>(session: &Session, result: anyhow::Result<T>) -> anyhow::Result
 /// Largest relative change of the clock's rate over a run that is believed.
 const MOST_DRIFT: f64 = 1e-3;
 
-/// What to say of a clock whose rate has changed so much.
+/// A warning about a clock whose rate has changed by this much.
 fn clock_warning(drift: f64) -> Option<String> {
     (drift > MOST_DRIFT).then(|| {
         format!(
@@ -690,7 +691,7 @@ fn start(session: &Session, go: &UsesPort<dyn GoPort>, assembly: &Assembly) -> a
     ended
 }
 
-/// That a run has ended, on how many ranks and after what time.
+/// Prints that a run has ended, on how many ranks and after what time.
 fn tell_done(session: &Session, assembly: &Assembly, started: Instant) {
     let ranks = match (session.size, session.mpi) {
         (1, _) => "1 rank".into(),
@@ -704,7 +705,7 @@ fn tell_done(session: &Session, assembly: &Assembly, started: Instant) {
     ));
 }
 
-/// Counters of these instances on the first rank that are not zero: what happened that nobody asked about.
+/// Prints the counters of these instances on the first rank that are not zero.
 fn tell_counters<'a>(
     session: &Session,
     instances: impl IntoIterator<Item = &'a String>,
@@ -752,7 +753,7 @@ pub fn size(text: &str) -> Result<u64, String> {
         .ok_or_else(wrong)
 }
 
-/// Counters of a method or of all, tried out.
+/// Counters of a method or of all methods, checked for availability.
 fn counters(text: &str) -> Result<CounterChoice, String> {
     let (method, list) = match text.split_once(':') {
         Some((method, list)) => (Some(method.to_owned()), list),

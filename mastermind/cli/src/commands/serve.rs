@@ -1,4 +1,4 @@
-//! `mastermind serve`: the page, in which the verbs' answers are seen and asked for in a browser on this machine.
+//! `mastermind serve`: a page that runs the verbs and shows their answers in a browser on this machine.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,8 @@ impl Serve {
     }
 }
 
-/// The folder of a path, and what of it to begin with. A record directory is shown in the folder that holds it.
+/// The folder to serve for a path, and the entry to open first. A record directory is shown in the folder that contains
+/// it.
 fn shown(path: &Path) -> anyhow::Result<(PathBuf, Option<PathBuf>)> {
     let whole = path
         .canonicalize()

@@ -90,7 +90,7 @@ impl Shell {
         if let Some(file) = &self.script {
             interpreter.set_folder(script::folder(file));
             for line in Script::read(file)?.commands() {
-                // As in a run: what is not understood is passed over.
+                // As in a run, a line that is not understood is skipped.
                 let is_understood = match Command::parse(&line.text) {
                     Err(error) => !error.is_harmless(),
                     Ok(Command::Shell(_)) => self.enable_shell,
@@ -141,7 +141,7 @@ const SAVE: &str = "save";
 fn save(interpreter: &Interpreter<'_>, path: &Path) -> anyhow::Result<()> {
     let mut assembly = interpreter.assembly(&script::name(path));
     for entry in &mut assembly.assembly.path {
-        // What it is relative to is this session's, not the file's.
+        // It is relative to this session's folder, not the file's.
         *entry = std::path::absolute(&entry).unwrap_or_else(|_| entry.clone());
     }
     let text = match Script::is_script(path) {
@@ -153,7 +153,7 @@ fn save(interpreter: &Interpreter<'_>, path: &Path) -> anyhow::Result<()> {
     force.write("assembly", path, text)
 }
 
-/// Carries a line out; what is wrong with it is told.
+/// Carries a line out; an error is printed.
 fn carry_out(
     interpreter: &mut Interpreter<'_>,
     line: &str,
@@ -184,7 +184,7 @@ fn interactive(
     editor.set_helper(Some(Words(interpreter.framework())));
     let history = std::env::var_os("HOME").map(|home| Path::new(&home).join(".mastermind_history"));
     if let Some(history) = &history {
-        // The first time there is none.
+        // There is none the first time.
         let _ = editor.load_history(history);
     }
     let mut continuation = Continuation::default();

@@ -1,8 +1,10 @@
-//! `mastermind signature`: what a call does at some sizes, counted by valgrind's callgrind, and over the size.
+//! `mastermind signature`: the operations of a call at some sizes, counted by valgrind's callgrind, and as functions of
+//! the size.
 //!
-//! Callgrind collects while a function runs (`--toggle-collect`) and writes what it has collected after each call of it (`--dump-after`), so
-//! that the last call is seen alone, with caches that the calls before it have filled. With `--distances` the program runs once more at each
-//! size, under a tool of our own (`tool`), which says where the call reads and writes.
+//! Callgrind collects while a function runs (`--toggle-collect`) and writes its counts after each call of it
+//! (`--dump-after`). So the last call is counted alone, with caches that the calls before it have filled. With
+//! `--distances` the program runs once more at each size, under a tool of our own (`tool`), which reports where the
+//! call reads and writes.
 
 pub mod hits;
 mod tool;
@@ -35,7 +37,7 @@ const QUANTITIES: [(&str, &[&str]); 7] = [
     ("misses of the second cache", &["DLmr", "DLmw"]),
 ];
 
-/// Counts of the tool, and what they are called in a signature.
+/// Counts of the tool, and their names in a signature.
 const KINDS: [(&str, &str); 3] = [
     ("scalar", "floating-point operations, scalar"),
     ("vector", "floating-point operations, vector"),
@@ -45,8 +47,8 @@ const KINDS: [(&str, &str); 3] = [
 /// Counts below this part of the instructions take no time worth it: a miss costs up to some hundred instructions.
 const WORTH: f64 = 1e-4;
 
-/// How far off a left-out size may be predicted before a warning, as a part of it. Arbitrary: forms that hold are within 0.03, those across a
-/// cache's edge beyond 0.7 (the kernels of `benches/machines`).
+/// Relative error of a left-out size from which there is a warning. Arbitrary: forms that hold are within 0.03, forms
+/// across a cache's edge beyond 0.7 (the kernels of `benches/machines`).
 const VAGUE: f64 = 0.2;
 
 /// By how much calls of one size differ at most, as a part of their instructions.
@@ -306,7 +308,7 @@ impl Signature {
         })
     }
 
-    /// Where the last call at a size reads and writes, and what its instructions are.
+    /// Adds the memory accesses of the last call at a size, and the types of its instructions.
     fn add_distances(
         &self,
         tool: &Tool,

@@ -125,11 +125,11 @@ pub struct Simulate {
     json: bool,
 }
 
-/// Ranks that an option lists, of which there may be many.
+/// Ranks that an option lists, possibly very many.
 #[derive(Debug, Clone)]
 struct Ranks(Vec<RangeInclusive<u32>>);
 
-/// Most ranks of a list that are looked at.
+/// Maximum number of ranks of a list that are considered.
 const MAX_LISTED: usize = 1_000_000;
 
 /// Whose rules a schedule runs by.
@@ -161,10 +161,10 @@ struct Report {
     /// Of a recorded run.
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded: Option<RecordedTimes>,
-    /// What the time depends on, where that is asked for.
+    /// The sensitivity of the time, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     sensitivity: Option<Sensitivities>,
-    /// What chosen processes do when: slices of elements as places in the list of elements.
+    /// The timeline of chosen processes: slices that refer to elements by their index in the list of elements.
     #[serde(skip_serializing_if = "Option::is_none")]
     timeline: Option<serde_json::Value>,
     /// Messages between them.
@@ -172,7 +172,7 @@ struct Report {
     messages_between: Option<serde_json::Value>,
 }
 
-/// What a run took that was recorded and is done again.
+/// Times of a recorded run that is simulated again.
 #[derive(Serialize)]
 struct RecordedTimes {
     /// Of the slowest rank, from the start of MPI to its end.
@@ -180,16 +180,18 @@ struct RecordedTimes {
     ranks_ns: Vec<u64>,
     /// How much longer the simulated one takes, percent.
     difference_percent: f64,
-    /// What the ranks compute for between their calls: "processor time", or the "wall time" in between where only that was recorded.
+    /// The source of the computation between the ranks' calls: "processor time", or "wall time" if only that was
+    /// recorded.
     computation: &'static str,
     /// How that is scaled for the machine's processor.
     computation_by: Computation,
-    /// The least share that a rank had of the processor time that it was ready for, 0 to 1; none where the system did not say.
+    /// The least share that a rank had of the processor time that it was ready for, 0 to 1; none if the system did not
+    /// report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     processor_share: Option<f64>,
     /// Calls of collectives.
     collectives: u64,
-    /// What is not simulated, or not as it was.
+    /// Parts of the run that are not simulated, or differently.
     notes: Vec<String>,
 }
 
@@ -200,7 +202,7 @@ struct Sample {
     seed: u32,
     repeat: u32,
     mean_ns: f64,
-    /// Of a time about the mean, from a sample (n - 1); none of one time.
+    /// Standard deviation of a time about the mean, from a sample (n - 1); none for a single time.
     #[serde(skip_serializing_if = "Option::is_none")]
     std_ns: Option<f64>,
     min_ns: u64,
@@ -243,7 +245,7 @@ struct Element {
     mean_ns: f64,
     /// Of the time of all processes.
     percent: f64,
-    /// How much of the total used no processor, where a timeline is asked for.
+    /// The part of the total that used no processor, if a timeline is requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     wait_ns: Option<u64>,
 }
@@ -261,7 +263,7 @@ impl Process {
 }
 
 impl Simulate {
-    /// Simulates and tells.
+    /// Simulates and prints the report.
     ///
     /// # Errors
     /// A file cannot be read; the model is not sound; the simulation does not come to its end.
@@ -407,7 +409,7 @@ impl Simulate {
             .with_context(|| format!("cannot read machine \"{shown}\""))
     }
 
-    /// The timeline that is to be filled: of no process where none is asked for.
+    /// The timeline to fill: of no process if none is requested.
     ///
     /// # Errors
     /// There are no such processes, or too many.
@@ -576,7 +578,7 @@ fn told(bar: &ProgressBar, progress: Progress) {
     bar.tick();
 }
 
-/// Lets a global variable of a model begin with another value.
+/// Sets the initial value of a global variable of a model.
 ///
 /// # Errors
 /// There is none of that name, or the value is no expression.

@@ -22,7 +22,7 @@ pub struct Page {
 pub enum Cell {
     /// Text.
     Text(String),
-    /// Text, and below it what is to be said of it.
+    /// Text, with a note below it.
     Noted(String, String),
     /// A number as it is shown, and by which rows are sorted.
     Number(String, f64),
@@ -30,7 +30,7 @@ pub enum Cell {
     Bar([f64; 2]),
 }
 
-/// A text as HTML shows it, also within quotes; what has no place in a document is shown by its picture.
+/// A text as HTML shows it, also within quotes. Characters that a document cannot contain are shown by their pictures.
 pub fn escaped(text: &str) -> String {
     let mut safe = String::new();
     for letter in text.chars() {
@@ -41,7 +41,7 @@ pub fn escaped(text: &str) -> String {
             '"' => safe += "&quot;",
             '\'' => safe += "&#39;",
             '\n' | '\t' => safe.push(letter),
-            // A letter that turns the direction of writing hides what a name is.
+            // A character that turns the direction of writing would disguise a name.
             c if turns(c) => safe.push(char::REPLACEMENT_CHARACTER),
             c if c < ' ' => safe.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or(' ')),
             c if c.is_control() => safe.push(char::REPLACEMENT_CHARACTER),
@@ -85,7 +85,7 @@ impl Page {
         let _ = writeln!(self.body, "<p>{}</p>", escaped(text));
     }
 
-    /// What the colours of bars are.
+    /// A key to the colours of bars.
     pub fn key(&mut self) {
         self.body += "<p class=\"key soft\"><i class=\"compute\"></i>compute<i class=\"mpi\"></i>inside MPI</p>\n";
     }
@@ -161,7 +161,7 @@ impl Page {
         );
     }
 
-    /// Something that is shown when it is asked for, and in print.
+    /// A part that is shown on demand, and in print.
     pub fn details(&mut self, summary: &str, fill: impl FnOnce(&mut Self)) {
         let _ = writeln!(
             self.body,

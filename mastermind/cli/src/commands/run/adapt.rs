@@ -1,4 +1,4 @@
-//! `run --adapt`: which instances may be swapped, which calls may be sent elsewhere, and what came of it.
+//! `run --adapt`: the instances that may be swapped, the calls that may be redirected, and the report on the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -25,13 +25,13 @@ use crate::shipped::{ShippedModels, add_shipped, tell_shipped};
 /// Name of the instance that swaps.
 const INSTANCE: &str = "@adaptation";
 
-/// File of the assembly as an adapted run left it, beside the records.
+/// File of the assembly at the end of an adapted run, next to the records.
 const ADAPTED: &str = "adapted.toml";
 
-/// A percentage, `2` or `2%`, as a part.
+/// A percentage, `2` or `2%`, as a fraction.
 ///
 /// # Errors
-/// It is none, or not from 0 to 100.
+/// It is no percentage, or not from 0 to 100.
 pub fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     let part = number.parse::<f64>().ok().map(|percent| percent / 100.0);
@@ -103,10 +103,10 @@ fn dispatchers(assembly: &Assembly) -> anyhow::Result<BTreeMap<String, DecisionT
     tables.collect()
 }
 
-/// The alternatives that may be put in while the application runs: tried out in a framework of their own.
+/// The alternatives that may be swapped in while the application runs: tried out in a framework of their own.
 ///
 /// # Returns
-/// Those of each instance that has some, and why others are left out.
+/// The alternatives of each instance that has some, and why others are left out.
 ///
 /// # Errors
 /// The assembly cannot be built; nothing may be swapped.
@@ -169,7 +169,7 @@ fn swappable(
     Ok((swappable, left_out))
 }
 
-/// Classes of which no model tells anything before they are tried.
+/// Warnings about classes without a model.
 fn without_models(candidates: &Alternatives, models: &ModelSet) -> Vec<String> {
     let mut unknown = Vec::new();
     for (instance, classes) in candidates {
@@ -185,7 +185,8 @@ fn without_models(candidates: &Alternatives, models: &ModelSet) -> Vec<String> {
     unknown
 }
 
-/// Classes that may answer the calls of an instance, by instance: those there now, and those that may take their places or get calls.
+/// Classes that may answer the calls of an instance, by instance: the current ones, and those that may replace them or
+/// get calls.
 fn candidates(
     assembly: &Assembly,
     alternatives: &Alternatives,
@@ -215,10 +216,10 @@ fn of_sites(candidates: &Alternatives, models: &ModelSet) -> ModelSet {
     }
 }
 
-/// What a run is adapted by, found to be right before anything is recorded.
+/// The adaptation of a run, checked before anything is recorded.
 pub struct Adapting {
     models: ModelSet,
-    /// Those of classes that may be swapped.
+    /// The models of classes that may be swapped.
     of_sites: ModelSet,
     shipped: Vec<ShippedModels>,
     alternatives: Alternatives,
@@ -227,18 +228,18 @@ pub struct Adapting {
     /// Part of the run's seconds that trials may cost.
     explore: f64,
     patience: Duration,
-    /// Where what was learned is kept.
+    /// File that keeps the learned state.
     state: Option<PathBuf>,
 }
 
 impl Adapting {
-    /// Reads the models, and tries out what may be swapped.
+    /// Reads the models, and tries out the alternatives.
     ///
     /// # Errors
     /// The models cannot be read; nothing may be swapped.
     ///
     /// # Arguments
-    /// * `models` - file of those; None where all is learnt in the run
+    /// * `models` - file of models; None to learn everything in the run
     /// * `left_out` - why calls of some instances are not dispatched
     /// * `explore` - part of the run's seconds that trials may cost
     /// * `patience` - longest time that a rank waits for the others to report a step
@@ -273,7 +274,7 @@ impl Adapting {
         })
     }
 
-    /// Begins with what is kept in a file, if there is one.
+    /// Begins with the state kept in a file, if there is one.
     pub fn keep_in(self, state: Option<&Path>) -> Self {
         Adapting {
             state: state.map(Path::to_path_buf),
@@ -286,7 +287,7 @@ impl Adapting {
         self.alternatives.keys().map(String::as_str)
     }
 
-    /// The models, all of them, for who asks while the run goes on; the adaptation has its own.
+    /// All models, for queries while the run goes on; the adaptation has its own copy of those it needs.
     pub fn take_models(&mut self) -> ModelSet {
         std::mem::take(&mut self.models)
     }
@@ -345,14 +346,14 @@ impl Adapting {
     }
 }
 
-/// The file that keeps what was learned of the classes of an assembly.
+/// The file that keeps the learned state of the classes of an assembly.
 fn state_file(session: &Session, path: &Path, assembly: &Assembly) -> StateFile {
     let listed = assembly.alternatives.values().flatten();
     let classes = assembly.instances.values().chain(listed);
     StateFile::new(path, &session.framework, session.size, classes)
 }
 
-/// What earlier runs have learned. What cannot be used is told, and the run begins without it.
+/// The state learned in earlier runs. If it cannot be used, that is a warning, and the run begins without it.
 fn learned_before(session: &Session, kept: &StateFile) -> Learned {
     let found = kept.read();
     let (learned, told) = found.unwrap_or_else(|error| {
@@ -373,12 +374,12 @@ fn give_up(rank: i32, size: i32, why: &str) {
     process::exit(1);
 }
 
-/// Tells what was decided: all warnings of this rank, and on the first one the decisions, where each dispatcher's calls go, and a file with
-/// the assembly as it is now.
+/// Reports the adaptation: the warnings of this rank, and on the first rank the decisions, the calls of each
+/// dispatcher, and a file with the current assembly.
 ///
 /// # Arguments
 /// * `directory` - for the file
-/// * `state` - where it is kept what was learned
+/// * `state` - file that keeps the learned state
 pub fn tell(
     session: &Session,
     assembly: &Assembly,

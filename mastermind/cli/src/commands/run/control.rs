@@ -1,8 +1,8 @@
 //! Swaps by hand: `mastermind redirect PID INSTANCE=CLASS` asks a run that was begun with `--redirectable`.
 //!
-//! One thread listens on an abstract socket under the number of the process, answers a line at a time, and has the framework put the
-//! instance of the new class in the place of the old one, as its replacement service does for components. Who is another user is
-//! refused. On several ranks the ranks would have to swap at one step, so these do not listen.
+//! One thread listens on an abstract socket named after the process, answers a line at a time, and has the framework
+//! replace the old instance by one of the new class, as its replacement service does for components. Other users are
+//! refused. Several ranks would have to swap at the same step, so they do not listen.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsRawFd;
@@ -71,7 +71,7 @@ impl Control {
             };
             let mut stream = stream;
             let _ = stream.set_write_timeout(Some(PATIENCE));
-            // Who asked may be gone.
+            // The client may be gone.
             let _ = writeln!(stream, "{}", text.replace('\n', "; "));
         }
     }

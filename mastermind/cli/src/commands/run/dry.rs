@@ -1,8 +1,9 @@
-//! `run --dry`: methods that decide neither what is called nor what is sent are left out, and a model says what they would have taken.
+//! `run --dry`: methods that decide neither which calls are made nor which messages are sent are left out, and models
+//! predict their time.
 //!
-//! [`Dry::prepare`] finds the methods and their models before the run, [`Dry::leave_out`] puts stand-ins in front of them, `total` adds
-//! the run's own time and the predictions up at its end. `verify` shows whether the program decides by what the methods would have
-//! given.
+//! [`Dry::prepare`] finds the methods and their models before the run, [`Dry::leave_out`] puts stand-ins in front of
+//! them, and `total` adds up the run's own time and the predictions at its end. `verify` shows whether the program's
+//! decisions depend on the outputs of the methods.
 
 mod total;
 mod verify;
@@ -25,7 +26,7 @@ use crate::output;
 use crate::session::framework::Session;
 use crate::session::recording::recordable_methods;
 
-/// What the name of all methods of an instance or a port ends with.
+/// Suffix that means all methods of an instance or a port.
 const ALL: &str = ".*";
 
 /// The options.
@@ -52,12 +53,12 @@ pub struct DryArguments {
 }
 
 impl DryArguments {
-    /// Whether it is only to be shown what depends on the methods.
+    /// Whether only the dependence on the methods' outputs is to be shown.
     pub fn verifies(&self) -> bool {
         self.verify
     }
 
-    /// Whether a dry run is asked for.
+    /// Whether a dry run is requested.
     pub fn is_asked(&self) -> bool {
         self.dry.is_some()
     }
@@ -74,9 +75,9 @@ pub struct DryMethod {
     pub method: String,
     /// As its models name it.
     pub model: String,
-    /// Type of what it returns; `None` where that is nothing.
+    /// Type of its return value; `None` if there is none.
     pub result: Option<String>,
-    /// What of it is modelled: its own time where it calls nobody, else that of the whole call.
+    /// The modelled time: its own time if it calls no other method, otherwise the time of the whole call.
     pub metric: Metric,
 }
 
@@ -95,14 +96,14 @@ pub struct Dry {
 }
 
 impl Dry {
-    /// Finds the methods that are left out, and their models.
+    /// Finds the methods to leave out, and their models.
     ///
     /// # Arguments
     /// * `session` - with the assembly built
-    /// * `tells` - whether the first rank tells what to know of the methods
+    /// * `tells` - whether the first rank prints notes on the methods
     ///
     /// # Errors
-    /// The models cannot be read; no method is named, or one that is not there; a method has no model.
+    /// The models cannot be read; no method is named, or one that does not exist; a method has no model.
     pub fn prepare(
         arguments: &DryArguments,
         session: &Session,
@@ -168,7 +169,7 @@ impl Dry {
         &self.methods
     }
 
-    /// That a run that failed may have used what the methods did not give.
+    /// A message that a failed run may have used outputs that the methods did not give.
     pub fn suspicion(&self) -> String {
         format!(
             "cannot run dry to the end: the program may need what {} would have given; --verify shows it",
@@ -244,7 +245,8 @@ fn meant(typed: &str, known: &BTreeSet<[String; 3]>) -> anyhow::Result<Vec<[Stri
     Ok(vec![methods[place].clone()])
 }
 
-/// What of a method is to be modelled. What calls others is not called, and so does not call them: its own time is not enough.
+/// The metric to model a method by. A method that is left out makes no calls, so for one that calls others its own time
+/// is not enough.
 fn metric_of(
     method: &DryMethod,
     assembly: &Assembly,
@@ -290,7 +292,7 @@ fn metric_of(
     Ok(Metric::Wall)
 }
 
-/// The methods that could be left out, those first whose measured calls took most.
+/// The methods that could be left out, those with the most measured time first.
 fn candidates(known: &BTreeSet<[String; 3]>, assembly: &Assembly, models: &ModelSet) -> String {
     let mut times = Vec::new();
     for [instance, port, method] in known {
@@ -319,10 +321,11 @@ fn candidates(known: &BTreeSet<[String; 3]>, assembly: &Assembly, models: &Model
     }
 }
 
-/// Most candidates that are told: the rest takes little.
+/// Maximum number of candidates that are printed: the rest takes little.
 const MAX_CANDIDATES: usize = 8;
 
-/// Type of what a method returns, as its interface names it; `None` where that is nothing, or nobody knows the interface.
+/// Type of a method's return value, as its interface names it; `None` if there is none, or if nothing describes the
+/// interface.
 fn result_of(session: &Session, instance: &str, port: &str, method: &str) -> Option<String> {
     let found = session.framework.instance(instance).ok()?;
     let port = found.provides.iter().find(|known| known.name == port)?;
@@ -355,13 +358,13 @@ fn warn_of_results(session: &Session, methods: &[DryMethod]) {
     }
 }
 
-/// File beside the logs with what a dry run predicts.
+/// File next to the logs with the prediction of a dry run.
 pub const PREDICTION: &str = "dry.json";
 
-/// File beside the logs with the numbers that were made NaN, by method.
+/// File next to the logs with the numbers that were made NaN, by method.
 const POISONED: &str = "dry-poisoned.json";
 
-/// Leaves beside the logs how many numbers of each method were made NaN.
+/// Writes next to the logs how many numbers of each method were made NaN.
 pub fn leave_poisoned(directory: &Path, left_out: &[(String, LeftOut)]) -> anyhow::Result<()> {
     let poisoned: BTreeMap<&str, u64> = left_out
         .iter()
@@ -371,10 +374,10 @@ pub fn leave_poisoned(directory: &Path, left_out: &[(String, LeftOut)]) -> anyho
         .map_err(|error| anyhow!("cannot write \"{POISONED}\": {error}"))
 }
 
-/// Drops what an earlier run has left.
+/// Removes the files of an earlier run.
 ///
 /// # Errors
-/// It cannot be removed.
+/// A file cannot be removed.
 pub fn drop_prediction(directory: &Path) -> std::io::Result<()> {
     for name in [PREDICTION, POISONED] {
         crate::beside_logs::write::<()>(directory, name, None)?;

@@ -25,19 +25,19 @@ use crate::session::recording::Instruments;
 use crate::session::script::{AtLine, Options, folder, name, try_out};
 use crate::session::{MAIN, apply, connect_main, default_path};
 
-/// Starts what a script says, recorded from the first `go` on.
+/// Carries out a script, recorded from the first `go` on.
 struct Running<'a> {
     run: &'a Run,
     session: &'a Session,
     instruments: Option<&'a Instruments>,
     mastermind: Option<Arc<Mastermind>>,
     adapting: Option<ScriptAdapting>,
-    /// Those that the script's comments name.
+    /// The alternatives that the script's comments name.
     alternatives: Alternatives,
     has_started: bool,
-    /// What is wrong with the command line, not with a line of the script.
+    /// An error of the command line, not of a line of the script.
     wrong_options: Option<anyhow::Error>,
-    /// Whether what was started last failed on some of the ranks and not on others.
+    /// Whether the last start failed on some of the ranks and not on others.
     failed_somewhere: bool,
     /// Whether it failed on this one.
     failed_here: bool,
@@ -63,7 +63,7 @@ impl Host for Running<'_> {
         interpreter: &Interpreter<'_>,
         endpoint: &Endpoint,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        // The whole of it is only needed for what is said of the first start, and for the first one that is adapted.
+        // The whole assembly is only needed at the first start, and at the first one that is adapted.
         let waits = self
             .adapting
             .as_ref()
@@ -132,7 +132,7 @@ impl Running<'_> {
         });
         let comm = session.framework.another_handle();
         let give_up = move || {
-            // One tells it and has MPI end the others: launchers do not always survive two.
+            // One rank reports it and has MPI end the others: launchers do not always survive two.
             if back_end::is_first_to_tell() {
                 crate::output::complain!("{}", worded.unwrap_or_default().trim_end());
                 std::thread::sleep(super::LAST_WORDS);
@@ -150,7 +150,7 @@ impl Running<'_> {
         }
     }
 
-    /// What the options say of the first start.
+    /// Applies the options at the first start.
     fn begin(&mut self, assembly: &Assembly) -> anyhow::Result<()> {
         if !self.has_started {
             self.session.together(self.set(assembly))?;
@@ -170,7 +170,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Adapts what is about to be started, where asked for.
+    /// Adapts the next start, if requested.
     fn adapt(&mut self, assembly: &Assembly) -> anyhow::Result<()> {
         let (Some(adapting), Some(records)) = (&mut self.adapting, &self.run.records) else {
             return Ok(());
@@ -181,7 +181,8 @@ impl Running<'_> {
         self.session.together(begun)
     }
 
-    /// How it goes on after a line, on all ranks alike: one that failed on all is told and passed over, unless strict.
+    /// Decides how to go on after a line, on all ranks alike: a line that failed on all is reported and skipped, unless
+    /// strict.
     ///
     /// # Errors
     /// The line ends the script.
@@ -192,8 +193,8 @@ impl Running<'_> {
                 let wrong = self.wrong_options.take();
                 return Err(wrong.unwrap_or_else(|| anyhow!(Quiet)));
             }
-            // What was started failed on some ranks only: they are no longer in the same state.
-            // All have ended it, so that the run ends in order.
+            // The started component failed on some ranks only: the ranks are no longer in the same state. All have
+            // ended it, so the run ends in order.
             Err(error) if self.failed_somewhere => {
                 let line = number;
                 let is_told = self.failed_here && back_end::is_first_to_tell();
@@ -266,8 +267,8 @@ pub fn system(line: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
 }
 
 impl Run {
-    /// What a script is adapted by, where asked for; found before any of its instances are there, since a component that knows of one
-    /// instance a process knows the last.
+    /// The adaptation of a script, if requested. It is prepared before any instance of the script exists, since a
+    /// component that allows one instance per process keeps the last.
     ///
     /// # Errors
     /// The models cannot be read; nothing may be swapped.
@@ -290,11 +291,11 @@ impl Run {
         ScriptAdapting::prepare(self, models.as_deref(), trial).map(Some)
     }
 
-    /// Carries a script out, line by line; what is not understood or fails is told and passed over, unless strict. What
-    /// failed makes the exit code another than 0.
+    /// Carries a script out, line by line. A line that is not understood or fails is reported and skipped, unless
+    /// strict; a failure makes the exit code other than 0.
     ///
     /// # Errors
-    /// It cannot be read; a line, or what it starts, fails on some ranks and not on others; an option is wrong.
+    /// It cannot be read; a line, or a component it starts, fails on some ranks and not on others; an option is wrong.
     pub(super) fn execute_script(
         &self,
         session: Session,

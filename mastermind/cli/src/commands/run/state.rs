@@ -1,8 +1,8 @@
-//! `run --adapt-state FILE`: what adapted runs have learned, kept from one to the next.
+//! `run --adapt-state FILE`: the learned state of adapted runs, kept from one run to the next.
 //!
-//! The file holds how the classes of an assembly compare, and of which machine and libraries that is. On another processor, or with another
-//! number of ranks, nothing of it is used; of a class whose library has changed only that class is forgotten. It is written anew at the end of
-//! a run, whole or not at all: under another name first.
+//! The file records how the classes of an assembly compare, and on which machine and with which libraries. On another
+//! processor, or with another number of ranks, none of it is used; if the library of a class has changed, only that
+//! class is forgotten. The file is rewritten at the end of a run, completely or not at all: under another name first.
 //!
 //! ```text
 //! mastermind adapt-state 1 5d41402a
@@ -23,16 +23,16 @@ use mastermind_composition::adapt::Learned;
 use mastermind_machine::processor::identify;
 use serde::{Deserialize, Serialize};
 
-/// What the first line begins with.
+/// Prefix of the first line.
 const HEADER: &str = "mastermind adapt-state 1 ";
 
-/// Where what was learned is kept, and of what it is now.
+/// File that keeps the learned state, and the present circumstances.
 pub struct StateFile {
     path: PathBuf,
     circumstances: Circumstances,
 }
 
-/// What a state is valid for.
+/// Circumstances for which a state is valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Circumstances {
     processor: String,
@@ -91,13 +91,13 @@ impl StateFile {
         }
     }
 
-    /// What earlier runs have learned; nothing where there is no such file.
+    /// The state learned in earlier runs; empty if there is no such file.
     ///
     /// # Returns
-    /// With it, which classes are forgotten, in words.
+    /// Also the classes that are forgotten, in words.
     ///
     /// # Errors
-    /// The file cannot be read, is no whole state, or one of other circumstances.
+    /// The file cannot be read, is incomplete, or is of other circumstances.
     pub fn read(&self) -> anyhow::Result<(Learned, Vec<String>)> {
         let bytes = match fs::read(&self.path) {
             Ok(bytes) => bytes,
@@ -143,10 +143,10 @@ impl StateFile {
         Ok((learned, forgotten))
     }
 
-    /// Keeps what was learned for the next run.
+    /// Keeps the learned state for the next run.
     ///
     /// # Errors
-    /// The file cannot be written, or is one that this command did not make.
+    /// The file cannot be written, or was not made by this command.
     pub fn write(&self, learned: Learned) -> anyhow::Result<()> {
         let act = || format!("cannot write state \"{}\"", self.path.display());
         if fs::read(&self.path).is_ok_and(|old| !is_state(&old) && !old.is_empty()) {

@@ -1,4 +1,4 @@
-//! What the tabulator offers.
+//! Completions of the tabulator key.
 
 use cca_abi::Interface;
 use cca_core::Framework;
@@ -11,7 +11,7 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 
-/// Completes from what a framework has now.
+/// Completes from the current contents of a framework.
 pub struct Words<'a>(pub &'a Framework);
 
 impl Helper for Words<'_> {}
@@ -48,7 +48,7 @@ impl Completer for Words<'_> {
 }
 
 impl Words<'_> {
-    /// What the word at the end of a line may become.
+    /// Completions of the word at the end of a line.
     fn candidates(&self, line: &str) -> Vec<String> {
         let begin = line.rfind(char::is_whitespace).map_or(0, |blank| blank + 1);
         let (before, word) = line.split_at(begin);

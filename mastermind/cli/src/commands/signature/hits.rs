@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::Sizes;
 use crate::output;
 
-/// A cache that is asked for.
+/// A requested cache.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     bytes: u64,
@@ -59,10 +59,10 @@ struct Row {
 /// Prints hits.
 ///
 /// # Arguments
-/// * `caches` - those that are asked for; none: those of the signature
+/// * `caches` - the requested ones; if empty, those of the signature
 ///
 /// # Errors
-/// The file is none of a signature, or has no distances; the size has another name.
+/// The file is no signature, or has no distances; the size has another name.
 pub fn print(path: &Path, at: &Sizes, caches: &[Asked], json: bool) -> anyhow::Result<()> {
     let found = read(path)?;
     if at.name != found.parameter {
@@ -116,7 +116,7 @@ pub fn print(path: &Path, at: &Sizes, caches: &[Asked], json: bool) -> anyhow::R
 /// Reads a signature.
 ///
 /// # Errors
-/// It cannot be read, or is none.
+/// It cannot be read, or is no signature.
 pub fn read(path: &Path) -> anyhow::Result<Signature> {
     let act = || format!("cannot read signature \"{}\"", path.display());
     let text = std::fs::read_to_string(path).with_context(act)?;

@@ -1,7 +1,9 @@
-//! The valgrind tool of our own: compiled with the installed valgrind's headers and libraries, and run beside a reader of what it writes.
+//! Our own valgrind tool: compiled with the installed valgrind's headers and libraries, and run together with a reader
+//! of its output.
 //!
-//! It is compiled anew for each command, in a second, into a folder that is gone afterwards: a tool fits one version of valgrind only, and an
-//! installed valgrind may be exchanged at any time. Its source travels in this program; what is compiled is never distributed.
+//! It is compiled anew for each command, in a second, into a temporary folder: a tool fits one version of valgrind
+//! only, and an installed valgrind may be exchanged at any time. This program contains the source; the compiled tool is
+//! never distributed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -31,7 +33,8 @@ const FOLDERS: [&str; 4] = [
     "lib/valgrind",
 ];
 
-/// What valgrind's own build compiles and links tools of this platform with (`Makefile.all.am`, `link_tool_exe_linux.in` of 3.19).
+/// The options with which valgrind's own build compiles and links tools of this platform (`Makefile.all.am`,
+/// `link_tool_exe_linux.in` of 3.19).
 const OPTIONS: [&str; 18] = [
     "-m64",
     "-O2",
@@ -144,7 +147,7 @@ impl Tool {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .output();
-        // A reader that nobody has written to still waits for who opens the pipe.
+        // If nobody has opened the pipe for writing, the reader still waits for that.
         let mut options = OpenOptions::new();
         let _ = options
             .write(true)
@@ -157,7 +160,7 @@ impl Tool {
     }
 }
 
-/// What a program that valgrind ended for an unknown instruction says of it.
+/// A hint if valgrind ended a program for an unknown instruction.
 pub fn hint(ended: &Output) -> &'static str {
     match ended.status.signal() {
         Some(libc::SIGILL) => {

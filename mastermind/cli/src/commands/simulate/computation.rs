@@ -17,10 +17,10 @@ use crate::recorded_run::RecordedRun;
 pub(super) struct Computation {
     /// The processors of the run, as far as the records say.
     recorded_on: Vec<String>,
-    /// That of the machine, if its file says so.
+    /// The processor of the machine, if its file names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     machine: Option<String>,
-    /// The factor of what no component computes; 1 where computation is as it was.
+    /// The factor for computation outside of components; 1 for unchanged computation.
     factor: f64,
     /// Methods that have a factor of their model.
     n_methods: usize,
@@ -37,10 +37,10 @@ enum How {
 }
 
 impl Simulate {
-    /// Lets a recorded run compute as the machine does, as far as that is known.
+    /// Scales the computation of a recorded run to the machine's processor, as far as that is known.
     ///
     /// # Errors
-    /// The models are not carried; a machine file says nothing of its processor, where that is asked for.
+    /// The models are not carried; a machine file has no processor, if that is required.
     pub(super) fn scale(&self, run: &mut RecordedRun) -> anyhow::Result<Computation> {
         let own = machine_file::processor(&self.machine_text()?)?;
         let mut computation = Computation {
@@ -112,7 +112,7 @@ fn common<'c>(carried: impl Iterator<Item = &'c Carried> + Clone) -> f64 {
 }
 
 impl Computation {
-    /// What the time of the recorded run contains that it did not take.
+    /// The part of the recorded run's time that was predicted, not measured.
     pub(super) fn with_what(&self) -> &'static str {
         match self.how {
             How::WithDryCalls(_) => ", with what its models say of the calls that it left out",
@@ -120,7 +120,7 @@ impl Computation {
         }
     }
 
-    /// What is said of it; `None` where the machine has the processor of the run.
+    /// A line on the computation; `None` if the machine has the processor of the run.
     pub(super) fn line(&self) -> Option<String> {
         let recorded = self.recorded_on.join(", ");
         let on = match recorded.as_str() {

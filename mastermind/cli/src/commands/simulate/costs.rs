@@ -1,4 +1,4 @@
-//! `simulate --missing-costs`: what of a model takes no time since nothing says what it costs.
+//! `simulate --missing-costs`: the elements of a model that take no time because nothing gives their cost.
 
 use std::process::ExitCode;
 

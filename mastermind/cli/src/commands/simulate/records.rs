@@ -1,7 +1,7 @@
-//! `simulate --records`: what each simulated process did, as the records of a run.
+//! `simulate --records`: the activities of each simulated process, as the records of a run.
 //!
-//! A process is a rank. What its elements took is a call each, from a call `main` that lasts as long as the process; the time of
-//! messages is time in MPI. Elements that took no time have no record.
+//! A process is a rank. Each of its elements is a call, made from a call `main` that lasts as long as the process; the
+//! time of messages is time in MPI. Elements that took no time have no record.
 
 use std::fs;
 use std::path::Path;
@@ -18,10 +18,10 @@ use mastermind_records::{
 };
 use mastermind_simulation::engine::{Outcome, Slice};
 
-/// Ranks of a container. Arbitrary: about those of a node.
+/// Ranks per container. Arbitrary: about those of a node.
 const RANKS_OF_CONTAINER: u32 = 64;
 
-/// Class of what was simulated.
+/// Class of the simulated calls.
 const CLASS: &str = "simulation";
 
 /// A run that was simulated.
@@ -35,7 +35,7 @@ pub struct SimulatedRun<'a> {
     pub loose: bool,
 }
 
-/// Looks whether records can be written into a folder, and makes it.
+/// Checks whether records can be written into a folder, and makes it.
 ///
 /// # Errors
 /// It has records; it cannot be made.

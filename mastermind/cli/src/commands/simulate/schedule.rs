@@ -27,10 +27,10 @@ pub fn is_one(path: &Path) -> bool {
 }
 
 impl Simulate {
-    /// Simulates a schedule and tells.
+    /// Simulates a schedule and prints the report.
     ///
     /// # Errors
-    /// It cannot be read, does not come to its end, or has messages that nobody receives; an option is one of models.
+    /// It cannot be read, does not come to its end, or has messages that nobody receives; an option is for models only.
     pub(super) fn schedule(&self, machine: &Machine) -> anyhow::Result<ExitCode> {
         let act = || format!("cannot simulate schedule \"{}\"", self.model.display());
         let options = [
@@ -110,7 +110,7 @@ impl Simulate {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The schedule of a file, or that of a recorded run, with what the run took.
+    /// The schedule of a file, or of a recorded run, with the times of the run.
     fn read_schedule(
         &self,
         machine: &Machine,

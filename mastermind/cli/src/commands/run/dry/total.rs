@@ -1,4 +1,5 @@
-//! The time that a dry run predicts: what each rank took itself, and what models say of the calls that were left out.
+//! The time that a dry run predicts: each rank's own time, and the models' predictions for the calls that were left
+//! out.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,12 +14,12 @@ use super::{DryMethod, PREDICTION};
 use crate::commands::profile;
 use crate::{beside_logs, output};
 
-/// What a dry run predicts.
+/// Prediction of a dry run.
 #[derive(Debug, Serialize)]
 pub struct Prediction {
     /// The whole run, seconds: of the rank that takes longest.
     pub total_s: f64,
-    /// Ends of the interval, seconds; `None` where it is not known.
+    /// Ends of the interval, seconds; `None` if unknown.
     pub interval_s: Option<[f64; 2]>,
     /// Probability of the interval.
     pub level: f64,
@@ -30,7 +31,7 @@ pub struct Prediction {
     pub methods: Vec<MethodRow>,
     /// Each rank.
     pub ranks: Vec<RankRow>,
-    /// What is not known.
+    /// Notes on unknown parts.
     pub notes: Vec<String>,
 }
 
@@ -43,9 +44,9 @@ pub struct MethodRow {
     pub calls: u64,
     /// Their predicted time, seconds.
     pub predicted_s: f64,
-    /// Half the width of its interval, seconds; `None` where it is not known.
+    /// Half the width of its interval, seconds; `None` if unknown.
     pub half_width_s: Option<f64>,
-    /// Calls with a parameter outside of what its model was measured with.
+    /// Calls with a parameter outside of the measured range of its model.
     pub beyond_range: u64,
 }
 
@@ -54,15 +55,15 @@ pub struct MethodRow {
 pub struct RankRow {
     /// Its number.
     pub rank: u32,
-    /// What it took itself, seconds.
+    /// Its own time, seconds.
     pub own_s: f64,
-    /// The part of it in MPI, seconds; `None` where it was not measured.
+    /// The part of it in MPI, seconds; `None` if it was not measured.
     pub mpi_s: Option<f64>,
     /// Predicted time of the calls that it left out, seconds.
     pub predicted_s: f64,
 }
 
-/// Predicts the time of a run from its records, leaves it beside them, and prints it.
+/// Predicts the time of a run from its records, writes it next to them, and prints it.
 ///
 /// # Errors
 /// The records cannot be read; a call has no model, or its model no value there.
@@ -121,7 +122,7 @@ impl<'m> Sum<'m> {
         meant.flat_map(|(_, totals)| totals.iter().map(|(_, total)| total))
     }
 
-    /// Seconds, and half the width of the interval; `None` where it is not known.
+    /// Seconds, and half the width of the interval; `None` if unknown.
     fn time_s(&self, name: Option<&str>) -> (f64, Option<f64>) {
         let mut uncertainty = Uncertainty::default();
         let mut time_s = 0.0;
@@ -257,7 +258,7 @@ impl Prediction {
     }
 }
 
-/// What is not known of the total.
+/// Notes on unknown parts of the total.
 fn notes(ranks: &[DryRank]) -> Vec<String> {
     let mut notes = Vec::new();
     if ranks.len() > 1 {
@@ -275,7 +276,8 @@ fn notes(ranks: &[DryRank]) -> Vec<String> {
     notes
 }
 
-/// About what the calls took that a model was fitted to, seconds: of as many calls in the middle of its range.
+/// The approximate total time of the calls that a model was fitted to, seconds: as many calls in the middle of its
+/// range.
 pub fn typical_total_s(model: &Model) -> f64 {
     let labels = model.mode.iter();
     let coordinate = labels.fold(Coordinate::new(), |at, (name, label)| {

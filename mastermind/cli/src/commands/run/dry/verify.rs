@@ -1,9 +1,10 @@
-//! `run --dry --verify`: whether what a program calls and sends depends on what the methods would give that a dry run leaves out.
+//! `run --dry --verify`: whether the calls and messages of a program depend on the outputs of the methods that a dry
+//! run leaves out.
 //!
-//! Three runs, each a process of its own: with everything, with the outputs of the methods left as they are, and with NaN in the place of
-//! every real number among them. The calls of each are compared with those of the first, rank by rank, with their parameters and, on
-//! several ranks, their messages. Calls that the methods themselves would make are left aside. Where NaN makes a difference, each method
-//! is tried alone.
+//! Three runs, each a process of its own: with everything, with the outputs of the methods left unchanged, and with NaN
+//! in place of every real number among them. The calls of each are compared with those of the first, rank by rank, with
+//! their parameters and, on several ranks, their messages. Calls that the methods themselves would make are ignored. If
+//! NaN makes a difference, each method is tried alone.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,10 +28,10 @@ const MOST_TIMES: u32 = 10;
 /// The least that it may take: a loaded machine starts a program in less.
 const LEAST: Duration = Duration::from_secs(30);
 
-/// Between two looks whether a run has ended.
+/// Time between two checks whether a run has ended.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// What came of a run.
+/// The result of a run.
 struct Outcome {
     /// Why it failed, if it did.
     failure: Option<String>,
@@ -209,7 +210,7 @@ fn run(
 /// Waits for a program.
 ///
 /// # Returns
-/// Whether it ended well; `None` if it was ended since it took too long.
+/// Whether it ended well; `None` if it was ended because it took too long.
 fn wait(child: &mut Child, most: Option<Duration>) -> anyhow::Result<Option<bool>> {
     let Some(most) = most else {
         return Ok(Some(child.wait()?.success()));
@@ -228,8 +229,8 @@ fn wait(child: &mut Child, most: Option<Duration>) -> anyhow::Result<Option<bool
     }
 }
 
-/// The calls of a log that a dry run makes too: those that no method makes which it leaves out. Without those of MPI that wait for messages or
-/// look for some: which comes first is chance; and without the framework's own.
+/// The calls of a log that a dry run makes too: those outside the methods that it leaves out. Calls of MPI that wait or
+/// poll for messages are omitted, since their order is chance, and so are the framework's own calls.
 struct Calls<'a> {
     log: &'a Log,
     records: Records<'a>,
@@ -299,7 +300,8 @@ fn full_name(method: &mastermind_records::definition::MethodDefinition) -> Strin
     format!("{}.{}.{}", method.instance, method.port, method.method)
 }
 
-/// Names and values of the parameters that say what is done, and to whom: not which request it is, or where in memory.
+/// Names and values of the parameters that define the operation and its peer, but not the request or an address in
+/// memory.
 fn parameters<'r>(record: &'r Record<'_>) -> impl Iterator<Item = (&'r str, f64)> {
     let method = record.method;
     let is_meant = |name: &str| name == "peer" || name == "tag";
@@ -308,8 +310,8 @@ fn parameters<'r>(record: &'r Record<'_>) -> impl Iterator<Item = (&'r str, f64)
         .map(|(definition, value)| (definition.name.as_str(), value.as_f64()))
 }
 
-/// Whether two calls are of one method, with the same parameters and end. Where a method is left out, what it would return is no
-/// parameter of its own call.
+/// Whether two calls are of the same method, with the same parameters and outcome. For a method that is left out, its
+/// return value is no parameter of its own call.
 fn is_same(one: &Record<'_>, other: &Record<'_>, returns: impl Fn(&str) -> bool) -> bool {
     let name = full_name(one.method);
     name == full_name(other.method)
@@ -320,7 +322,7 @@ fn is_same(one: &Record<'_>, other: &Record<'_>, returns: impl Fn(&str) -> bool)
                 .all(|((_, one), (_, other))| one.to_bits() == other.to_bits()))
 }
 
-/// The first call of a dry run that is not that of the run with everything.
+/// The first call of a dry run that differs from the run with everything.
 fn compare(
     real: &Path,
     dry_run: &Path,

@@ -1,9 +1,9 @@
 //! `run --adapt` of an rc script.
 //!
-//! What may be swapped is found before the first line is carried out, from the assembly as the script leaves it at its last start
-//! (`session/script.rs`), with the alternatives of its comments. The adaptation then begins at the first start at which all instances
-//! with alternatives are there, and goes on over all later starts. It ends where a line has taken such an instance away, or has put
-//! another one in its place.
+//! The possible swaps are found before the first line is carried out, from the assembly as the script leaves it at its
+//! last start (`session/script.rs`), with the alternatives of its comments. The adaptation begins at the first start at
+//! which all instances with alternatives exist, and goes on over all later starts. It ends when a line has removed such
+//! an instance, or has put another one in its place.
 //!
 //! ```text
 //! #!alternatives flux = hydro.GodunovFlux hydro.EfmFlux
@@ -11,7 +11,7 @@
 //! go driver go        adapted: 0 to 1/2 of the run
 //! go driver go        adapted: 1/2 to 1 of it
 //! remove flux
-//! go other go         not adapted any more, which a warning says
+//! go other go         no longer adapted, with a warning
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -30,15 +30,15 @@ use crate::session::framework::Session;
 use crate::session::library_path;
 use crate::session::script::Trial;
 
-/// What adapts a script.
+/// The adaptation of a script.
 pub struct ScriptAdapting {
-    /// Where what was learned is kept.
+    /// File that keeps the learned state.
     state: Option<PathBuf>,
     /// The assembly at the last start.
     given: Assembly,
     /// Starts in the whole script.
     n_starts: usize,
-    /// Those that have ended.
+    /// Starts that have ended.
     ended: Arc<AtomicUsize>,
     stage: Stage,
 }
@@ -47,14 +47,14 @@ enum Stage {
     /// Not all instances with alternatives are there.
     Waiting(Box<Adapting>),
     Running(Arc<Adaptation>),
-    /// It decides nothing any more, and tells at the end what it has decided.
+    /// It makes no more decisions, and reports those that it made at the end.
     Ended(Arc<Adaptation>),
-    /// It could not begin, which was told.
+    /// It could not begin, which was reported.
     Never,
 }
 
 impl ScriptAdapting {
-    /// Finds what may be swapped, from the script as it was tried out.
+    /// Finds the possible swaps, from the trial of the script.
     ///
     /// # Errors
     /// As [`Adapting::prepare`].
@@ -94,7 +94,7 @@ impl ScriptAdapting {
         matches!(self.stage, Stage::Waiting(_))
     }
 
-    /// The models, for who asks while the run goes on.
+    /// The adaptation while it waits, which has the models for queries during the run.
     pub fn adapting(&mut self) -> Option<&mut Adapting> {
         match &mut self.stage {
             Stage::Waiting(adapting) => Some(adapting),
@@ -102,11 +102,11 @@ impl ScriptAdapting {
         }
     }
 
-    /// Before a start: begins where all instances are there, ends where one has gone or is another one.
+    /// Called before a start: begins if all instances exist, ends if one is gone or has been replaced.
     ///
     /// # Arguments
-    /// * `assembly` - as it is now, where it waits
-    /// * `mastermind` - what records; None where nothing is recorded
+    /// * `assembly` - the current one, while it waits
+    /// * `mastermind` - the recorder; None if nothing is recorded
     ///
     /// # Errors
     /// As [`Adapting::begin`].
@@ -180,7 +180,7 @@ impl ScriptAdapting {
         }
         let mut repository = Repository::default();
         for path in library_path(&self.given) {
-            // What cannot be opened was told as the script was tried out.
+            // Libraries that cannot be opened were reported when the script was tried out.
             let _ = repository.add_what_opens(&path);
         }
         for class in missing {
@@ -190,8 +190,8 @@ impl ScriptAdapting {
         }
     }
 
-    /// After what was started has come to its end on this rank. The last start ends the adaptation, which other ranks are told that still
-    /// report steps.
+    /// Called when a start has come to its end on this rank. The last start ends the adaptation; ranks that still
+    /// report steps are informed.
     ///
     /// # Errors
     /// The communicator's.
@@ -205,7 +205,7 @@ impl ScriptAdapting {
         }
     }
 
-    /// Tells what came of it.
+    /// Reports the adaptation.
     ///
     /// # Arguments
     /// * `directory` - of the records
