@@ -1,8 +1,9 @@
 //! From a GOAL text to finishing times: the wavefront's schedule, 100 × 100 ranks and 3.17 million messages.
 //!
-//! Writes the schedule to a file in the directory for temporary files, then prints its bytes, CPU seconds and rate of the parser, CPU seconds
-//! of the simulation, and both together. With `--write PATTERN FILE` it only writes a schedule, `wavefront` or one of `goal/patterns.rs`, for
-//! `benches/simulate/goal.sh`: what is to be reached is a ratio to LogGOPSim in the same run.
+//! Writes the schedule to a file in the directory for temporary files, then prints its bytes, CPU seconds and rate of
+//! the parser, CPU seconds of the simulation, and both together. With `--write PATTERN FILE` it only writes a schedule,
+//! `wavefront` or one of `goal/patterns.rs`, for `benches/simulate/goal.sh`: the limit is a ratio to LogGOPSim in the
+//! same run.
 
 #[path = "goal/patterns.rs"]
 mod patterns;
@@ -25,7 +26,7 @@ fn cpu_s() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-/// Writes a schedule; `false` where there is none of this name.
+/// Writes a schedule; `false` if there is no pattern of this name.
 fn write(pattern: &str, path: &Path) -> std::io::Result<bool> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
     let is_known = match pattern {
@@ -77,7 +78,7 @@ fn measure(figures: &mut Figures, path: &Path) -> std::io::Result<()> {
             outcome.makespan_ns,
         );
     }
-    // A seventh of the 12.2 CPU s that LogGOPSim takes on the reference machine; benches/simulate/goal.sh runs it beside.
+    // A seventh of the 12.2 CPU s that LogGOPSim takes on the reference machine; benches/simulate/goal.sh runs both.
     figures.time("GOAL text to finishing times", least_s, ..=1.74, " CPU s");
     Ok(())
 }

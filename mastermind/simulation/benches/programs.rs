@@ -4,11 +4,11 @@
 //! Prints processes, messages, CPU seconds, messages a CPU second, bytes of the engine a process, messages of a process at once. An
 //! argument picks the programs whose name has it; `large` runs a hundred thousand processes too.
 //!
-//! Machines differ, and one differs from itself within minutes. So each row also tells how fast a fixed loop was beside it, the least of some
-//! tries, and how many steps of that loop a message took. A step is a load from a table of 256 kB at a place that the step before gave, and a
-//! round of SplitMix64 (an addition, two multiplications, three shifts) that gives the next place: a chain of dependent loads and of integer
-//! work, as an engine of events is. The loop is never to be changed, or the ratios of two commits say nothing. The verdict is by the rate
-//! alone.
+//! Machines differ, and the speed of one changes within minutes. So each row also reports the speed of a fixed loop at
+//! the same time, the least of some tries, and how many steps of that loop a message took. A step is a load from a
+//! table of 256 kB at an index from the step before, and a round of SplitMix64 (an addition, two multiplications, three
+//! shifts) that gives the next index: a chain of dependent loads and of integer work, as an engine of events is. The
+//! loop must never change, or the ratios of two commits cannot be compared. The verdict depends on the rate alone.
 
 #[path = "../tests/engine/common.rs"]
 mod common;
@@ -45,14 +45,16 @@ fn reference_step_s() -> f64 {
     (cpu_s() - begin) / f64::from(REFERENCE_STEPS)
 }
 
-/// A program: its name, what all processes do, and the rates to reach, million messages a CPU second, at each size.
+/// A program: its name, the operations of all processes, and the required rates, million messages a CPU second, at
+/// each size.
 struct Case {
     name: &'static str,
     flow: fn(u32) -> String,
     least: [f64; 3],
 }
 
-/// Bytes that the engine may need for a rank with so many elements, beside those for each more and for each message on its way or waiting.
+/// Bytes that the engine may need for a rank with so many elements, in addition to those for each more and for each
+/// message in flight or waiting.
 const MOST_BYTES: usize = 450;
 const ELEMENTS: usize = 8;
 const ELEMENT_BYTES: usize = 12;

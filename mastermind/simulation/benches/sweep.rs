@@ -1,8 +1,9 @@
 //! How many messages a CPU second the engine simulates: the wavefront at the sizes of the issue.
 //!
 //! Prints processes, messages, CPU seconds, messages a CPU second, bytes of the engine a process.
-//! An argument `million` runs a million processes instead, and tells the most memory that the whole process had. Last comes the model of LAPW0 for 32 processes,
-//! evaluated as the verb `simulate` does it: read, transformed, simulated.
+//! With the argument `million` it runs a million processes instead, and reports the greatest memory of the whole
+//! process. The last row is the model of LAPW0 for 32 processes, evaluated like the verb `simulate`: read, transformed,
+//! simulated.
 
 #[path = "../tests/engine/common.rs"]
 mod common;
@@ -75,7 +76,7 @@ fn measure(figures: &mut Figures) {
     figures.time("LAPW0, an evaluation", each_ms, ..=1.0, " ms");
 }
 
-/// Tells what the sizes of the issue are to reach, each at its last run: the fastest of them counts.
+/// Reports the limits of each size, at its last run: the fastest run counts.
 fn tell(figures: &mut Figures, n: u32, outcome: &Outcome, least_s: f64) {
     let each_bytes = (outcome.memory_bytes / n as usize) as f64;
     match n {
@@ -93,7 +94,7 @@ fn tell(figures: &mut Figures, n: u32, outcome: &Outcome, least_s: f64) {
     }
 }
 
-/// Most memory that this process had at once, megabytes; NaN where the system does not tell.
+/// Greatest memory that this process had at once, megabytes; NaN if the system does not report it.
 fn most_mb() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,4 +1,4 @@
-//! The analytic LogGP model of Sweep3D, to stand beside its simulation.
+//! The analytic LogGP model of Sweep3D, for comparison with its simulation.
 //!
 //! # Source
 //! V. Adve et al., "POEMS: End-to-End Performance Design of Large Parallel Adaptive Computational

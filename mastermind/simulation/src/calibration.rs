@@ -1,14 +1,15 @@
 //! Measured messages to the parameters of a class of links.
 //!
-//! The times of messages that go back and forth between two processes are fitted by lines over ranges of sizes (the
-//! regimes of `mastermind-models`), those that are sent at once and those that ask first apart. The overheads are what
-//! the processes themselves see of a call; the latency is what is left of the time of a small message.
+//! Lines over ranges of sizes (the regimes of `mastermind-models`) are fitted to the times of messages that go back
+//! and forth between two processes, separately for eager messages and for rendezvous. The overheads are the times that
+//! the processes themselves spend in a call; the latency is the rest of the time of a small message.
 //!
 //! Where the receiver fetches large messages (`rendezvous = "fetched"`), as both MPIs do in a node out of the sender's memory, a sender that
 //! is at work does not hold a pipeline up: `calibrate` receives one while its sender stays away from MPI.
 //!
-//! Links are measured through `cca.Comm`, by the binary itself as ranks: what a component sees of a message includes the port, the buffer and
-//! the wait. A size is sent by rendezvous where its sender still waits after both have gone on exchanging other messages; no time decides that.
+//! Links are measured through `cca.Comm`, by the binary itself as ranks: a component's time of a message includes the
+//! port, the buffer and the wait. A size is sent by rendezvous if its sender still waits after both have gone on
+//! exchanging other messages; no time limit decides that.
 //!
 //! # Source
 //! T. Kielmann, H. Bal, K. Verstoep, "Fast Measurement of LogP Parameters for Message Passing Platforms", 2000
@@ -26,7 +27,7 @@ const SMALL_BYTES: u64 = 512;
 /// Distinct sizes that a fit needs.
 const FEWEST_SIZES: usize = 2;
 
-/// What was measured of messages of one size, each list one number a round of the measurement, nanoseconds.
+/// Measurements of messages of one size; each list has one number per round, nanoseconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct MessageTimes {
     /// Size, bytes.
@@ -35,7 +36,7 @@ pub struct MessageTimes {
     pub one_way_ns: Vec<f64>,
     /// A call that sends, the receiver waiting.
     pub send_ns: Vec<f64>,
-    /// A call that receives what has come before.
+    /// A call that receives a message that has already arrived.
     pub receive_ns: Vec<f64>,
     /// Between one and the next of many sent in a row.
     pub between_ns: Vec<f64>,
@@ -50,7 +51,7 @@ pub enum CalibrationError {
         "cannot fit link: {found} sizes of messages that {kind}, expected at least {FEWEST_SIZES}"
     )]
     TooFewSizes {
-        /// What messages do: are sent at once, or ask first.
+        /// Protocol of the messages: eager, or rendezvous.
         kind: &'static str,
         /// How many sizes.
         found: usize,
@@ -58,7 +59,7 @@ pub enum CalibrationError {
     /// A model of the times failed.
     #[error("cannot fit link: no line through the times of messages that {kind}")]
     NoLine {
-        /// What messages do.
+        /// Protocol of the messages.
         kind: &'static str,
         /// Why.
         #[source]
@@ -137,7 +138,7 @@ pub fn fit_link(
     })
 }
 
-/// What small messages say, and the slopes of the first line.
+/// Parameters from small messages, and the slopes of the first line.
 fn basis(eager: &[&MessageTimes], lines: &[Line]) -> Link {
     let small: Vec<_> = eager.iter().filter(|t| t.bytes <= SMALL_BYTES).collect();
     let of_small = |part: fn(&MessageTimes) -> &Vec<f64>| {
@@ -152,8 +153,8 @@ fn basis(eager: &[&MessageTimes], lines: &[Line]) -> Link {
         .first()
         .map_or((0.0, 0.0), |line| (line.constant_ns, line.slope_ns));
     let send_ns = of_small(|times| &times.send_ns).min(constant_ns);
-    // A receive that waits already has done a part of its work when the message comes: what is left of the time of a
-    // message is what it takes then.
+    // A waiting receive has done a part of its work before the message arrives: its overhead is then the rest of the
+    // time of a message.
     let receive_ns = of_small(|times| &times.receive_ns).min(constant_ns - send_ns);
     let latency_ns = (constant_ns - send_ns - receive_ns).max(1.0);
     Link {
@@ -225,7 +226,8 @@ fn lines(
     let method = set.declare("message", &parameters).map_err(failed)?;
     for times in times {
         for ns in &times.one_way_ns {
-            // Bytes but the first, as in LogGP; what is no time cannot come from a measurement.
+            // Bytes but the first, as in LogGP; a value that is not a time cannot come from a
+            // measurement.
             let bytes = times.bytes.saturating_sub(1) as f64;
             let _ = set.push(method, &[bytes], ns * 1e-9);
         }
@@ -286,7 +288,7 @@ fn lines(
 }
 
 impl Line {
-    /// The piece that makes the time of a message this line, given what it takes without its bytes.
+    /// The piece that makes the time of a message this line, given its time without its bytes.
     fn piece(&self, bare_ns: f64) -> Piece {
         Piece {
             above_bytes: self.above_bytes,

@@ -1,4 +1,5 @@
-//! Predicts what cannot be run: a program or a schedule of `mastermind-programs` on a machine of nodes and links.
+//! Predicts runs that are not available: a program or a schedule of `mastermind-programs` on a machine of nodes
+//! and links.
 //!
 //! Activities take the time that a formula says; waiting is found by discrete events. Pure functions: nothing here prints,
 //! reads a file or the environment, or knows a component.
@@ -9,8 +10,9 @@
 //! | [`engine::Outcome`] | times of processes and elements, messages, events of a program | [`engine::simulate`] |
 //! | [`engine::ScheduleOutcome`] | the same of a schedule | [`engine::simulate_schedule`] |
 //!
-//! Where to start reading: [`engine`] says which engine runs what; `loggp` has the costs of messages in one table,
-//! `events` the order of events, `scheduler` the processors of oversubscribed nodes. `ARCHITECTURE.md` walks through a run.
+//! Where to start reading: [`engine`] explains which engine runs what; `loggp` has the costs of messages in one table,
+//! `events` the order of events, `scheduler` the processors of oversubscribed nodes. `ARCHITECTURE.md` walks through a
+//! run.
 //!
 //! ```
 //! use mastermind_models::ModelSet;

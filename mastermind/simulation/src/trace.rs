@@ -1,8 +1,8 @@
-//! What each process did when, in the forms of trace viewers.
+//! Activities of each process over time, in the formats of trace viewers.
 //!
-//! Perfetto's JSON is that of Chrome's trace events: complete events in microseconds. Paje is the
-//! self-defining text form of the viewer of that name and of ViTE: a container a process, a state an
-//! element, times in seconds and in order.
+//! Perfetto's JSON is the format of Chrome's trace events: complete events in microseconds. Paje is
+//! the self-defining text format of the viewer of that name and of ViTE: a container per process, a
+//! state per element, times in seconds and in order.
 //!
 //! # Source
 //! Google, "Trace Event Format"; B. de Oliveira Stein, J. Chassin de Kergommeaux, "Pajé trace file
@@ -129,7 +129,7 @@ pub fn paje(
     for process in 0..processes {
         writeln!(out, "3 0.000000000 p{process} P 0 \"process {process}\"")?;
     }
-    // Ends before begins of the same time; a slice of no time is none.
+    // Ends before begins of the same time; a slice without time is left out.
     let mut events: Vec<(u64, u8, usize)> = Vec::with_capacity(slices.len() * 2);
     for (i, slice) in slices.iter().enumerate() {
         let is_empty = slice.begin_ns == slice.end_ns;

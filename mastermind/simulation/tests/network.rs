@@ -1,5 +1,5 @@
-//! Links in classes, and links that messages share: which ones two nodes have and who has them when, said without the engines; that
-//! machine files say which; and what follows from the rules.
+//! Links in classes, and shared links: which ones two nodes have and which message has them when, computed without the
+//! engines; the keys of machine files for them; and consequences of the rules.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -34,7 +34,7 @@ pub struct Leaving {
     pub is_data: bool,
 }
 
-/// Of switches or groups, up or down, and of which one.
+/// Of switches or groups, up or down, and the index.
 type Whose = (&'static str, bool, u32);
 
 struct Waiting<M> {
@@ -141,7 +141,7 @@ fn a_machine_file_says_which_nodes_are_near() {
     let machine = read_machine(CLASSES).expect("a machine");
     let latencies = [1, 2, 3, 4].map(|node| between(&machine, [0, node]).latency_ns);
     assert_eq!(latencies, [1000, 2000, 2000, 5000]);
-    // What a class does not say is as it is for all.
+    // A missing value of a class is the one for all.
     assert_eq!(
         machine.switch.expect("switches").link.gap_ns,
         machine.inter.gap_ns
@@ -234,7 +234,7 @@ fn machine(per_switch: u32, per_group: u32, uplinks: [Option<u32>; 2]) -> Machin
     }
 }
 
-/// A message: who computes how long and sends then, whom to, bytes.
+/// A message: the sender, its computation before the send, the receiver, bytes.
 type Sent = (u32, u64, u32, u64);
 
 /// When each rank has ended that sends its messages, then receives those for it, in their order: as a model and as a schedule.
@@ -262,7 +262,8 @@ fn finishes(n: u32, messages: &[Sent], machine: &Machine) -> Vec<u64> {
     for (rank, [sends, receives]) in ranks.iter().enumerate() {
         schedule += &format!("rank {rank} {{\n");
         let lines: Vec<&str> = sends.lines().chain(receives.lines()).collect();
-        // A receive waits for what is before it, and what is after a send for its begin, as that does not block.
+        // A receive waits for operations before it, and operations after a send for its begin, as that does not
+        // block.
         for (i, line) in lines.iter().enumerate() {
             schedule += &format!("l{i}: {line}\n");
             if i > 0 {
@@ -300,7 +301,7 @@ fn a_message_waits_for_the_bytes_of_those_before_it() {
     assert_eq!(ends(&apart, None), free);
     assert_eq!(ends(&apart, Some(2)), free);
     assert_eq!(ends(&apart, Some(1)), [free[0], free[1] + 1000]);
-    // Who comes first goes first; to one switch both wait upwards alone.
+    // First come, first served; both to one switch wait upwards only.
     let later = [(0, 30, 2, 1001), (1, 0, 3, 501)];
     assert_eq!(ends(&later, Some(1)), [30 + free[0] + 470, free[1]]);
     // From two switches to two nodes of a third.
@@ -377,7 +378,7 @@ proptest! {
         let messages: Vec<Sent> = (0..n).map(|i| (i, work[i as usize], to[i as usize], bytes[i as usize])).collect();
         let free = finishes(n, &messages, &machine(4, 4 * n, [None, None]));
         prop_assert_eq!(&finishes(n, &messages, &machine(4, 4 * n, [Some(4), None])), &free);
-        // Fewer make nobody earlier who gets one message.
+        // Fewer links make no rank that gets one message earlier.
         let shared = finishes(n, &messages, &machine(4, 4 * n, [Some(n_uplinks), None]));
         prop_assert!(shared.iter().zip(&free).all(|(shared, free)| shared >= free));
     }
@@ -394,7 +395,7 @@ proptest! {
         let last = |uplinks| finishes(16, &messages, &machine(4, 16, [uplinks, None])).into_iter().max();
         let times = [Some(1), Some(2), Some(3), None].map(last);
         prop_assert!(times.is_sorted_by(|fewer, more| fewer >= more), "{times:?}");
-        // One link carries what all four of a switch send.
+        // One link carries all messages of the four nodes of a switch.
         prop_assert!(times[0] >= Some(4 * (bytes - 1) + ONE_WAY), "{times:?}");
     }
 }

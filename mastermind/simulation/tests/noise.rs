@@ -23,7 +23,7 @@ pub fn end_ns(machine: &Machine, processor: (u32, u32), begin_ns: u64, work_ns: 
     now_ns
 }
 
-/// Some noise, from four numbers that look random.
+/// Some noise, from four pseudorandom numbers.
 pub fn noise(every_ns: u64, share: u64, seed: u64, kind: u64) -> Noise {
     Noise {
         every_ns,

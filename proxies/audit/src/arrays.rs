@@ -87,8 +87,7 @@ pub(crate) struct Definitions {
 
 /// The symbol by which the proxy of OpenMP is known; the same as `cca_abi::recording::OPENMP_PROXY_SYMBOL`.
 const OPENMP_PROXY: &CStr = c"proxy_openmp_v1";
-/// A symbol that LLVM's runtime of OpenMP defines, and GCC's does not. LLVM's runtime is measured
-/// by its tools interface.
+/// A symbol that LLVM's runtime of OpenMP defines, and GCC's does not; and the symbol by which it looks up a tool.
 const OF_LLVM: &CStr = c"__kmpc_fork_call";
 const START_TOOL: &CStr = c"ompt_start_tool";
 

@@ -43,7 +43,7 @@ enum Kind {
     Wait(Construct),
     /// Waits within another construct, which counts.
     WaitWithin,
-    /// Returns whether the thread is the one.
+    /// Returns whether the calling thread is chosen.
     Single,
     /// Returns null if the calling thread is chosen; else waits for the data that the chosen thread
     /// publishes.

@@ -1,8 +1,8 @@
-//! Schedules that programs of other kinds than the wavefront make, as texts, for `benches/simulate/goal.sh`.
+//! Schedules of other communication patterns than the wavefront, as texts, for `benches/simulate/goal.sh`.
 
 use std::io::{self, Write};
 
-/// Writes a schedule; `false` where there is none of this name.
+/// Writes a schedule; `false` if there is no pattern of this name.
 pub fn write_pattern(out: &mut impl Write, name: &str) -> io::Result<bool> {
     match name {
         "allreduce" => allreduce(out, 4096, 20)?,
@@ -33,7 +33,7 @@ impl<W: Write> RankText<'_, W> {
     }
 }
 
-/// Writes the schedule of `n` ranks, of which each has the operations that `rank` adds.
+/// Writes the schedule of `n` ranks; `rank` adds the operations of each.
 fn schedule<W: Write>(
     out: &mut W,
     n: u32,

@@ -7,7 +7,7 @@ fn sizes() -> impl Iterator<Item = u64> {
     (3..22).flat_map(|k| [1_u64 << k, 3 << (k - 1)])
 }
 
-/// What a link would be measured as, times some noise.
+/// The measurements of a link, times some noise.
 fn measured(link: &Link, noise: f64) -> Vec<MessageTimes> {
     let mut state = 12345_u64;
     let mut factor = move || {
@@ -54,7 +54,8 @@ fn the_parameters_of_a_link_are_found() {
     let known = known();
     let fitted = fit_link(&measured(&known, 0.0), Some(4096)).expect("a link");
     let link = fitted.link;
-    // Whole nanoseconds: the bytes of small messages take none or a few, which may be told as a range of its own.
+    // Whole nanoseconds: the bytes of small messages take none or a few, which may be fitted as a range of its
+    // own.
     assert!(link.latency_ns.abs_diff(400) <= 15, "{link:?}");
     assert!(link.send_overhead_ns.abs_diff(250) <= 15, "{link:?}");
     assert_eq!(link.receive_overhead_ns, 150);

@@ -13,7 +13,7 @@ pub struct Blocked {
     pub element: String,
     /// Where that lies.
     pub place: String,
-    /// What it waits for.
+    /// The event it waits for.
     pub waits_for: String,
     /// Since when, nanoseconds.
     pub since_ns: u64,
@@ -48,7 +48,7 @@ pub enum SimulationError {
         what: &'static str,
         /// Its value.
         found: f64,
-        /// What it may be.
+        /// The allowed values.
         expected: String,
     },
     /// No guard of a decision holds.
@@ -95,9 +95,9 @@ pub enum SimulationError {
     Machine {
         /// Which parameter.
         what: &'static str,
-        /// What it is.
+        /// The value found.
         found: String,
-        /// What those rules have.
+        /// The values that those rules have.
         expected: &'static str,
     },
     /// Computation is interrupted where processes share processors.
@@ -111,10 +111,10 @@ pub enum SimulationError {
         /// Its processors.
         processors: u32,
     },
-    /// The longest path is asked for where it does not show what a time depends on.
+    /// The longest path is requested for a run that cannot show what a time depends on.
     #[error("cannot follow the longest path: {found}")]
     NoPath {
-        /// Why, and what is expected.
+        /// The reason, and the expected run.
         found: &'static str,
     },
     /// Processes wait forever.
@@ -159,7 +159,7 @@ fn limit_of(limits: &Limits, now_ns: u64) -> String {
     given.join(" and ")
 }
 
-/// An error on its way out of the engine: a pointer, so that what succeeds hands over no room for one.
+/// An error on its way out of the engine: a pointer, so that successful results need no room for one.
 pub(crate) type BoxedError = Box<SimulationError>;
 
 impl From<BoxedError> for SimulationError {

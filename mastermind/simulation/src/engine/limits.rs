@@ -20,7 +20,7 @@ impl Default for Limits {
     }
 }
 
-/// Longest simulated time, nanoseconds: 73 years. What is behind it is still far from where clocks overflow.
+/// Longest simulated time, nanoseconds: 73 years. Later times are still far from where clocks overflow.
 pub(crate) const MAX_TIME_NS: u64 = 1 << 61;
 
 impl Limits {
@@ -51,13 +51,13 @@ impl Limits {
     }
 }
 
-/// Most rounds of a loop: a run of more would take days, whatever they do.
+/// Maximum number of rounds of a loop: a run of more would take days, whatever the rounds contain.
 pub(crate) const MAX_ROUNDS: f64 = 1e12;
 
-/// What a number of rounds may be.
+/// Allowed numbers of rounds.
 pub(crate) const ROUNDS: &str = "a number of rounds, at least 0 and at most 1e12";
 
-/// The rounds of a loop as a whole number; `None` where they are none that a loop may have.
+/// The rounds of a loop as a whole number; `None` for an invalid number.
 #[inline]
 pub(crate) fn rounds_of(count: f64) -> Option<f64> {
     let rounds = count.round();

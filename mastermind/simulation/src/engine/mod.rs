@@ -1,20 +1,21 @@
 //! The two engines: `programs` for program models, where all processes run one program, and `schedules` for GOAL
 //! schedules, where each rank has operations of its own.
 //!
-//! Both follow the rules of `loggp` and end on the same nanosecond where a program is given in both forms. What
-//! differs is how they find the next event:
+//! Both follow the rules of `loggp` and end on the same nanosecond if a program is given in both forms. They
+//! differ in how they find the next event:
 //!
-//! * `programs` visits one process after the other and takes all its events up to the time before which nobody can send to it.
-//!   It needs from the rules that a message travels at least o + L, and every rule of the table. Within it, `eager` is for
-//!   programs whose messages are all eager, `fixed_distances` for those of them that block and send to ranks at fixed distances.
-//! * `schedules` takes single events from one calendar, since operations that depend on each other in any order leave no time
-//!   in which a rank could run ahead. It needs all rules but those of oversubscribed nodes.
+//! * `programs` visits one process after the other and takes all its events up to the time before which no other can
+//!   send to it. It requires that a message travels at least o + L, and uses every rule of the table. Within it,
+//!   `eager` is for programs whose messages are all eager, `fixed_distances` for those of them that block and send to
+//!   ranks at fixed distances.
+//! * `schedules` takes single events from one calendar, since operations that depend on each other in any order leave
+//!   no time in which a rank could run ahead. It supports all rules but those of oversubscribed nodes.
 //!
 //! Where messages share links, both have them wait for their turns there (`events/shared_links.rs`): the one at the end of each
 //! window, the other at the end of each nanosecond in which a link is wanted.
 //!
-//! Events of one process that fall on the same nanosecond are taken in the order of their tie-break keys
-//! (`events/tie_break.rs`); [`Outcome::ties`] counts those that the keys do not tell apart.
+//! Events of one process on the same nanosecond are taken in the order of their tie-break keys
+//! (`events/tie_break.rs`); [`Outcome::ties`] counts events with equal keys.
 
 mod error;
 pub(crate) mod limits;

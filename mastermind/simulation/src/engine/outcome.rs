@@ -1,4 +1,4 @@
-//! What a simulation gives.
+//! Results of a simulation.
 
 use mastermind_programs::ElementInfo;
 
@@ -11,7 +11,8 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// What a process did from one time to another: waiting for a message is part of receiving it.
+/// An activity of a process from one time to another: waiting for a message is part of receiving
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slice {
     /// Its rank.
@@ -26,7 +27,8 @@ pub struct Slice {
     pub wait_ns: u64,
 }
 
-/// A message with bytes on its way; requests and answers of the rendezvous protocol are none.
+/// A message with bytes in flight; requests and answers of the rendezvous protocol are not
+/// included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flight {
     /// The sender's rank.
@@ -37,11 +39,11 @@ pub struct Flight {
     pub bytes: u64,
     /// When the sender began to send it, nanoseconds.
     pub leaves_ns: u64,
-    /// When it is at its receiver, nanoseconds; what waits for links that it shares comes later.
+    /// When it is at its receiver, nanoseconds, without its waits for shared links.
     pub arrives_ns: u64,
 }
 
-/// Times of one process. What is neither work nor overhead is waiting.
+/// Times of one process. Time that is neither work nor overhead is waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProcessResult {
     /// When its processor was done, nanoseconds.
@@ -78,9 +80,10 @@ pub enum EngineChoice {
     Eager,
     /// The engine for all programs, since nodes have more processes than processors.
     Oversubscribed,
-    /// The same, since a message may need a rendezvous, or its size depends on what the program does.
+    /// The same, since a message may need a rendezvous, or its size is known only during the run.
     Rendezvous,
-    /// The same, since the program has parallel regions, or operations that are none of the eager engine's.
+    /// The same, since the program has parallel regions, or operations that the eager engine does not
+    /// support.
     Operations,
     /// The same, since links between nodes are of several classes.
     Classes,
@@ -145,7 +148,7 @@ pub struct Outcome {
     pub unmatched: u64,
     /// Most memory of the engine, bytes.
     pub memory_bytes: usize,
-    /// Most messages on their way or waiting at once, of a program; 0 of a schedule.
+    /// Maximum number of messages in flight or waiting at once, for a program; 0 for a schedule.
     pub most_messages: usize,
     pub(crate) counts: Vec<Count>,
 }

@@ -168,8 +168,8 @@ impl Calendar {
         }
     }
 
-    /// The process to be visited `after` others from now, as far as the present window and the front of the one behind it
-    /// tell; those count whose visits have moved.
+    /// The process to be visited `after` others from now, as far as the present window and the front of the one behind
+    /// it contain it; processes whose visits have moved count.
     #[inline]
     pub(crate) fn upcoming(&self, after: usize) -> Option<u32> {
         let chunk = self
@@ -184,13 +184,13 @@ impl Calendar {
         (after < next.n as usize).then(|| next.processes[next.n as usize - 1 - after])
     }
 
-    /// Prefetches what is kept of a process.
+    /// Prefetches the state of a process.
     #[inline]
     pub(crate) fn prefetch(&self, process: u32) {
         prefetch(&self.windows[process as usize]);
     }
 
-    /// Goes on to the next window with an entry, or to that of `by_ns` where it is earlier.
+    /// Advances to the next window with an entry, or to the window of `by_ns` if that is earlier.
     pub(crate) fn advance(&mut self, by_ns: Option<u64>) -> Option<()> {
         let ring = self.occupied.next(self.now);
         let later = loop {
@@ -245,7 +245,7 @@ mod tests {
                 *earliest = (*earliest).min(at / 100);
             }
             let mut last = 0;
-            // A stop on the way changes nothing.
+            // A stop in between changes nothing.
             let mut stop = (stop > 0).then_some(stop);
             while let Some(process) = loop {
                 if let Some(process) = calendar.next_of_window() {

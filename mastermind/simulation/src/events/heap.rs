@@ -11,7 +11,7 @@ use crate::events::messages::{MessagePool, NIL};
 /// Most nodes that a search goes through.
 const MAX_SEARCHED: usize = 64;
 
-/// By what a heap is ordered. What is equal is taken in the order of the senders, and then of the sends.
+/// Key of a heap. Equal entries are taken in the order of the senders, and then of the sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     /// By arrival, then by tie-break key.
@@ -47,7 +47,7 @@ pub(crate) trait PairingHeaps<By: Copy> {
         }
     }
 
-    /// Makes one heap of those of a level, of which this is the first: its root.
+    /// Merges the heaps of a level, of which this is the first, and returns the root.
     #[inline(never)]
     fn join(&mut self, first: u32, by: By) -> u32 {
         let mut current = first;

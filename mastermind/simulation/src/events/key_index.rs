@@ -53,7 +53,7 @@ impl<N: Hash + Eq, K: Hash + Eq> LongLists<N, K> {
         }
     }
 
-    /// The index of a list, made of its entries where there is none yet.
+    /// The index of a list, made from its entries if it does not exist yet.
     pub(crate) fn of(&mut self, name: N, entries: impl Iterator<Item = (K, u32)>) -> &KeyIndex<K> {
         self.0.entry(name).or_insert_with(|| {
             let mut index = KeyIndex::new();

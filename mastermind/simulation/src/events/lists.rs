@@ -6,10 +6,10 @@
 use crate::events::key_index::{KeyIndex, LongLists, MAX_LINEAR, first};
 use crate::events::messages::{ANY_TAG, ANYBODY, Message, MessagePool, NIL};
 
-/// Who sends, and the tag; either may be any.
+/// Sender and tag; either may be any.
 type Key = (u32, i32);
 
-/// The long lists of one kind, by process.
+/// The long lists of one type, by process.
 #[derive(Default)]
 pub(crate) struct ListIndex(LongLists<u32, Key>);
 

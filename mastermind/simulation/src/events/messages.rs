@@ -1,4 +1,4 @@
-//! The message pool: messages on their way, unexpected messages, and posted receives.
+//! The message pool: messages in flight, unexpected messages, and posted receives.
 
 use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
@@ -18,8 +18,8 @@ pub(crate) const NIL: u32 = u32::MAX;
 /// How many messages ahead a free node is fetched.
 const FREE_AHEAD: usize = 4;
 
-/// The size of a message, what it is, and how both ends wait, in one word: the size lies above the lowest byte. Where all messages are
-/// eager, the times of its receipt instead.
+/// The size of a message, its part, and the modes of both ends, in one word: the size is above the lowest byte. If all
+/// messages are eager, the times of its receipt instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Load(u64);
 
@@ -34,7 +34,7 @@ impl Load {
         Self(bytes << 8 | (sender as u64) << Self::SENDER | part as u64)
     }
 
-    /// Of an eager message, what its receiver needs: the times that its receipt takes the processor and the interface, nanoseconds.
+    /// For an eager message, the times that its receipt takes the processor and the interface, nanoseconds.
     #[inline]
     pub(crate) fn of_times(receive_ns: u32, gap_ns: u32) -> Self {
         Self(u64::from(gap_ns) << 32 | u64::from(receive_ns))
@@ -101,7 +101,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// What a node holds before it is used.
+    /// Content of a node before its use.
     const NOTHING: Self = Self {
         at: 0,
         tie_break: TieBreak::START,
@@ -163,7 +163,8 @@ impl MessagePool {
         (a.wrapping_sub(b) as i32) < 0
     }
 
-    /// Adds a node. In line, so that it is written where it stays: a copy of what has just been written by halves waits for it.
+    /// Adds a node. Inlined, so that it is written in place: copying a value that has just been written in halves
+    /// stalls.
     #[inline(always)]
     pub(crate) fn add(&mut self, message: Message) -> u32 {
         self.added += 1;
@@ -186,7 +187,7 @@ impl MessagePool {
     #[inline(never)]
     fn add_room(&mut self) -> u32 {
         if self.nodes.len() == self.nodes.capacity() {
-            // What is not used of it is address space alone.
+            // Unused parts of it occupy address space only.
             let more = self.nodes.len().max(1024);
             reserve(&mut self.nodes, more);
             if self.is_numbered {

@@ -1,21 +1,21 @@
-//! What events need, whatever they are: their order in time, the order of those of one nanosecond, where messages wait.
+//! Common parts of events: their order in time, the order of those of one nanosecond, and the queues of messages.
 //!
 //! * `tie_break`: which of two events of one nanosecond comes first;
 //! * `calendar`: which process is visited in which window of time; `queue`: single events in order, for schedules;
-//!   `occupied`: which buckets of such a ring hold anything;
-//! * `messages`: the message pool; `heap`: those on their way, in order of arrival; `lists`: unexpected messages and posted
-//!   receives, matched by sender and tag; `key_index`: where such a list is long; `posted`: the first posted receives of a process, in
-//!   a cache line; `slab`: what waits in the lists of schedules;
+//!   `occupied`: which buckets of such a ring are not empty;
+//! * `messages`: the message pool; `heap`: those in flight, in order of arrival; `lists`: unexpected messages and
+//!   posted receives, matched by sender and tag; `key_index`: the index of a long list; `posted`: the first posted
+//!   receives of a process, in a cache line; `slab`: the waiting entries in the lists of schedules;
 //! * `shared_links`: the turns of messages at links that lead out of a switch or a group;
 //! * `prefetch`: memory that a large run touches in no order.
 //!
 //! # Decisions
 //!
-//! No operation of the engines takes more than a logarithm in what waits (`events`: `heap`,
-//! `lists`). Messages on their way are a heap by arrival; one that arrives before the process can
-//! take it moves, once, to a heap of those that wait for the same resource, by tie-break key.
-//! Unexpected messages and posted receives are lists in order, with an index by sender and tag
-//! where one is long.
+//! No operation of the engines takes more than the logarithm of the number of waiting entries
+//! (`events`: `heap`, `lists`). Messages in flight are a heap by arrival; one that arrives before
+//! the process can take it moves, once, to a heap of those that wait for the same resource, by
+//! tie-break key. Unexpected messages and posted receives are lists in order; a long list has an
+//! index by sender and tag.
 
 pub(crate) mod calendar;
 pub(crate) mod heap;

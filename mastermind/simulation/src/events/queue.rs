@@ -8,7 +8,7 @@ use crate::events::occupied::OccupiedBuckets;
 /// Nanoseconds of a bucket, as a power of two.
 const SHIFT: u32 = 8;
 
-/// Buckets of the calendar: what is due later waits in lists, each of as many buckets.
+/// Buckets of the calendar: later events wait in lists, each for as many buckets.
 const BUCKETS: usize = 1 << 14;
 
 /// Bits of an order: the times in a bucket are above them.
@@ -20,11 +20,11 @@ const MAX_COUNTED: usize = 32;
 /// No buffer.
 const NONE: u32 = u32::MAX;
 
-/// Something that happens at a rank. Of the same time, what has the lower `order` is first.
+/// An event at a rank. Of events at the same time, the one with the lower `order` is first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
     pub(crate) at: u64,
-    /// Its place in the order in which all were scheduled, and in the lowest bits what it is; below 2^54.
+    /// Its place in the order of scheduling, and in the lowest bits its type; below 2^54.
     pub(crate) order: u64,
     pub(crate) rank: u32,
     /// The operation, of the rank or of the sender of a message.
@@ -148,7 +148,7 @@ pub(crate) struct Queue {
     new: BinaryHeap<Reverse<Entry>>,
     /// Key of the first of those, or the greatest number.
     first_new: u64,
-    /// What is due behind all buckets, by the number of the list.
+    /// Events behind all buckets, by the number of the list.
     later: BTreeMap<u64, Vec<Event>>,
     n_later: usize,
     most_later: usize,
@@ -174,8 +174,8 @@ impl Queue {
         }
     }
 
-    /// Adds an event that is not due before the present one. In line, so that it is written where it stays: a copy of what has just been
-    /// written by halves waits for it.
+    /// Adds an event that is not due before the present one. Inlined, so that it is written in place: copying a value
+    /// that has just been written in halves stalls.
     #[inline(always)]
     pub(crate) fn push(&mut self, event: Event) {
         let bucket = event.at >> SHIFT;
@@ -242,7 +242,7 @@ impl Queue {
         }
     }
 
-    /// What is known of the present bucket, the next event last.
+    /// Known events of the present bucket, the next event last.
     #[inline]
     pub(crate) fn present(&self) -> &[Entry] {
         &self.present
@@ -254,7 +254,7 @@ impl Queue {
         std::mem::take(&mut self.has_turned)
     }
 
-    /// What is known of the next buckets but for those that are yet to come: of the next one, and of the one behind it.
+    /// Known events of the next two buckets, without those that are not scheduled yet.
     pub(crate) fn ahead(&self) -> [&[Entry]; 2] {
         let mut from = self.now;
         [(); 2].map(|()| match self.occupied.next(from + 1) {
@@ -294,7 +294,7 @@ impl Queue {
         Some(())
     }
 
-    /// Puts the first list of what is due later into the calendar, at its first bucket.
+    /// Moves the first list of later events into the calendar, at its first bucket.
     #[cold]
     #[inline(never)]
     fn open_later(&mut self, begin: u64) {

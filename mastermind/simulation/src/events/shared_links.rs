@@ -1,14 +1,16 @@
 //! Links that messages share: those that lead up from a switch or a group of switches, and as many that lead down to it.
 //!
-//! A message to another switch wants a link up from its own and one down to the other; to another group, between these, also
-//! one up from its group and one down to the other. Only those count that the machine file has counted. It wants the first
-//! when it leaves its sender, each other when it has got the one before, and keeps each for `(s - 1) G`; requests and
-//! answers of a rendezvous keep it for no time. The links of a switch are given first come, first served: of one nanosecond to
-//! the lowest sender first, then to the lowest receiver, of one pair to the data of a rendezvous last. What finds none
-//! waits for the one that is free first, and arrives that much later. Nobody waits with it but who wants the same links after it.
+//! A message to another switch needs a link up from its own and one down to the other; to another group, between these,
+//! also one up from its group and one down to the other. Only links whose number the machine file gives are shared. It
+//! requests the first when it leaves its sender, each other when it has got the one before, and keeps each for `(s - 1)
+//! G`; requests and answers of a rendezvous keep it for no time. The links of a switch are given first come, first
+//! served: on one nanosecond to the lowest sender first, then to the lowest receiver, and within a pair to the data of
+//! a rendezvous last. A message that finds none waits for the link that is free first, and arrives that much later. It
+//! delays only later messages that need the same links.
 //!
-//! An engine says what leaves when ([`SharedLinks::want`]). Once all is said that leaves before some time, it takes out what has got
-//! its last link ([`SharedLinks::pass`]). From the last link to the arrival it is at least o + L, so windows of that length hold.
+//! An engine announces which message leaves when ([`SharedLinks::want`]). Once all that leave before some time are
+//! announced, it takes out those that have got their last link ([`SharedLinks::pass`]). From the last link to the
+//! arrival it is at least o + L, so windows of that length stay valid.
 //!
 //! # Source
 //! S. Girona, J. Labarta, R. M. Badia, "Validation of Dimemas Communication Model for MPI Collective Operations", EuroPVM/MPI
@@ -16,10 +18,10 @@
 //!
 //! # Decisions
 //!
-//! A shared link is a process of its own (`simulation/src/events/shared_links.rs`): what leaves in
-//! a window passes its links when all of that window is known, and arrives o + L after its last
-//! link at the earliest, in a later window. So both engines have one code for shared links, and all
-//! programs run on machines that have some; no process runs ahead of its window there.
+//! A shared link is a process of its own (`simulation/src/events/shared_links.rs`): messages that
+//! leave in a window pass their links when the whole window is known, and arrive o + L after their
+//! last link at the earliest, in a later window. So both engines have one code for shared links,
+//! and all programs run on machines that have some; no process runs ahead of its window there.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
@@ -40,7 +42,7 @@ struct Turn {
     number: u64,
 }
 
-/// What is to pass, for an engine's message `T`.
+/// A message that is to pass links, for an engine's message `T`.
 pub(crate) struct Passage<T> {
     /// When it leaves its sender, nanoseconds.
     pub(crate) leaves_ns: u64,
@@ -54,10 +56,10 @@ pub(crate) struct Passage<T> {
     pub(crate) message: T,
 }
 
-/// All shared links of a machine, and what waits for them.
+/// All shared links of a machine, and the messages that wait for them.
 pub(crate) struct SharedLinks<'a, T> {
     machine: &'a Machine,
-    /// By place on the way and switch or group there: when links become free, of those that are not.
+    /// By place on the path and switch or group there: times when busy links become free.
     taken: HashMap<(usize, u32), BinaryHeap<Reverse<u64>>>,
     /// With the place of the next link.
     waiting: BTreeMap<Turn, (usize, Passage<T>)>,
@@ -66,7 +68,7 @@ pub(crate) struct SharedLinks<'a, T> {
 }
 
 impl<'a, T> SharedLinks<'a, T> {
-    /// Those of a machine that has some.
+    /// The shared links of a machine, if it has any.
     pub(crate) fn of(machine: &'a Machine) -> Option<Self> {
         machine.has_shared_links().then(|| Self {
             machine,

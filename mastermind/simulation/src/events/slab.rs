@@ -1,4 +1,4 @@
-//! Items that are known by their places; what has become free is used again.
+//! Items identified by their indices; free indices are used again.
 
 use std::ops::{Index, IndexMut};
 
@@ -20,7 +20,8 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Adds an item. In line, so that it is written where it stays: a copy of what has just been written by halves waits for it.
+    /// Adds an item. Inlined, so that it is written in place: copying a value that has just been written in halves
+    /// stalls.
     #[inline(always)]
     pub(crate) fn add(&mut self, item: T) -> u32 {
         match self.free.pop() {
@@ -35,13 +36,13 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Frees a place; what is there stays until it is used again.
+    /// Frees an index; its item stays until the index is used again.
     #[inline]
     pub(crate) fn release(&mut self, place: u32) {
         self.free.push(place);
     }
 
-    /// What is at a place, if it is one.
+    /// The item at an index, if it is valid.
     #[inline]
     pub(crate) fn get(&self, place: u32) -> Option<&T> {
         self.items.get(place as usize)

@@ -13,7 +13,7 @@ pub(crate) struct TieBreak {
 }
 
 impl TieBreak {
-    /// The key of what is there at the begin.
+    /// The key of initial events.
     pub(crate) const START: Self = Self {
         last_ns: 0,
         before: [u64::MAX; 3],

@@ -1,12 +1,13 @@
 //! A class of links and its LogGP parameters.
 
-/// Who moves the data of a rendezvous.
+/// Which side moves the data of a rendezvous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rendezvous {
     /// The sender, once it has the answer and its processor is free.
     #[default]
     Sent,
-    /// The receiver, from the sender's memory: whatever the sender does meanwhile, it hears of the end only.
+    /// The receiver, from the sender's memory: whatever the sender does meanwhile, it is only notified of
+    /// the end.
     Fetched,
 }
 
@@ -40,7 +41,7 @@ pub struct Link {
     pub overhead_per_byte_ns: f64,
     /// S: messages of more bytes wait for their receiver.
     pub rendezvous_bytes: u64,
-    /// Who moves the bytes of those.
+    /// Which side moves the bytes of those.
     pub rendezvous: Rendezvous,
     /// Sizes from which on the bytes take another time.
     pub pieces: Pieces,
@@ -153,7 +154,8 @@ impl Link {
         handshake + self.lookahead_ns() + self.receive_ns(bytes)
     }
 
-    /// Time from the begin of the answer to a request to send to the arrival of the data, by either kind of rendezvous.
+    /// Time from the begin of the answer to a request to send to the arrival of the data, for either form of
+    /// rendezvous.
     pub(crate) fn fetch_ns(&self) -> u64 {
         2 * self.lookahead_ns()
     }

@@ -1,8 +1,8 @@
-//! The rules of time, once for both engines: what each part of a message costs at either end, and how long it travels.
+//! The rules of time, once for both engines: the cost of each part of a message at either end, and its time of travel.
 //!
-//! [`Link`] holds the LogGP parameters of one class of links; `rules.rs` says what follows from them. All of it is pure and
-//! inlined. An engine keeps the clocks (processor, sending and receiving interface) and decides the order; it never
-//! computes a cost by itself. `terms.rs` takes each cost apart by parameter, for sensitivities.
+//! [`Link`] contains the LogGP parameters of one class of links; `rules.rs` derives costs from them. All of it is pure
+//! and inlined. An engine keeps the clocks (processor, sending and receiving interface) and decides the order; it never
+//! computes a cost by itself. `terms.rs` splits each cost by parameter, for sensitivities.
 //!
 //! | part of a message | travels | sender's processor | sender's interface | receiver's processor | receiver's interface |
 //! |---|---|---|---|---|---|
@@ -13,8 +13,8 @@
 //! | data that the receiver fetches | 2 (o + L) | | | o + max((s-1) O, (s-1) G) | g + (s-1) G |
 //! | note that they are fetched | o + L | | | o | |
 //!
-//! "Sender" and "receiver" are those of the part: the clear to send goes back from the receiver of the message. A message
-//! without bytes takes what one byte takes.
+//! "Sender" and "receiver" refer to the part: the clear to send goes back from the receiver of the message. A message
+//! without bytes takes as long as one byte.
 //!
 //! # Source
 //! A. Alexandrov et al., "LogGP", SPAA 1995; T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010 (O and S); V. Adve

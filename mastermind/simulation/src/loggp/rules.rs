@@ -1,8 +1,8 @@
-//! What the parts of a message cost.
+//! Costs of the parts of a message.
 
 use super::link::{Link, Rendezvous};
 
-/// What a message is on its way: the whole of an eager message, or a part of a rendezvous.
+/// Part of a message: the whole of an eager message, or a part of a rendezvous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum MessagePart {
@@ -59,25 +59,25 @@ pub(crate) struct SendTime {
     pub(crate) interface_ns: Option<u64>,
 }
 
-/// What a posted receive has done about a request to send.
+/// Answer of a posted receive to a request to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// Processor time of the receiver, nanoseconds.
     pub(crate) processor_ns: u64,
-    /// What comes of it: the clear to send, which goes to the sender, or the data, which come to the receiver.
+    /// Resulting part: the clear to send, which goes to the sender, or the data, which come to the receiver.
     pub(crate) part: MessagePart,
     /// From the begin of the answer to the arrival of that part, nanoseconds.
     pub(crate) travel_ns: u64,
 }
 
-/// Bytes that the rules count: a message without bytes takes what one byte takes.
+/// Bytes that the rules count: a message without bytes takes as long as one byte.
 #[inline]
 pub(crate) fn bytes_on_the_wire(bytes: u64) -> u64 {
     bytes.max(1)
 }
 
 impl Protocol {
-    /// What a send puts on its way.
+    /// Part that a send puts in flight.
     #[inline]
     pub(crate) fn first_part(self) -> MessagePart {
         match self {
@@ -98,7 +98,7 @@ impl Link {
         }
     }
 
-    /// What a send occupies when it begins: an eager message as a whole, a rendezvous for its request to send.
+    /// Resources of a send when it begins: an eager message as a whole, a rendezvous for its request to send.
     #[inline]
     pub(crate) fn send_time(&self, bytes: u64, protocol: Protocol) -> SendTime {
         match protocol {
@@ -128,7 +128,7 @@ impl Link {
         }
     }
 
-    /// Processor time of whom a part of a message of so many bytes arrives at.
+    /// Processor time at the process where a part of a message of so many bytes arrives.
     #[inline(always)]
     pub(crate) fn arrival_ns(&self, part: MessagePart, bytes: u64) -> u64 {
         match part {
@@ -139,7 +139,7 @@ impl Link {
         }
     }
 
-    /// What a receive does about a request to send: says that the bytes may come, or fetches them.
+    /// Answer of a receive to a request to send: allows the bytes to come, or fetches them.
     #[inline]
     pub(crate) fn answer(&self) -> Answer {
         let (part, travel_ns) = match self.rendezvous {

@@ -43,7 +43,7 @@ impl Parameter {
         }
     }
 
-    /// What the derivative with respect to the parameter counts.
+    /// Unit that the derivative with respect to the parameter counts.
     pub fn counts(self) -> &'static str {
         match self {
             Self::GapPerByte | Self::OverheadPerByte => "bytes",
@@ -73,8 +73,8 @@ impl Stage {
     /// The time of the stage by parameter.
     ///
     /// # Returns
-    /// Parameter, how often it is contained (messages, or bytes behind the first one), and its time in nanoseconds. The times add up
-    /// to what the rules give.
+    /// Parameter, its count (messages, or bytes behind the first one), and its time in nanoseconds. The times add up to
+    /// the result of the rules.
     pub(crate) fn terms(self, link: &Link, bytes: u64) -> Vec<(Parameter, u64, u64)> {
         use Parameter::{Gap, GapPerByte, Latency, OverheadPerByte, ReceiveOverhead, SendOverhead};
         let behind_first = bytes.saturating_sub(1);

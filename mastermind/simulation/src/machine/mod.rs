@@ -68,13 +68,14 @@ pub enum Queue {
     },
 }
 
-/// What a process of an oversubscribed node does that waits for a message, or for the receiver of one.
+/// Behaviour of a process of an oversubscribed node that waits for a message, or for the receiver of
+/// one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Waiting {
     /// It leaves its processor, and its messages need none of those that are queued for.
     #[default]
     Blocks,
-    /// It looks for its message each time it has a processor, and gives that back at once.
+    /// It polls for its message each time it has a processor, and yields the processor at once.
     Yields,
     /// It keeps its processor until its time slice is over, and polls for its message all the while.
     Spins,
@@ -108,9 +109,9 @@ pub struct Machine {
     pub queue: Queue,
     /// How processes wait for each other on an oversubscribed node.
     pub waiting: Waiting,
-    /// Of so many time slices of an oversubscribed node one is twice as long, ≥ 2: what else runs on a machine makes a
-    /// process keep its processor now and then, and others run beside each other from then on. `None` where nothing
-    /// does. Only where processes do not block.
+    /// One in so many time slices of an oversubscribed node is twice as long, ≥ 2: other load on a machine makes a
+    /// process keep its processor now and then, after which other processes run at the same time. `None` without such
+    /// load. Only for processes that do not block.
     pub regroup_turns: Option<u32>,
     /// Links between processes of a node.
     pub intra: Link,
@@ -122,7 +123,7 @@ pub struct Machine {
     pub inter: Link,
     /// Whose algorithms collectives are built by.
     pub collectives: Collectives,
-    /// What interrupts computation; nothing where there is none.
+    /// Interruptions of computation; `None` without.
     pub noise: Option<Noise>,
 }
 

@@ -6,7 +6,7 @@
 
 use super::{Link, Machine};
 
-/// What a link joins.
+/// The ends of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkClass {
     /// Processes of a node.
@@ -58,8 +58,8 @@ impl Machine {
         self.switch.is_none() && self.group.is_none()
     }
 
-    /// Places on the way between two nodes where messages may share links: up from the switch, up from the group, down to the
-    /// group, down to the switch.
+    /// Places on the path between two nodes where messages may share links: up from the switch, up from the group, down
+    /// to the group, down to the switch.
     pub(crate) const PLACES: usize = 4;
 
     /// Whether messages share links anywhere.

@@ -1,4 +1,4 @@
-//! What interrupts computation: the operating system and others that run on a machine.
+//! Interruptions of computation by the operating system and other load of a machine.
 //!
 //! Time is divided in periods of `every_ns`. In each of them a processor is interrupted once, at a random time in it, for a
 //! length that is always the same or random. A computation that an interruption begins in takes that much longer, so that
@@ -11,7 +11,7 @@
 //!
 //! # Source
 //! T. Hoefler, T. Schneider, A. Lumsdaine, "Characterizing the Influence of System Noise on Large-Scale Applications by
-//! Simulation", SC 2010 (noise lengthens what is computed; recorded detours there, random ones here).
+//! Simulation", SC 2010 (noise lengthens computations; recorded detours there, random ones here).
 
 use mastermind_programs::expression::mixed;
 
@@ -145,7 +145,8 @@ mod tests {
             lengths: Lengths::Constant,
             ..NOISE
         };
-        // Four of ten nanoseconds are left of it, and what is beyond the random ones is taken by their average.
+        // Four of ten nanoseconds remain, and interruptions beyond the random ones are replaced by their
+        // average.
         let found = noise.lengthened_ns((0, 0), 5, 60_000_000);
         assert!(found.abs_diff(100_000_000) < 100, "{found}");
         let short = noise.lengthened_ns((0, 0), 5, 600_000);

@@ -60,7 +60,7 @@ struct Document {
     #[serde(default)]
     collectives: RawCollectives,
     noise: Option<RawNoise>,
-    /// What `mastermind machine` measured: no time of a simulation depends on it.
+    /// Measurements of `mastermind machine`: no time of a simulation depends on them.
     #[serde(rename = "processor")]
     _processor: Option<toml::Table>,
 }
@@ -182,7 +182,7 @@ struct RawPiece {
     gap_per_byte_ns: f64,
 }
 
-/// Reads a machine file; what it does not say is as [`Machine::default`] has it.
+/// Reads a machine file; missing values are those of [`Machine::default`].
 ///
 /// # Errors
 /// [`MachineError`].
@@ -337,7 +337,7 @@ fn noise(raw: &RawNoise) -> Result<Noise, MachineError> {
     })
 }
 
-/// A link with what `raw` says, the rest as `base`.
+/// A link with the values of `raw`, the rest as `base`.
 fn link(raw: &RawLink, base: Link) -> Result<Link, MachineError> {
     let number = |parameter, value: Option<f64>, base: f64| match value {
         None => Ok(base),

@@ -10,7 +10,7 @@ use super::{Lengths, Link, Machine, Queue, Rendezvous, Waiting};
 ///
 /// # Arguments
 /// * `notes` - lines that go first, as comments
-/// * `measured` - of each class of links, in a node and between nodes, what its table begins with, as a comment;
+/// * `measured` - for each class of links, in a node and between nodes, the comment at the begin of its table;
 ///   `None` leaves the table out
 pub fn write_machine(machine: &Machine, notes: &[String], measured: [Option<&str>; 2]) -> String {
     let mut text = String::new();

@@ -29,7 +29,7 @@ const PAGE: &str = include_str!("page.html");
 /// * `title` - the model
 /// * `timeline` - with the slices of the same simulation, or empty
 pub fn html(title: &str, outcome: &Outcome, timeline: &Timeline) -> String {
-    // In a script element nothing but `<` can end it.
+    // In a script element only `<` can end it.
     let mut data = data(title, outcome);
     data["timeline"] = timeline.data();
     let data = data.to_string().replace('<', "\\u003c");
@@ -82,7 +82,7 @@ fn data(title: &str, outcome: &Outcome) -> Value {
     })
 }
 
-/// What the heat map shows of all processes, where not all have a bar: parts of the makespan, and of each process's own time.
+/// The heat map of all processes, if not all have a bar: parts of the makespan, and of each process's own time.
 fn heat(outcome: &Outcome) -> Value {
     let n = outcome.processes.len();
     if n <= MOST {

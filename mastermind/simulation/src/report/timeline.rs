@@ -1,4 +1,4 @@
-//! What chosen processes do when, for the page.
+//! Activities of chosen processes over time, for the page.
 
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ pub enum TimelineError {
     },
 }
 
-/// What chosen processes do when; of each only the first slices where there are too many.
+/// Activities of chosen processes; only the first slices of each if there are too many.
 #[derive(Debug, Clone, Default)]
 pub struct Timeline {
     /// By row: a rank, and its slices in order.
@@ -72,7 +72,7 @@ impl Timeline {
         self.rows.is_empty()
     }
 
-    /// Takes a slice, if it is one of a chosen process; those of a process come in order.
+    /// Adds a slice, if it belongs to a chosen process; slices of a process come in order.
     pub fn add(&mut self, slice: Slice) {
         let most = MAX_SLICES / self.rows.len().max(1) + 1;
         let row = self
@@ -98,7 +98,8 @@ impl Timeline {
         }
     }
 
-    /// Messages as sender, receiver, bytes, when each leaves and when it arrives, one after the other; and when what is left out begins.
+    /// Messages as sender, receiver, bytes, departure and arrival, one after the other; and the begin of the omitted
+    /// part.
     pub fn flights(&self) -> Value {
         let cut_ns = self.flights.get(MAX_FLIGHTS).map(|flight| flight.leaves_ns);
         let shown = &self.flights[..self.flights.len().min(MAX_FLIGHTS)];
@@ -115,8 +116,8 @@ impl Timeline {
         json!({ "cut": cut_ns, "flights": numbers })
     }
 
-    /// For each process its rank, when what is left out begins, element, begin and end of each slice, one after the other, and of each
-    /// how much of it the process waited.
+    /// For each process its rank, the begin of the omitted part, element, begin and end of each slice, one after the
+    /// other, and the waiting time in each.
     pub fn data(&self) -> Value {
         let most = MAX_SLICES / self.rows.len().max(1);
         let rows = self.rows.iter().map(|(rank, slices)| {

@@ -1,15 +1,16 @@
 //! Oversubscribed nodes whose processes wait busily: a message is taken, and everything else done, while its process has a
 //! processor, and all processes share the processors by time slices.
 //!
-//! A process that spins keeps its processor until its time slice is over, whether it has work or polls in vain. One that
-//! yields gives it back as soon as it has nothing to do, and is queued again from the arrival of its message on. Time slices of
-//! processes that poll in vain are skipped while no process of the node has anything to do.
+//! A process that spins keeps its processor until its time slice is over, whether it has work or polls in vain. One
+//! that yields releases it as soon as it has nothing to do, and is queued again after the arrival of its message. Time
+//! slices of processes that poll in vain are skipped while no process of the node has anything to do.
 //!
-//! MPICH spins until its time slice is over, Open MPI with more ranks than processors yields. That decides the time of a run with short steps,
-//! so it is a property of the machine, measured by `calibrate`: a rank's share of an idle processor while it waits, and of busy ones. The
-//! system's queue for each processor is modelled as one round-robin queue of the node. Linux switches at ticks that all processors share, so
-//! the same ranks run beside each other, until something else that runs makes one keep its processor: `calibrate` counts how often, and one
-//! time slice of so many is double (`regroup_turns`).
+//! MPICH spins until its time slice is over, Open MPI with more ranks than processors yields. That decides the time of
+//! a run with short steps, so it is a property of the machine, measured by `calibrate`: a rank's share of an idle
+//! processor while it waits, and of busy ones. The system's queue for each processor is modelled as one round-robin
+//! queue of the node. Linux switches at ticks that all processors share, so the same ranks run at the same time, until
+//! other load makes one keep its processor: `calibrate` counts how often, and one in so many time slices is double
+//! (`regroup_turns`).
 
 use std::cmp::Reverse;
 
@@ -21,7 +22,7 @@ use crate::events::messages::NIL;
 use crate::machine::{Queue, Waiting};
 use crate::scheduler::oversubscribed::NodeScheduler;
 
-/// What happens next on a node.
+/// The next event of a node.
 enum Event {
     /// A processor becomes idle.
     Release,

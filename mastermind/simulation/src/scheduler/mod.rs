@@ -1,4 +1,4 @@
-//! Who has a processor where there are not enough: processes of an oversubscribed node, threads of a parallel region.
+//! Assignment of scarce processors: to processes of an oversubscribed node, and to threads of a parallel region.
 //!
 //! * `oversubscribed`: nodes with more processes than processors whose processes block while they wait. It holds the
 //!   processors of a node, its queue and the time slices.

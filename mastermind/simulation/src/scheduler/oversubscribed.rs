@@ -34,7 +34,7 @@ pub(crate) struct Node {
     pub(crate) time_slices: u64,
 }
 
-/// What a process has of its node.
+/// State of a process on its node.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ProcessorShare {
     pub(crate) has_processor: bool,
@@ -98,7 +98,7 @@ impl Engine<'_> {
         first.min(n)..first.saturating_add(self.per_node).min(n)
     }
 
-    /// A process's next event: when, its tie-break key, who, and its message or [`NIL`].
+    /// A process's next event: time, tie-break key, process, and its message or [`NIL`].
     pub(crate) fn next_of_process(&mut self, process: u32) -> (u64, TieBreak, u32, u32) {
         let message = self.next_message(process);
         let p = &self.processes[process as usize];

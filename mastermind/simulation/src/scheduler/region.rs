@@ -23,7 +23,7 @@ pub(crate) struct RegionProcessors {
     pub(crate) threads: u32,
 }
 
-/// What a region took: its time, and calls and time by element.
+/// Result of a region: its time, and calls and time by element.
 pub(crate) struct RegionOutcome {
     pub(crate) elapsed_ns: u64,
     pub(crate) elements: Vec<(u32, u32, u64)>,
@@ -31,7 +31,7 @@ pub(crate) struct RegionOutcome {
 
 /// Why a region cannot come to its end.
 pub(crate) enum RegionError {
-    /// Element, what, found, expected.
+    /// Element, name of the value, value found, expected values.
     Value(u32, &'static str, f64, &'static str),
     NoBranch(u32),
     /// When, and after how many steps.
@@ -39,7 +39,7 @@ pub(crate) enum RegionError {
     Locked,
 }
 
-/// What a thread does next.
+/// Next step of a thread.
 enum Next {
     Work(u64),
     Lock(u32),
@@ -62,7 +62,7 @@ struct Threads<'a> {
     /// End of a time slice, number of the slice, thread, length of the slice.
     running: BinaryHeap<Reverse<(u64, u64, usize, u64)>>,
     time_slices: u64,
-    /// Holder of each lock and who waits for it.
+    /// Owner of each lock and the threads that wait for it.
     locks: Vec<(Option<usize>, VecDeque<usize>)>,
     ended: usize,
     elements: BTreeMap<u32, (u32, u64)>,
@@ -168,7 +168,7 @@ impl Threads<'_> {
         }
     }
 
-    /// Goes through a thread's steps up to one that takes time or a lock, or the end.
+    /// Runs a thread's steps up to one that takes time or a lock, or the end.
     fn step(&mut self, thread: usize, now: u64) -> Result<Next, RegionError> {
         for _ in 0..MAX_TIMELESS_STEPS {
             let one = &mut self.threads[thread];

@@ -40,7 +40,7 @@ use crate::engine::SimulationError;
 use crate::machine::{LinkClass, Machine, Parameter};
 use recorder::{Node, Recorder, Step};
 
-/// What a simulated time depends on.
+/// A parameter that a simulated time depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sensitivity {
     /// How often it occurs on the longest path: messages, bytes behind the first of each message, or pieces of work. Of a parameter
@@ -174,7 +174,7 @@ const PRECISION: f64 = 0.01;
 /// * `simulate` - gives both for latencies that are so many times as long
 ///
 /// # Errors
-/// Those of `simulate`.
+/// The errors of `simulate`.
 pub fn latency_tolerance(
     base: (u64, &LongestPath),
     slowdown: f64,
@@ -190,7 +190,7 @@ pub fn latency_tolerance(
     let (mut factor, mut time_ns, mut latency_ns) = (1.0, base_ns, base.1.latency_ns() as f64);
     for _ in 0..MAX_SIMULATIONS {
         let slope = latency_ns / factor;
-        // Without a slope the next piece is found from as far as is looked.
+        // Without a slope the next piece is searched at the end of the range.
         let next = match slope > 0.0 {
             true => factor + (wanted_ns - time_ns) / slope,
             false => MAX_GROWTH,

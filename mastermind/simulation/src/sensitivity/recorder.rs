@@ -1,10 +1,10 @@
-//! Keeps for each clock of an engine, and for each message on its way, the chain of stages that led to its time.
+//! Keeps for each clock of an engine, and for each message in flight, the chain of stages that led to its time.
 //!
-//! A node is the end of a stage: when it was, which stage it was, and the node that it began at. The begin of a stage is the latest
-//! of what it needs (processor, interface, arrival), and the node of that one is its parent. So the nodes form a tree whose
-//! root is the begin of the run, and the way from the last clock to the root is the longest path. Nodes that no clock and no message can reach any
-//! more are dropped when their number has doubled, so memory follows what is under way and the branches that are still
-//! open, not the events of the run.
+//! A node is the end of a stage: its time, its stage, and the node that it began at. The begin of a stage is the latest
+//! of the resources it needs (processor, interface, arrival), whose node is its parent. So the nodes form a tree whose
+//! root is the begin of the run, and the path from the last clock to the root is the longest path. Nodes that no clock
+//! and no message can reach any more are dropped when their number has doubled, so memory grows with the messages in
+//! flight and the open branches, not with the events of the run.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ const ROOT: NodeId = 0;
 /// Nodes from which on unreachable ones are dropped: 32 MB of them, arbitrary.
 const MIN_DROPPED: usize = 1 << 20;
 
-/// What takes the time of a node.
+/// Stage that takes the time of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Work of an element on the rank.
@@ -102,7 +102,7 @@ pub(crate) struct Recorder {
     nodes: Vec<Node>,
     /// The arrival of the message that was sent last, until it is scheduled.
     leaving: NodeId,
-    /// When the event that is dealt with began, and the end of what it occupies the processor for.
+    /// Begin of the current event, and the end of its use of the processor.
     begun: NodeId,
     ended: NodeId,
     /// By rank: the place of its first clock, and its number of processors.
@@ -165,12 +165,12 @@ impl Recorder {
         self.scheduled.insert(key, self.leaving);
     }
 
-    /// An engine has scheduled what follows from the end of the event that is dealt with.
+    /// An engine has scheduled events that follow from the end of the current event.
     pub(crate) fn schedule_end(&mut self, key: u64) {
         self.scheduled.insert(key, self.ended);
     }
 
-    /// An engine has scheduled what follows from the begin of the event that is dealt with.
+    /// An engine has scheduled events that follow from the begin of the current event.
     pub(crate) fn schedule_begin(&mut self, key: u64) {
         self.scheduled.insert(key, self.begun);
     }
@@ -190,7 +190,7 @@ impl Recorder {
         }
     }
 
-    /// A scheduled event is due that takes no time; what follows from it begins now.
+    /// A scheduled event is due that takes no time; events that follow from it begin now.
     pub(crate) fn pass(&mut self, key: u64) {
         self.begun = self.scheduled.remove(&key).unwrap_or(ROOT);
         self.ended = self.begun;
@@ -287,7 +287,7 @@ impl Recorder {
         self.leaving = self.flight(self.ended, site, Stage::Flight);
     }
 
-    /// Begins an event at `at`, at the latest of what it needs.
+    /// Begins an event at `at`, the latest of the nodes it needs.
     fn begin(&mut self, rank: u32, at: u64, needed: &[NodeId], key: Option<u64>) {
         let scheduled = key.and_then(|key| self.scheduled.remove(&key));
         let needed: Vec<NodeId> = needed.iter().copied().chain(scheduled).collect();
@@ -394,7 +394,7 @@ impl Recorder {
 
     /// The longest path, from its end to the begin of the run: each node with the time at which its step began.
     pub(crate) fn longest_path(&self) -> impl Iterator<Item = (Node, u64)> + '_ {
-        // A run ends when its last processor is free, whatever the interfaces do.
+        // A run ends when its last processor is free, even if an interface is not.
         let processors = self.ranks.iter().flat_map(|(first, n)| *first..first + n);
         let latest = processors.map(|clock| self.clocks[clock as usize]);
         let latest = latest.max_by_key(|node| self.nodes[*node as usize].at);

@@ -1,4 +1,4 @@
-//! What any schedule must hold: it is read or refused, and what is read goes on.
+//! Properties of any schedule: it is read or refused, and a schedule that was read runs.
 //!
 //! Part of the fuzz target and of the test that replays its corpus.
 
@@ -6,7 +6,7 @@ use mastermind_programs::goal::read_goal;
 use mastermind_simulation::engine::simulate_schedule;
 use mastermind_simulation::machine::Machine;
 
-/// Any bytes as a GOAL schedule: what is read runs to an end or a deadlock.
+/// Any bytes as a GOAL schedule: a schedule that was read runs to an end or a deadlock.
 pub fn goal(bytes: &[u8]) {
     let Ok(schedule) = read_goal(bytes) else {
         return;

@@ -1,4 +1,5 @@
-//! What fuzzers found worth keeping, and what was picked by hand, goes through the reader of schedules again.
+//! Inputs that fuzzers found interesting, and inputs picked by hand, go through the reader of schedules
+//! again.
 
 mod inputs;
 mod replay;

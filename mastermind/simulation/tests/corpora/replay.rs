@@ -1,9 +1,9 @@
-//! Gives each input of a corpus to what the fuzzer runs.
+//! Passes each input of a corpus to the fuzzer's function.
 
 use std::fs;
 use std::path::Path;
 
-/// Runs all files of a folder, of which there are at least twenty.
+/// Runs all files of a folder, at least twenty.
 pub fn replay(folder: &Path, run: fn(&[u8])) {
     let mut inputs = 0;
     for entry in fs::read_dir(folder).expect("a corpus") {

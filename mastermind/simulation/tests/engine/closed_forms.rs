@@ -150,7 +150,7 @@ fn a_large_message_may_be_fetched_while_its_sender_works() {
     let worked = o + 900_000;
     assert_eq!(times(&machine), [worked + o, worked + o + l + o + S - 1]);
     machine.inter.rendezvous = Rendezvous::Fetched;
-    // Request, its receipt, there and back, the bytes; then the sender is told.
+    // Request, its receipt, there and back, the bytes; then the sender is notified.
     assert_eq!(
         times(&machine),
         [worked + o, o + l + o + 2 * (o + l) + o + S - 1]

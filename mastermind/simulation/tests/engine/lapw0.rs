@@ -87,7 +87,8 @@ fn solved(mut a: [[f64; 5]; 4]) -> [f64; 4] {
 /// example's are, the model predicts the eighth.
 #[test]
 fn each_configuration_is_predicted_from_the_others() {
-    // The makespan is a sum of the costs: what each gives alone, but for the little that an empty exchange takes.
+    // The makespan is the sum of the results for each cost alone, except for the little time of an empty
+    // exchange.
     let unit = |atoms, processes| {
         let empty = simulated_s(atoms, processes, [0.0, 0.0, 0.0, 8.0]);
         let alone = |cost: usize, value: f64| {

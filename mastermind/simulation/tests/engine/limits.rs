@@ -84,7 +84,7 @@ fn noise_is_refused_where_its_rule_says_nothing() {
         "{}",
         own.makespan_ns
     );
-    // What was computed is all that the rank did.
+    // The rank only computed.
     assert_eq!(own.processes[0].work_ns, own.makespan_ns);
 }
 

@@ -55,7 +55,7 @@ flow = [
             .sum::<u64>()
     };
     assert!(block.is_some());
-    // What is behind the block is sends alone; each process ends with its last one.
+    // Behind the block there are only sends; each process ends with its last one.
     let starts = found.processes.iter().enumerate();
     starts
         .map(|(rank, p)| p.finish_ns - sends(rank) - BLOCK_NS)
@@ -127,8 +127,9 @@ fn a_wave_of_messages_that_ask_is_the_recurrence_of_eq_5() {
     }
 }
 
-/// The whole iteration. Eq. 6 to 8 add, to each block, a latency for each processor of a row and a column: what
-/// blocking messages wait for each other. So with no latency they are the simulation, and above it with one.
+/// The whole iteration. Eq. 6 to 8 add, to each block, a latency for each processor of a row and a column: the
+/// waits of blocking messages for each other. So without latency they equal the simulation, and exceed it with
+/// one.
 #[test]
 fn an_iteration_is_eq_8() {
     let simulated = |sweep: &Sweep3d| {

@@ -166,7 +166,7 @@ fn relayed(waiting: Waiting, processes: u32, quantum_ns: u64) -> Vec<u64> {
 #[test]
 fn who_spins_keeps_the_processor_until_its_turn_is_over() {
     // By hand, turns of 50 us: 0 works to 30, sends, spins to 50; 1 works to 80, has the message, works to 100, sends,
-    // ends. 0 looks from 100 on and has its answer at 101.
+    // ends. 0 polls from 100 on and has its answer at 101.
     let finishes = relayed(Waiting::Spins, 2, 50_000);
     assert_eq!(finishes, [101_000, 100_000]);
     // Turns of 70 us: 0 spins to 70, 1 works to 120.

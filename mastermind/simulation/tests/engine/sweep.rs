@@ -27,7 +27,7 @@ fn twenty_eight_thousand() {
     assert_eq!(outcome.messages, 23_156_640);
     assert_eq!(outcome.makespan_ns, 444_002_904);
     assert!((1..20).contains(&outcome.ties));
-    // As for a million processes: 400 MB. With shorter blocks more messages are on their way.
+    // As for a million processes: 400 MB. With shorter blocks more messages are in flight.
     assert!(
         outcome.memory_bytes <= 400 * 28_000,
         "{}",

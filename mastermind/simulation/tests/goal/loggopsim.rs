@@ -1,8 +1,8 @@
 //! The rules of LogGOPSim give its finishing times to the nanosecond.
 //!
-//! `loggopsim.txt` has those of LogGOPSim itself (github.com/spcl/LogGOPSim, commit of 2024 in which `src/LogGOPSim` was last
-//! changed, built with its own Makefile; Host lines of its output) for the 1,000 schedules that `schedule` makes, or a dash where it tells of messages that are left. `ping.bin` was
-//! written by its `txt2bin` from `PING`.
+//! `loggopsim.txt` has those of LogGOPSim itself (github.com/spcl/LogGOPSim, commit of 2024 in which `src/LogGOPSim`
+//! was last changed, built with its own Makefile; Host lines of its output) for the 1,000 schedules that `schedule`
+//! makes, or a dash if it reports messages that are left. `ping.bin` was written by its `txt2bin` from `PING`.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -63,8 +63,9 @@ fn machine(index: u64) -> Machine {
     }
 }
 
-/// A schedule; most come to their end, since each message with its receive is made after what either waits for, and those that may
-/// match each other begin in order. Every second one has several processors and interfaces, every tenth messages without bytes.
+/// A schedule; most come to their end, since each message with its receive is made after the operations that either
+/// waits for, and messages that may match each other begin in order. Every second one has several processors and
+/// interfaces, every tenth messages without bytes.
 fn schedule(index: u64) -> String {
     let random = &mut Random(index);
     let ranks = 2 + random.below(5);
@@ -143,7 +144,7 @@ fn schedule(index: u64) -> String {
     }
     let mut text = format!("num_ranks {ranks}\n");
     for (rank, (ops, waits)) in ops.iter().zip(&mut waits).enumerate() {
-        // The order of these lines is LogGOPSim's order of what becomes free together.
+        // The order of these lines is LogGOPSim's order of operations that become free together.
         if index.is_multiple_of(3) {
             waits.reverse();
         }
@@ -202,7 +203,7 @@ fn write_schedules() {
     }
 }
 
-/// What `ping.bin` was made from.
+/// Source of `ping.bin`.
 const PING: &str = "num_ranks 2
 rank 0 {
 l0: calc 700

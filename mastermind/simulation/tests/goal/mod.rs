@@ -1,4 +1,4 @@
-//! GOAL schedules: what is read, what is refused, and when each ends.
+//! GOAL schedules: valid and refused ones, and the end of each.
 
 mod loggopsim;
 mod naive;
@@ -206,7 +206,8 @@ fn names_of_any_length_are_read() {
         assert_eq!(finishes(&text), [40], "{first}");
         let lines = text.lines().count();
         let other = first + 37;
-        // Zeros before a number make another name; one that is no operation's; and no number.
+        // Zeros in front of a number make another name; a name that no operation has; and no
+        // number.
         for name in [
             format!("l0{}", other - 1),
             format!("l{}", first + 40),
@@ -229,7 +230,7 @@ fn names_of_any_length_are_read() {
     }
 }
 
-/// What needs more room than most: many waits, large numbers, places of their own.
+/// Schedules that need more room than most: many waits, large numbers, places of their own.
 #[test]
 fn operations_of_any_size_are_kept() {
     let large = "num_ranks 2\nrank 0 {\nsend 5000000000b to 1 tag 70000\n}\nrank 1 {\nrecv 5000000000b from 0 tag 70000\n}\n";

@@ -1,10 +1,12 @@
 //! The stated rules of schedules once more, without any of the engine's means: one list of events, searched for the first each time,
 //! and lists of receives and messages, searched from their begin. 1,000 random schedules end alike.
 //!
-//! The rules: an operation begins when what it waits for has ended (`requires`) or begun (`irequires`), and its processor is free; a
-//! send needs its interface too. What finds them busy comes back when they are free, in its old order. Of two events of one
-//! nanosecond the one that was scheduled first is first. A message takes the processor and interface of its receive, the first ones
-//! where none is posted. A calculation is lengthened by the interruptions that begin in it. Links that messages share are those of `network`. Costs are those of the table in `loggp`, as numbers written out here.
+//! The rules: an operation begins when the operations it waits for have ended (`requires`) or begun (`irequires`), and
+//! its processor is free; a send needs its interface too. An operation that finds them busy returns when they are free,
+//! in its old order. Of two events of one nanosecond the one that was scheduled first is first. A message takes the
+//! processor and interface of its receive, the first ones if none is posted. A calculation is lengthened by the
+//! interruptions that begin in it. Shared links are those of `network`. Costs are those of the table in `loggp`, as
+//! numbers written out here.
 
 use mastermind_simulation::machine::{Link, Machine, NearLink, Rendezvous};
 
@@ -12,7 +14,7 @@ use crate::network::{self, Leaving, SharedLinks};
 use crate::noise;
 use crate::paths;
 
-/// Numbers that look random, the same each time (a linear congruential generator with Knuth's constants).
+/// Pseudorandom numbers, the same each time (a linear congruential generator with Knuth's constants).
 struct Random(u64);
 
 impl Random {
@@ -52,7 +54,8 @@ struct Operation {
 /// By rank.
 type Ranks = Vec<Vec<Operation>>;
 
-/// Messages between random ranks, some taken by receives from any rank or of any tag; calculations; waits for what is above.
+/// Messages between random ranks, some taken by receives from any rank or of any tag; calculations; waits for earlier
+/// operations.
 fn random_schedule(random: &mut Random) -> Ranks {
     let n = 2 + random.below(5) as usize;
     let (cpus, nics) = if random.one_in(3) { (2, 2) } else { (1, 1) };
@@ -170,7 +173,7 @@ fn machine(random: &mut Random) -> Machine {
     }
 }
 
-/// What happens, at a rank.
+/// An event at a rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Event {
     Begin(usize),
@@ -192,10 +195,11 @@ struct State {
     receiving: [u64; 2],
     posted: Vec<usize>,
     unexpected: Vec<(usize, usize, bool)>,
-    /// Of each operation: what it still waits for, and whether it has ended.
+    /// For each operation: the number of operations it still waits for, and whether it has ended.
     left: Vec<usize>,
     has_ended: Vec<bool>,
-    /// With one processor and one interface what waits for an operation is scheduled as it begins.
+    /// With one processor and one interface, operations that wait for an operation are scheduled
+    /// when it begins.
     is_single: bool,
 }
 
@@ -209,7 +213,7 @@ struct Naive<'a> {
     events: Vec<Scheduled>,
     n_scheduled: u64,
     shared: SharedLinks<Scheduled>,
-    /// What waits for nothing any more: from when on, rank and operation.
+    /// Operations that wait for nothing any more: time, rank and operation.
     ready: Vec<(u64, usize, usize)>,
 }
 
@@ -508,7 +512,7 @@ impl<'a> Naive<'a> {
         }
     }
 
-    /// What waited for an operation, or for its begin, waits for one less.
+    /// Operations that waited for an operation, or for its begin, wait for one less.
     fn release(&mut self, at: u64, rank: usize, op: usize, begins: bool) {
         for later in op + 1..self.ranks[rank].len() {
             if self.ranks[rank][later].waits.contains(&(op, begins)) {
@@ -520,7 +524,8 @@ impl<'a> Naive<'a> {
         }
     }
 
-    /// What waits for nothing any more is scheduled; a receive is posted at once where nothing can come before it.
+    /// Schedules operations that wait for nothing any more; a receive is posted at once if nothing can come before
+    /// it.
     fn begin_ready(&mut self) {
         while !self.ready.is_empty() {
             let (at, rank, op) = self.ready.remove(0);

@@ -1,4 +1,4 @@
-//! The text of the wavefront's schedule: what `examples/sweep3d/sweep3d.toml` says, unrolled.
+//! The text of the wavefront's schedule: `examples/sweep3d/sweep3d.toml`, unrolled.
 
 use std::io::{self, Write};
 

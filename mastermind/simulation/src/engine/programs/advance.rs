@@ -1,4 +1,4 @@
-//! What a process does by itself: steps without time, then its next operation.
+//! A process's own progress: steps without time, then its next operation.
 
 use crate::engine::error::{BoxedError, SimulationError};
 use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, ROUNDS, nanoseconds, rounds_of};
@@ -275,7 +275,8 @@ impl Engine<'_> {
         }
     }
 
-    /// What a wait for any may take, where the program has such and it may be for a receive of this mode.
+    /// The message for a wait for any, if the program has such waits and it may be for a receive of this
+    /// mode.
     #[inline]
     pub(crate) fn completions_of(&mut self, process: u32, mode: Mode) -> Option<&mut Completions> {
         let completions = self.completions.get_mut(process as usize);
@@ -523,7 +524,7 @@ impl Engine<'_> {
         Err(self.value_owned(process, element, (what, rank, expected)))
     }
 
-    /// The tag of a message; those of collectives, put in as constants, are apart from all others.
+    /// The tag of a message; tags of collectives, which are constants, differ from all others.
     #[inline]
     fn tag(
         &self,

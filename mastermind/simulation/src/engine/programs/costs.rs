@@ -1,10 +1,10 @@
-//! What an eager message takes, worked out once for all messages of its size, in the two engines that visit a process in place of each
-//! event (`eager`, `fixed_distances`).
+//! Cost of an eager message, computed once for all messages of its size, in the two engines that visit a process
+//! instead of each event (`eager`, `fixed_distances`).
 
 use crate::loggp::{Protocol, bytes_on_the_wire};
 use crate::machine::{Link, Machine};
 
-/// What a message of one size takes on one kind of links, nanoseconds.
+/// Cost of a message of one size on one class of links, nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Costs {
     /// Of the sender's processor.
@@ -18,7 +18,7 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// Those of so many bytes; `None` where the message is not eager, or its times do not fit.
+    /// Costs of so many bytes; `None` if the message is not eager, or its times do not fit.
     pub(super) fn of(bytes: f64, link: &Link) -> Option<Self> {
         if !(0.0..=1e15).contains(&bytes) {
             return None;
@@ -35,7 +35,7 @@ impl Costs {
         })
     }
 
-    /// Those of so many bytes in a node, and between nodes.
+    /// Costs of so many bytes in a node, and between nodes.
     pub(super) fn of_both(bytes: f64, machine: &Machine) -> Option<[Self; 2]> {
         Some([
             Self::of(bytes, &machine.intra)?,

@@ -1,4 +1,4 @@
-//! What happens to a message that arrives: it takes the processor, then a posted receive, or waits as unexpected.
+//! Arrival of a message: it takes the processor, then a posted receive, or waits as unexpected.
 
 use crate::engine::error::BoxedError;
 use crate::engine::programs::process::WaitState;
@@ -13,7 +13,7 @@ use crate::sensitivity::recorder::Site;
 use mastermind_programs::{Mode, Operation};
 
 impl Engine<'_> {
-    /// Puts a message on its way to a process.
+    /// Sends a message to a process.
     #[inline]
     pub(crate) fn post(&mut self, to: u32, message: Message) {
         let part = message.load.part();
@@ -67,7 +67,7 @@ impl Engine<'_> {
     #[inline(never)]
     fn next_of_waiting(&mut self, process: u32) -> Option<(u64, u32)> {
         let p = &mut self.processes[process as usize];
-        // What arrives before it can be taken waits, in the order of the tie-break keys.
+        // Messages that arrive before they can be taken wait, in the order of the tie-break keys.
         while p.arrivals != NIL {
             let message = self.pool.get(p.arrivals);
             let has_bytes = message.load.part().has_bytes();
@@ -96,7 +96,7 @@ impl Engine<'_> {
         first
     }
 
-    /// Whether another message of a process than the one that it takes at `now` could be taken as well.
+    /// Whether another message could be taken at `now` as well as the one that the process takes.
     #[inline]
     fn has_tie(&self, process: u32, now: u64, message: &Message) -> bool {
         let p = &self.processes[process as usize];
@@ -116,7 +116,7 @@ impl Engine<'_> {
                 peer = Some(peer.map_or(other.peer, |peer: u32| peer.min(other.peer)));
             }
         }
-        // Those of one sender are in the order in which it sent them.
+        // Messages of one sender are in the order in which it sent them.
         peer.is_some_and(|peer| peer != message.peer)
     }
 
@@ -248,7 +248,7 @@ impl Engine<'_> {
         self.post(to, next);
     }
 
-    /// Tells the sender of a rendezvous that its bytes have been fetched.
+    /// Notifies the sender of a rendezvous that its bytes have been fetched.
     fn send_fetched(&mut self, process: u32, fetched: &Message) {
         let link = self.link(process, fetched.peer);
         if let Some(recorder) = &mut self.recorder {
@@ -334,7 +334,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Continues a process: what it waited for has happened.
+    /// Continues a process: the event it waited for has happened.
     #[inline]
     fn resume(&mut self, process: u32, now: u64, tie_break: TieBreak) -> Result<(), BoxedError> {
         let p = &self.processes[process as usize];

@@ -1,7 +1,7 @@
 //! How far a process may run ahead of the window, and when it need not be visited at all.
 //!
-//! Where all messages are eager, nothing that arrives makes a process send but the message that it waits for. So a process
-//! is visited when that message has come, or when its own operation is due, and then takes what came in between, in order.
+//! If all messages are eager, only the message that a process waits for makes it send. So a process is visited when
+//! that message has come, or when its own operation is due, and then takes the messages that came in between, in order.
 //! A small table, which stays in the caches, holds for each process when it may send next.
 
 use crate::engine::programs::neighbours::Neighbours;
@@ -9,8 +9,8 @@ use crate::events::NEVER;
 use crate::events::prefetch::prefetch;
 use mastermind_programs::huge_pages::vec_of;
 
-/// Windows that a process may run ahead: work as long as that needs no visit of its own at its end. One that only
-/// sends would fill the lists of those that come after it if there were no such end.
+/// Windows that a process may run ahead: enough that work needs no visit of its own at its end. Without a limit,
+/// a process that only sends would fill the lists of those that come after it.
 const MAX_WINDOWS_AHEAD: u64 = 1024;
 
 /// No neighbour.
@@ -22,38 +22,39 @@ pub(crate) const UNKNOWN_SENDER: u8 = u8::MAX - 1;
 /// All neighbours, a bit each.
 pub(crate) const ALL: u8 = u8::MAX;
 
-/// When a process may send next, and to whom.
+/// When a process may send next, and to which ranks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bound {
     /// When it goes on at the earliest.
     pub(crate) ns: u64,
     /// With which operation.
     pub(crate) at: u32,
-    /// Nor before it has a message from this one of its [`Neighbours::senders`]; [`NONE`] where it waits
-    /// for none that is not on its way, [`UNKNOWN_SENDER`] where it is not known from whom.
+    /// Nor before it has a message from this one of its [`Neighbours::senders`]; [`NONE`] if it waits
+    /// for no message that has not been sent yet, [`UNKNOWN_SENDER`] if the sender is unknown.
     pub(crate) via: u8,
-    /// To whom it sends as long as its variables do not say otherwise: a bit for each place that it has itself
-    /// among the senders of the other.
+    /// Its receivers as long as its variables do not change them: a bit for each index of this process among
+    /// the senders of the other.
     pub(crate) to: u8,
 }
 
-/// What is known ahead, of a program that says who sends to whom.
+/// Lookahead of a program that determines who sends to whom.
 pub(crate) struct Horizons {
     pub(crate) neighbours: Neighbours,
     /// By process.
     pub(crate) bounds: Vec<Bound>,
     pub(crate) lookahead_ns: u64,
-    /// Of how many horizons that were looked up so many were behind the next event; both are halved now and then.
+    /// Number of horizons that were looked up, and of those that were behind the next event; both are halved now
+    /// and then.
     n_looked_up: u32,
     n_useful: u32,
     /// Visits since the last one that was looked up.
     n_skipped: u32,
 }
 
-/// Horizons that are looked up before it is judged whether that is useful, and twice as many are remembered.
+/// Horizons that are looked up before their use is judged; twice as many are remembered.
 const MIN_LOOKED_UP: u32 = 1024;
 
-/// Where fewer than one of so many are useful, only one of so many visits looks its horizon up.
+/// If fewer than one in this many are useful, only one visit in this many looks its horizon up.
 const MIN_USEFUL: u32 = 16;
 
 impl Horizons {
@@ -103,7 +104,7 @@ impl Horizons {
         }
     }
 
-    /// Prefetches what is kept of a process and of those that may send to it.
+    /// Prefetches the state of a process and of those that may send to it.
     #[inline]
     pub(crate) fn prefetch(&self, process: u32) {
         prefetch(&self.bounds[process as usize]);
@@ -112,11 +113,11 @@ impl Horizons {
         }
     }
 
-    /// The rank so much further than that of a process, round the end.
+    /// The rank at a distance from a process's rank, modulo the number of processes.
     #[inline]
     fn further(&self, process: u32, distance: u32) -> u32 {
         let rank = process + distance;
-        // What falls below zero becomes large, and the other is the less.
+        // A difference below zero wraps to a large number, so that the other is the smaller one.
         rank.min(rank.wrapping_sub(self.bounds.len() as u32))
     }
 
@@ -134,10 +135,11 @@ impl Horizons {
             .map(|place| place as u8)
     }
 
-    /// Until when no message can come to a process that is not on its way already: the end of the
-    /// present window at least, which is given by its begin and end, and no more than that where it is not behind `next_ns`.
+    /// Time before which no message can come to a process that is not in flight already: at least the end of the
+    /// present window, which is given by its begin and end, and no more than that if it is not after `next_ns`.
     ///
-    /// The process's own messages may be answered earlier; the caller, who sends them, accounts for that.
+    /// The process's own messages may be answered earlier; the caller, which sends them, accounts for
+    /// that.
     #[inline]
     pub(crate) fn horizon(&self, process: u32, (begin, end): (u64, u64), next_ns: u64) -> u64 {
         let mut first = NEVER;
@@ -184,8 +186,8 @@ impl Horizons {
         )
     }
 
-    /// When a process may send its next message to `other`, among whose senders it has this place, at the
-    /// earliest; but for one that it sends because of what `other` is still to do.
+    /// Earliest time of a process's next message to `other`, among whose senders it has this index,
+    /// except for a message that depends on future messages of `other`.
     #[inline]
     fn next_send(&self, process: u32, (place, other): (u8, u32), begin: u64) -> u64 {
         let bound = self.bounds[process as usize];
@@ -197,7 +199,7 @@ impl Horizons {
             }
             let least = self.lookahead_ns + self.neighbours.least_receive_ns;
             let theirs = self.bounds[peer as usize];
-            // What it waits for itself is not on its way.
+            // The message it waits for has not been sent yet.
             let mut sends = theirs.ns.max(begin);
             if theirs.via < UNKNOWN_SENDER {
                 sends = sends.max(begin + least);

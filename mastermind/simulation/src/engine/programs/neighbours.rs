@@ -1,8 +1,9 @@
-//! Who may send to whom, as far as the program alone says it.
+//! Which ranks may send to which, as far as the program alone determines it.
 //!
-//! A program whose messages all go a fixed distance in ranks further (a grid, a ring) tells from whom
-//! a process can get one, whatever its variables are. Values are followed through the variables, in no
-//! order: each is a few constants and a few distances to the process's own rank, or nothing is known.
+//! If all messages of a program go a fixed distance in ranks (a grid, a ring), the program determines
+//! from which ranks a process can get one, for any values of its variables. Values are followed
+//! through the variables, in no order: each is a few constants and a few distances to the process's
+//! own rank, or unknown.
 
 use crate::machine::Machine;
 use mastermind_programs::expression::{Binary, Builtin, Compiled};
@@ -31,7 +32,7 @@ enum Value {
 /// The values that there may be; `None` where they are not known.
 type Values = Option<Vec<Value>>;
 
-/// What a program says of its messages.
+/// Analysis of a program's messages.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Neighbours {
     /// Distances in ranks from a process to those that may send to it, modulo the number of processes.
@@ -39,13 +40,13 @@ pub(crate) struct Neighbours {
     /// By operation: least time of the work that is done from it on before a message is sent, nanoseconds;
     /// and before one is sent to another receiver than those that the variables name now.
     pub(crate) work_before_send_ns: Vec<[u32; 2]>,
-    /// By variable: whether it tells whom a message goes to.
+    /// By variable: whether it determines the receiver of a message.
     pub(crate) directs: Vec<bool>,
     /// Least processor time of a receipt.
     pub(crate) least_receive_ns: u64,
 }
 
-/// Who may send to whom; nothing where that is not known, or where a message may need a rendezvous.
+/// Which ranks may send to which; `None` if that is unknown, or if a message may need a rendezvous.
 pub(crate) fn neighbours(program: &Program, machine: &Machine) -> Option<Neighbours> {
     let processes = f64::from(program.system.processes);
     let analysis = Analysis::of(program, processes);
@@ -110,7 +111,7 @@ pub(crate) fn is_eager(program: &Program, machine: &Machine) -> bool {
     })
 }
 
-/// By variable: whether it tells whom a message goes to.
+/// By variable: whether it determines the receiver of a message.
 fn directs(program: &Program) -> Vec<bool> {
     let mut directs = vec![false; program.slots as usize];
     for operation in &program.operations {
@@ -121,8 +122,8 @@ fn directs(program: &Program) -> Vec<bool> {
     directs
 }
 
-/// By operation: the least work from it on to the next message, and to the next after a variable that tells whom
-/// messages go to got another value, nanoseconds.
+/// By operation: the least work from it to the next message, and to the next one after a change of a variable
+/// that determines receivers, nanoseconds.
 fn work_before_send(operations: &[Operation], directs: &[bool]) -> Vec<[u32; 2]> {
     let first = least_work(operations, |_, operation| {
         matches!(operation, Operation::Send { .. }).then_some(0)
@@ -141,7 +142,7 @@ fn work_before_send(operations: &[Operation], directs: &[bool]) -> Vec<[u32; 2]>
         .collect()
 }
 
-/// Least work from each operation on to one that `end` gives a time for, that time with it, nanoseconds: shortest ways
+/// Least work from each operation to one that `end` gives a time for, including that time, nanoseconds: shortest paths
 /// through the program.
 fn least_work(
     operations: &[Operation],

@@ -1,4 +1,4 @@
-//! Prefetches what the next visits need while the present one goes on: the state of many processes is larger than the
+//! Prefetches the state for the next visits during the present one: the state of many processes is larger than the
 //! caches, and each visit would begin by waiting for it.
 
 use crate::engine::programs::run::Engine;

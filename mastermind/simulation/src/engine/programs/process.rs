@@ -34,7 +34,7 @@ pub(crate) struct Process {
     pub(crate) due: u64,
     /// Tie-break key of that.
     pub(crate) tie_break: TieBreak,
-    /// Messages on their way: a heap by arrival.
+    /// Messages in flight: a heap by arrival.
     pub(crate) arrivals: u32,
     /// Its operation.
     pub(crate) at: u32,
@@ -51,9 +51,9 @@ pub(crate) struct Process {
     pub(crate) unexpected: u32,
     /// The last of the nonblocking receives that no message came for.
     pub(crate) posted: u32,
-    /// Whom its blocking receive is from, or the send goes to that is due: [`NIL`] where that is no rank.
+    /// Source of its blocking receive, or destination of the send that is due: [`NIL`] for no rank.
     pub(crate) peer: u32,
-    /// Of which tag.
+    /// The tag of that message.
     pub(crate) tag: i32,
     /// Nonblocking operations that are not complete, and those inside a collective.
     pub(crate) pending: [u16; 2],

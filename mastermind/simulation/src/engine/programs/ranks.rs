@@ -1,4 +1,4 @@
-//! What each process has of its own, in the two engines that visit a process in place of each event (`eager`, `fixed_distances`).
+//! State of each process, in the two engines that visit a process instead of each event (`eager`, `fixed_distances`).
 
 use crate::engine::outcome::{Count, EngineChoice, Outcome, ProcessResult};
 use crate::engine::programs::process::{Completions, WaitState};
@@ -80,7 +80,7 @@ impl Ranks {
         }
     }
 
-    /// Fetches what a visit to a process needs.
+    /// Prefetches the state for a visit to a process.
     #[inline(always)]
     pub(super) fn prefetch(&self, process: u32) {
         let at = process as usize;
@@ -91,7 +91,7 @@ impl Ranks {
         prefetch_all(&self.counts[at * self.n_elements..][..self.n_elements]);
     }
 
-    /// What a run came to.
+    /// Result of a run.
     ///
     /// # Arguments
     /// * `left` - messages that nobody received, and receives that no message came for
@@ -147,13 +147,13 @@ pub(super) struct Rank {
     pub(super) overhead: u64,
     /// Its step.
     pub(super) at: u32,
-    /// Whom it waits for a message from; in `eager` also whom it sends the one to that is due.
+    /// Rank whose message it waits for; in `eager` also the destination of the send that is due.
     pub(super) peer: u32,
-    /// Of which tag.
+    /// The tag of that message.
     pub(super) tag: i32,
-    /// Whom the message that it sends next is to; in `fixed_distances` only.
+    /// Destination of its next message; in `fixed_distances` only.
     pub(super) to: u32,
-    /// Messages on their way: a heap or a list by arrival.
+    /// Messages in flight: a heap or a list by arrival.
     pub(super) arrivals: u32,
     /// Messages that are there and wait for the processor and the interface: a heap by tie-break key.
     pub(super) waiting: u32,
@@ -164,7 +164,7 @@ pub(super) struct Rank {
     /// Nonblocking receives that are not complete, and those inside a collective.
     pub(super) pending: [u16; 2],
     pub(super) wait_state: WaitState,
-    /// Whom it may send to, as [`Bound`](crate::engine::programs::horizon::Bound) has it.
+    /// Its possible receivers, in the form of [`Bound`](crate::engine::programs::horizon::Bound).
     pub(super) receivers: u8,
     /// Whether that is to be found anew.
     pub(super) is_redirected: bool,

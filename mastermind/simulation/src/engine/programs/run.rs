@@ -37,7 +37,7 @@ pub fn simulate(program: &Program, machine: &Machine) -> Result<Outcome, Simulat
     simulate_with(program, machine, Limits::default(), &mut |_| ())
 }
 
-/// Runs a program on a machine up to some limits, and tells now and then how far it is.
+/// Runs a program on a machine up to some limits, and reports progress now and then.
 ///
 /// # Errors
 /// [`SimulationError`].
@@ -72,7 +72,8 @@ pub fn simulate_with(
     run(engine, &program.starts, progress)
 }
 
-/// Runs a program on a machine and tells all that each process does, those of one process in order.
+/// Runs a program on a machine and reports all activities of each process, those of one process in
+/// order.
 ///
 /// # Errors
 /// [`SimulationError`].
@@ -86,7 +87,7 @@ pub fn simulate_traced<'a>(
     simulate_followed(program, machine, limits, progress, trace, None)
 }
 
-/// The same, and tells each message with bytes when it leaves.
+/// The same, and also reports each message with bytes when it leaves.
 ///
 /// # Errors
 /// [`SimulationError`].
@@ -194,8 +195,8 @@ fn run(
     engine.finish()
 }
 
-/// Whether nodes have more processes than processors, and the longest time in which nothing that happens
-/// at one process (there: node) depends on what happens at another, nanoseconds.
+/// Whether nodes have more processes than processors, and the longest time in which events at one
+/// process (there: node) do not depend on events at another, nanoseconds.
 fn window(program: &Program, machine: &Machine) -> (bool, u64) {
     let per_node = program.system.processes_per_node();
     let is_oversubscribed = per_node > machine.processors;
@@ -247,7 +248,7 @@ pub(crate) struct Engine<'a> {
     flights: Option<&'a mut dyn FnMut(Flight)>,
     /// By process, where a trace is asked for: its processor time when its operation began.
     busy: Vec<u64>,
-    /// What follows the longest path, if it is asked for.
+    /// Recorder of the longest path, if requested.
     pub(crate) recorder: Option<&'a mut Recorder>,
 }
 
@@ -403,7 +404,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Tells a message that leaves.
+    /// Reports a message that leaves.
     #[inline]
     pub(crate) fn tell_flight(&mut self, to: u32, message: &Message) {
         let has_bytes = matches!(message.load.part(), MessagePart::Eager | MessagePart::Data);
@@ -429,7 +430,7 @@ impl<'a> Engine<'a> {
         self.counts[at].add(calls, total_ns);
     }
 
-    /// The process, or the node, to be visited next. Before a window ends, what left in it passes its shared links.
+    /// The process, or the node, to be visited next. Before a window ends, its messages pass their shared links.
     #[inline]
     fn next_unit(&mut self) -> Option<u32> {
         loop {
@@ -441,7 +442,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// What is left when nothing goes on: messages that came to those that wait for others, or have ended.
+    /// The remaining messages when nothing can continue: they came to processes that wait for others, or
+    /// have ended.
     fn drain(&mut self) -> Result<(), BoxedError> {
         for process in 0..self.processes.len() as u32 {
             while let Some((at, message)) = self.next_message(process) {
@@ -456,7 +458,7 @@ impl<'a> Engine<'a> {
     /// All events of a process in the window.
     #[inline]
     fn visit(&mut self, process: u32) -> Result<(), BoxedError> {
-        // Nothing that is not on its way yet can come before this.
+        // A message that has not been sent yet cannot come before this.
         let end = self.calendar.end_ns();
         let comes_ns = loop {
             let first = self.next_message(process);

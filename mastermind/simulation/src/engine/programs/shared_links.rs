@@ -1,4 +1,4 @@
-//! Messages of a program at links that they share: what leaves in a window passes them before it ends.
+//! Messages of a program at shared links: those that leave in a window pass the links before it ends.
 
 use crate::engine::programs::run::Engine;
 use crate::events::messages::Message;
@@ -27,8 +27,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Puts those messages on their way to their processes that have passed their shared links in the present window: when
-    /// another one wants one.
+    /// Delivers the messages that have passed their shared links in the present window, and returns the earliest time
+    /// at which another one needs a link.
     #[inline]
     pub(crate) fn pass_shared_links(&mut self) -> Option<u64> {
         let end_ns = self.calendar.end_ns();

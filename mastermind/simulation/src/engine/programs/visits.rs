@@ -7,7 +7,7 @@ use crate::engine::programs::ranks::{ProcessView, Ranks};
 use crate::engine::programs::run::PROGRESS_EVERY;
 use mastermind_programs::Program;
 
-/// What all processes did together.
+/// Totals of all processes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Totals {
     pub(super) messages: u64,
@@ -15,8 +15,8 @@ pub(super) struct Totals {
     pub(super) ties: u64,
 }
 
-/// What the processes of an engine share, and what it does with one of them. `None` from a process: the engine gives the program
-/// up, which does not come to its end or is not of its kind.
+/// Shared state of an engine's processes, and its visit of one of them. `None` from a process: the engine gives the
+/// program up, which does not come to its end or is of another form.
 pub(super) trait Visits {
     const ENGINE: EngineChoice;
 
@@ -26,13 +26,13 @@ pub(super) trait Visits {
     /// The process to be visited next, those of one window in any order; none when nothing is due.
     fn next(&mut self) -> Option<u32>;
 
-    /// Fetches what the next visits need while the present one goes on.
+    /// Prefetches the state for the next visits during the present one.
     fn prefetch(&mut self, ranks: &Ranks);
 
     /// All events of a process in the window, and after it as far as nobody can send to the process.
     fn visit(&mut self, view: &mut ProcessView<'_>) -> Option<()>;
 
-    /// What is left when nothing goes on: messages that came to those that have ended.
+    /// The remaining messages when nothing can continue: they came to processes that have ended.
     fn drain(&mut self, view: &mut ProcessView<'_>) -> Option<()>;
 
     /// The totals, and begin and end of the window, nanoseconds.

@@ -1,9 +1,9 @@
 //! Deferred events: those that found their rank busy.
 //!
-//! With thousands of messages on their way to one rank, or some sends that begin together, a queue that is tried again each time the rank is
-//! free would do little else. Events that wait for the same processor and interface are taken in order once these are free. So they
-//! wait in three lines of their rank, one for each interface and one for those that want none, and the queue has the first of all of them
-//! alone: it is called for when it can be taken.
+//! With thousands of messages in flight to one rank, or some sends that begin together, a queue that is tried again
+//! each time the rank is free would do little else. Events that wait for the same processor and interface are taken in
+//! order once these are free. So they wait in three lines of their rank, one for each interface and one for those that
+//! need none, and the queue contains only the first of all of them: it is called when it can be taken.
 //!
 //! Ranks with several processors or interfaces have no lines: their events are tried again.
 
@@ -18,7 +18,8 @@ use crate::events::slab::Slab;
 use mastermind_programs::goal::Kind;
 use mastermind_programs::huge_pages::vec_of;
 
-/// The resource that an event waits for beside the processor of its rank: the line that it waits in.
+/// The resource that an event waits for in addition to the processor of its rank: the line that it
+/// waits in.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum WaitsFor {
     Processor,
@@ -156,7 +157,7 @@ impl DeferredEvents {
 }
 
 impl Run<'_, '_> {
-    /// Defers an event to when what it needs is free, at `event.at`; it keeps its order.
+    /// Defers an event until its resources are free, at `event.at`; it keeps its order.
     #[inline]
     pub(super) fn defer(&mut self, event: Event) {
         if let Some(recorder) = &mut self.recorder {
@@ -216,14 +217,14 @@ impl Run<'_, '_> {
         first
     }
 
-    /// The event that was called for is due: takes the one that comes first by now, if the rank is free.
+    /// The called event is due: takes the event that is first by now, if the rank is free.
     pub(super) fn take_called(&mut self, called: Event) {
         let Event { at, rank, .. } = called;
         if called.order == TURNS {
             return self.pass_shared_links(at);
         }
         let calls = |run: &mut Self, event| run.deferred.lines[rank as usize].called = event;
-        // Or one that is before it was called for.
+        // Or an earlier one was called instead.
         if self.deferred.lines[rank as usize].called != (at, called.order & !CALLED) {
             self.events -= 1;
             return;

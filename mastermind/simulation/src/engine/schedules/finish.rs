@@ -1,4 +1,4 @@
-//! The end of a schedule: what came of it, or what it waits for.
+//! The end of a schedule: its outcome, or the operations that it waits for.
 
 use crate::engine::outcome::Count;
 use crate::engine::schedules::matching::{Pool, Waiting};
@@ -23,10 +23,10 @@ pub(super) struct Ended {
     pub(super) noise_ns: u64,
 }
 
-/// What came of a schedule.
+/// Outcome of a schedule.
 ///
 /// # Arguments
-/// * `received_ns` - overhead of what came, of all ranks
+/// * `received_ns` - overhead of received messages, of all ranks
 /// * `ended` - how a rank has ended
 ///
 /// # Errors
@@ -86,7 +86,7 @@ pub(super) fn outcome_of(
     Ok(outcome)
 }
 
-/// What a rank that does not come to its end waits for.
+/// The operation that a blocked rank waits for.
 fn blocked(schedule: &Schedule, pool: &Pool, rank: usize, ended: &Ended) -> Blocked {
     let (element, waits_for) = match pool.first_posted(&ended.waiting) {
         Some(op) => {
@@ -116,7 +116,7 @@ fn blocked(schedule: &Schedule, pool: &Pool, rank: usize, ended: &Ended) -> Bloc
 }
 
 impl Run<'_, '_> {
-    /// What came of it.
+    /// Outcome of the run.
     ///
     /// # Errors
     /// [`SimulationError::Deadlock`]; [`SimulationError::Limit`] behind the longest time.

@@ -1,13 +1,15 @@
 //! The rules of LogGOPSim, for schedules alone: its finishing times to the nanosecond, its oddities included.
 //!
-//! What differs from `loggp` is listed in the guide ("The rules of LogGOPSim"). In short: what is released begins when its own
-//! processor is free, not when what it waited for has ended; a message takes the processor and interface that its *send* names,
-//! at its receiver too; request and answer of a rendezvous cost nothing; of operations that become free together, sends come
-//! first, then receives, then calculations; bytes are counted as `size - 1` without a bound, so that a message without bytes gains
-//! time. Times therefore wrap as LogGOPSim's do, and an event may be due before the present one.
+//! The guide lists the differences from `loggp` ("The rules of LogGOPSim"). In short: a released operation begins when
+//! its own processor is free, not when the operation it waited for has ended; a message takes the processor and
+//! interface that its *send* names, at its receiver too; request and answer of a rendezvous cost nothing; of operations
+//! that become free together, sends come first, then receives, then calculations; bytes are counted as `size - 1`
+//! without a bound, so that a message without bytes gains time. Times therefore wrap as LogGOPSim's do, and an event
+//! may be due before the present one.
 //!
-//! So these rules fit neither `loggp` nor a calendar: this is a loop of its own over the same schedules, message lists and results, which reads
-//! them in the order of their lines (`goal/read.rs`, `WaitOrder`), since that decides here. It is held to recorded finishing times.
+//! So these rules fit neither `loggp` nor a calendar: this is a loop of its own over the same schedules, message lists
+//! and results, which reads them in the order of their lines (`goal/read.rs`, `WaitOrder`), since that decides here. A
+//! test compares it with recorded finishing times.
 //!
 //! # Source
 //! LogGOPSim, github.com/spcl/LogGOPSim, `src/LogGOPSim/LogGOPSim.cpp` (the event loop; its constants `HOSTSYNC` and
@@ -86,7 +88,7 @@ impl Parameters {
     }
 }
 
-/// What is due, in the order of LogGOPSim's queue: by time, then by the number that it got when it was made.
+/// An event, in the order of LogGOPSim's queue: by time, then by the number of its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: u64,
@@ -108,7 +110,7 @@ struct Run<'s, 't> {
     receiving: Vec<u64>,
     waiting: Vec<Waiting>,
     pool: Pool,
-    /// What each operation still waits for, in the order of all.
+    /// Number of operations that each operation still waits for, in the order of all.
     waits: Vec<u32>,
     /// Operations of each rank that have not ended.
     left: Vec<u32>,
@@ -265,7 +267,7 @@ impl<'s, 't> Run<'s, 't> {
         self.free = free;
     }
 
-    /// Tries again when what it needs is free.
+    /// Tries again when its resources are free.
     fn again(&mut self, due: Due, at: u64) {
         self.queue.push(Reverse(Due { at, ..due }));
     }
@@ -418,7 +420,7 @@ impl<'s, 't> Run<'s, 't> {
     }
 
     fn slice(&mut self, kind: Kind, rank: u32, begin_ns: u64, ns: u64) {
-        // What gains time has no length that a trace could show.
+        // An operation that gains time has no length that a trace could show.
         let end_ns = begin_ns.wrapping_add(ns).max(begin_ns);
         self.slices.add(kind, rank, begin_ns, end_ns);
     }

@@ -6,7 +6,8 @@ use crate::events::messages::NIL;
 use crate::events::slab::Slab;
 use mastermind_programs::goal::ANY;
 
-/// In place of the tail: the head is no entry but the only receive's operation, as it is for nearly all ranks.
+/// In place of the tail: the head is not an entry but the operation of the only receive, as for nearly all
+/// ranks.
 const ONLY: u32 = u32::MAX - 1;
 
 /// The lists of one rank: receives without a message, messages without a receive. Heads and tails.
@@ -313,7 +314,7 @@ fn is_for(receive: (u32, u32), peer: u32, tag: u32) -> bool {
 mod tests {
     use super::*;
 
-    /// Numbers that look random, the same each time (a linear congruential generator with Knuth's constants).
+    /// Pseudorandom numbers, the same each time (a linear congruential generator with Knuth's constants).
     fn numbers() -> impl FnMut(u32) -> u32 {
         let mut state = 1_u64;
         move |below| {
@@ -324,7 +325,7 @@ mod tests {
         }
     }
 
-    /// Long lists give what a search of one entry after the other gives, on two ranks at once.
+    /// Long lists give the result of a linear search, on two ranks at once.
     #[test]
     fn an_index_finds_what_a_search_finds() {
         let mut random = numbers();
@@ -337,7 +338,7 @@ mod tests {
             let rank = random(2);
             let (waiting, posted, unexpected) = &mut lists[rank as usize];
             let (peer, tag) = (random(40), random(40));
-            // Mostly more of one kind, then more of the other.
+            // Mostly more of one class, then more of the other.
             receives.push((any(peer), any(tag)));
             if random(10) < if op / 3000 % 2 == 0 { 3 } else { 7 } {
                 let wanted = (any(peer), any(tag));

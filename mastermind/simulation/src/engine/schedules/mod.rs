@@ -1,14 +1,15 @@
 //! The engine for schedules: single events in order of time, from one calendar.
 //!
-//! A [`Schedule`] and a [`Machine`] go in, when each rank has ended comes out ([`ScheduleOutcome`]);
-//! [`simulate_schedule`] is where to start. An operation starts when what it requires has ended (`ready`) and its
-//! processor and interface are free (`start`); until then it is deferred (`deferred`). A message that arrives (`arrive`)
-//! takes the processor, then its posted receive, or waits as an unexpected message (`matching`). Costs come from `loggp`,
-//! so that a schedule and a program model that say the same end on the same nanosecond; of events that are due together
-//! the one that was scheduled first is first. `loggopsim` has other rules.
+//! Input is a [`Schedule`] and a [`Machine`], output the finishing time of each rank ([`ScheduleOutcome`]);
+//! [`simulate_schedule`] is where to start. An operation starts when the operations it requires have ended (`ready`)
+//! and its processor and interface are free (`start`); until then it is deferred (`deferred`). A message that arrives
+//! (`arrive`) takes the processor, then its posted receive, or waits as an unexpected message (`matching`). Costs come
+//! from `loggp`, so an equivalent schedule and program model end on the same nanosecond; of events that are due
+//! together the one that was scheduled first is first. `loggopsim` has other rules.
 //!
-//! A schedule is read in pieces into eight bytes for most operations. Operations that depend on each other in any order, and rendezvous, leave
-//! no window in which a rank could run ahead, so there is one calendar, with the first of what each rank defers. What comes next is prefetched.
+//! A schedule is read in pieces into eight bytes for most operations. Operations that depend on each other in any
+//! order, and rendezvous, leave no window in which a rank could run ahead, so there is one calendar, with the first
+//! deferred event of each rank. The next events' state is prefetched.
 //!
 //! ```
 //! use mastermind_simulation::engine::simulate_schedule;
@@ -62,7 +63,7 @@ use mastermind_programs::huge_pages::reserve;
 use matching::Waiting;
 pub use path::schedule_path;
 
-/// What an event is: the lowest bits of its order.
+/// Type of an event: the lowest bits of its order.
 const OP: u64 = 0;
 const EAGER: u64 = MessagePart::Eager as u64;
 const DATA: u64 = MessagePart::Data as u64;
@@ -70,10 +71,11 @@ const DONE: u64 = 6;
 /// An eager message of 4 GiB and more.
 const LARGE: u64 = 7;
 
-/// Which of these bits say what an event is: an operation, a part of a message by its number, or the end of an operation.
+/// The bits with the type of an event: an operation, a part of a message by its number, or the end of an operation.
 const WHAT: u64 = 7;
 
-/// Whether it is one that waits for its rank (`deferred`), in the queue to say when the rank is free.
+/// Whether the event waits for its rank (`deferred`), and is in the queue to announce when the rank
+/// is free.
 const CALLED: u64 = WHAT + 1;
 
 /// From one event to the next in the order in which they are scheduled.
@@ -85,15 +87,16 @@ const PROGRESS_EVERY: u64 = 1 << 20;
 /// By whose rules a schedule runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rules {
-    /// Those of [`crate::loggp`], as program models.
+    /// The rules of [`crate::loggp`], as for program models.
     #[default]
     Own,
-    /// Those of LogGOPSim, for its finishing times; the schedule is to be read with
+    /// The rules of LogGOPSim, for its finishing times; the schedule is to be read with
     /// [`WaitOrder::Lines`](mastermind_programs::goal::WaitOrder).
     LogGopSim,
 }
 
-/// Who is told what each rank does when: nobody, or a function. The elements are those of [`schedule_elements`].
+/// Receiver of the activities of each rank: none, or a function. The elements are those of
+/// [`schedule_elements`].
 #[derive(Default)]
 pub struct ScheduleSlices<'a>(pub Option<&'a mut dyn FnMut(Slice)>);
 
@@ -112,7 +115,7 @@ impl ScheduleSlices<'_> {
     }
 }
 
-/// What a trace of a schedule shows: calculations, sends, and what is done about messages that come.
+/// Elements of a schedule's trace: calculations, sends, and the processing of received messages.
 pub fn schedule_elements() -> Vec<ElementInfo> {
     ["calc", "send", "recv"].map(element).to_vec()
 }
@@ -149,7 +152,7 @@ pub struct ScheduleOutcome {
 }
 
 impl ScheduleOutcome {
-    /// What a chart shows of it: by rank two elements, its calculations and its messages.
+    /// Its chart: by rank two elements, its calculations and its messages.
     pub fn chart(&self) -> Outcome {
         let named = |name: &str, kind| ElementInfo {
             name: name.into(),
@@ -176,7 +179,7 @@ impl ScheduleOutcome {
 }
 
 /// Runs a schedule on a machine; each rank is on a node of its own or shares one as ranks fill them, and has the
-/// processors that the schedule names to itself: the machine's, its queue and what a process does that waits mean nothing.
+/// processors that the schedule names to itself: the machine's processors, queue and waiting mode are ignored.
 ///
 /// # Errors
 /// [`SimulationError::Deadlock`]; [`SimulationError::Limit`] after 73 years.
@@ -187,7 +190,7 @@ pub fn simulate_schedule(
     simulate_schedule_with(schedule, machine, Limits::default(), &mut |_| ())
 }
 
-/// Runs a schedule up to some limits, and tells now and then how far it is.
+/// Runs a schedule up to some limits, and reports progress now and then.
 ///
 /// # Errors
 /// As [`simulate_schedule`]; [`SimulationError::Limit`].
@@ -201,7 +204,7 @@ pub fn simulate_schedule_with(
     simulate_schedule_by(schedule, machine, (rules, limits), progress, slices)
 }
 
-/// Runs a schedule by some rules and up to some limits, and tells what each rank does when.
+/// Runs a schedule by some rules and up to some limits, and reports the activities of each rank.
 ///
 /// # Errors
 /// As [`simulate_schedule_with`]; [`SimulationError::Machine`].
@@ -261,7 +264,7 @@ struct Rank {
     form: Form,
 }
 
-/// What kind of rank it is, and its row of the lists of processors and interfaces where it has several of one.
+/// Class of a rank, and its row in the lists of processors and interfaces if it has several of one.
 #[derive(Debug, Clone, Copy, Default)]
 struct Form(u32);
 
@@ -322,7 +325,7 @@ struct Run<'a, 't> {
     is_flat: bool,
     ranks: Vec<Rank>,
     several: Vec<Several>,
-    /// Overhead of what came.
+    /// Overhead of received messages.
     received_ns: u64,
     /// By rank, where there is noise: by how much it lengthened calculations.
     noise_ns: Vec<u64>,
@@ -338,7 +341,7 @@ struct Run<'a, 't> {
     messages: u64,
     events: u64,
     slices: ScheduleSlices<'t>,
-    /// What follows the longest path, if it is asked for.
+    /// Recorder of the longest path, if requested.
     recorder: Option<&'t mut Recorder>,
 }
 
@@ -454,7 +457,7 @@ impl<'a, 't> Run<'a, 't> {
         self.queue.push(Event { order, ..event });
     }
 
-    /// What waits for nothing begins.
+    /// Begins the operations that wait for nothing.
     fn begin(&mut self) {
         for rank in 0..self.ranks.len() as u32 {
             for op in 0..self.schedule.parts[rank as usize].ops {

@@ -1,5 +1,5 @@
-//! Fetches what the next events need while the present one goes on: what they need of ranks and operations is
-//! larger than the nearer caches, and each event would begin by waiting for it.
+//! Prefetches the state for the next events during the present one: the needed state of ranks and operations
+//! is larger than the nearer caches, and each event would begin by waiting for it.
 
 use crate::engine::schedules::{CALLED, DATA, EAGER, OP, Run, WHAT};
 use crate::events::prefetch::prefetch;
@@ -7,7 +7,8 @@ use crate::events::queue::Entry;
 use crate::loggp::MessagePart;
 use mastermind_programs::goal::{Kind, Schedule};
 
-/// Most events of a bucket that are looked at together: of more, the first ones would be forgotten again.
+/// Maximum number of events of a bucket that are prefetched together: with more, the first ones would be
+/// evicted again.
 const MOST: usize = 64;
 
 /// See [`DATA`].
@@ -32,8 +33,8 @@ impl Run<'_, '_> {
         }
     }
 
-    /// A bucket is begun: of the one behind the next one the ranks are fetched, so that the operations of the next
-    /// one are found, and so that those of this one tell to whom they send.
+    /// When a bucket begins, prefetches the ranks of the bucket behind the next one, then the operations of the
+    /// next one.
     fn prefetch_buckets(&self) {
         let [next, later] = self.queue.ahead();
         later
@@ -53,7 +54,7 @@ impl Run<'_, '_> {
         }
     }
 
-    /// What an event changes beside its rank, which is there.
+    /// State that an event changes in addition to its rank, which is in the caches.
     #[inline]
     fn prefetch_operation(&self, entry: &Entry) {
         let rank = &self.ranks[entry.rank as usize];
@@ -90,7 +91,8 @@ impl Run<'_, '_> {
         }
     }
 
-    /// The rank that an event sends to, what waits in line with it, and a receive that may be for it.
+    /// The rank that an event sends to, the events that wait in line with it, and a receive that may
+    /// be for it.
     #[inline]
     fn prefetch_receiver(&self, entry: &Entry) {
         if entry.key & CALLED != 0 {

@@ -6,7 +6,8 @@ use crate::events::queue::Event;
 use mastermind_programs::goal::{Kind, Schedule};
 
 impl Run<'_, '_> {
-    /// Begins what has become ready: receives at once, the rest as events, of which several wait in line.
+    /// Begins operations that have become ready: receives at once, the others as events; several wait in
+    /// line.
     #[inline]
     pub(super) fn start_ready(&mut self, rank: u32) {
         let mut has_line = false;
@@ -65,7 +66,7 @@ impl Run<'_, '_> {
         let state = &mut self.ranks[rank as usize];
         state.left -= 1;
         if state.is_single() {
-            // What waits for it needs the processor, which is not free before.
+            // Operations that wait for it need the processor, which is not free before.
             self.release(rank, op, end);
         } else {
             let event = Event {

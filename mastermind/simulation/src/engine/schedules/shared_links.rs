@@ -6,12 +6,12 @@ use crate::events::queue::{Event, ORDER_BITS};
 use crate::events::shared_links::Passage;
 use crate::loggp::{MessagePart, bytes_on_the_wire};
 
-/// The order of an event that is none of a rank, the last of its nanosecond: messages have their turns at shared links. The greatest
-/// number is the queue's own.
+/// The order of an event without a rank, the last of its nanosecond: messages have their turns at shared links. The
+/// greatest number is the queue's own.
 pub(super) const TURNS: u64 = (1 << ORDER_BITS) - 2;
 
 impl Run<'_, '_> {
-    /// Puts a part of a message on its way.
+    /// Sends a part of a message.
     #[inline]
     pub(super) fn post(&mut self, what: u64, part: Event) {
         if self.shared_links.is_some() {
@@ -64,7 +64,7 @@ impl Run<'_, '_> {
         });
     }
 
-    /// Puts those messages on their way to their ranks that pass their shared links by the end of this nanosecond.
+    /// Delivers the messages that pass their shared links by the end of this nanosecond.
     #[cold]
     #[inline(never)]
     pub(super) fn pass_shared_links(&mut self, now: u64) {

@@ -13,10 +13,10 @@ use mastermind_simulation::machine::{Link, Machine, Rendezvous};
 use crate::network::{self, Leaving, SharedLinks};
 use crate::noise;
 
-/// In the place of a rank: whom the latest message came from whose sender was asked for.
+/// In place of a rank: the sender of the latest message whose sender was stored.
 pub const SENDER: u32 = u32::MAX;
 
-/// Who waits for the end of an operation: the process at once, or its next wait of the same class.
+/// The waiter for the end of an operation: the process at once, or its next wait of the same class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     Blocking,
@@ -74,13 +74,13 @@ struct Posted {
     class: Class,
 }
 
-/// Time, times of insertion from the last one back, who it is from, order of insertion, process, what.
+/// Time, times of insertion from the last one back, sender, order of insertion, process, event.
 type Inserted = (u64, Made, u32, u64, usize, Event);
 
-/// When an event was put in, when the one that put it in was, and so on.
+/// Insertion time of an event, of the event that inserted it, and so on.
 type Made = Vec<u64>;
 
-/// As many as the engine compares; what these leave open is in the order of the senders, a process's own event first.
+/// As many as the engine compares; remaining ties are ordered by sender, a process's own event first.
 const KEPT: usize = 7;
 
 fn then(made: &Made, now: u64) -> Made {

@@ -17,7 +17,7 @@ pub struct Line {
     is_ring: bool,
     times: u32,
     bytes: u64,
-    /// Whether all work the same, so that the program tells how long.
+    /// Whether all work the same time, so that the program determines it.
     is_even: bool,
     factor: u64,
     modulus: u64,

@@ -151,8 +151,8 @@ fn large() -> impl Strategy<Value = (Vec<Round>, Machine, bool)> {
     })
 }
 
-/// Whether the engine knows all sizes of messages: not those of parts of a group's data, nor those that hang on the counter of a loop where
-/// another loop, whose number of rounds only the run tells, counts in the same place.
+/// Whether the engine knows all sizes of messages: it does not for parts of a group's data, nor for sizes that depend
+/// on the counter of a loop if another loop, whose number of rounds is known only during the run, has the same counter.
 fn has_known_sizes(rounds: &[Round]) -> bool {
     let has = |is: fn(&Round) -> bool| rounds.iter().any(is);
     let has_parts = has(|round| {
@@ -169,8 +169,8 @@ fn has_known_sizes(rounds: &[Round]) -> bool {
     !(has_parts || has_loops && has_any)
 }
 
-/// Programs of 64 ranks. A fifth at least are for the eager engine, and it must have run them: one that it gives up is run again by the
-/// engine for all programs, which would hide what is wrong with it.
+/// Programs of 64 ranks. At least a fifth are for the eager engine, and it must have run them: a program that it gives
+/// up is run again by the engine for all programs, which would hide a defect of it.
 fn large_agree(cases: u32) {
     let n_eager = Cell::new(0);
     let config = ProptestConfig {
@@ -208,8 +208,9 @@ fn ten_thousand_programs_of_64_ranks_are_as_in_the_naive_interpreter() {
     large_agree(10_000);
 }
 
-/// Runs a model and what each process does of it by the naive interpreter, and compares them, also where times of creation leave
-/// an order open: both then take a process's own event first, and messages in the order of their senders.
+/// Runs a model, and its processes by the naive interpreter, and compares both, including cases in which times of
+/// creation leave an order open: both then take a process's own event first, and messages in the order of their
+/// senders.
 fn agrees(
     model: &str,
     machine: &Machine,

@@ -1,10 +1,10 @@
-//! Random programs: what every process does, as the text of a model.
+//! Random programs: the operations of every process, as the text of a model.
 
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
-/// What every process does.
+/// Operations of every process.
 #[derive(Debug, Clone)]
 pub enum Round {
     Work {
@@ -18,7 +18,7 @@ pub enum Round {
     Pairs { bytes: u64 },
     /// All send to the first, which takes them in no order.
     Gather { bytes: u64 },
-    /// All ask the first, which answers whoever it was.
+    /// All send requests to the first, which answers each sender.
     Answers { bytes: u64, answer: u64 },
     /// Messages of those before, that are taken as they come, and answered.
     Any {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use mastermind_simulation::machine::Queue;
 
-/// What a thread has left: its three works, and whether it has the lock.
+/// State of a thread: its three remaining works, and whether it has the lock.
 struct Thread {
     left_ns: [u64; 3],
     stage: usize,
@@ -18,7 +18,7 @@ pub fn elapsed_ns(works: &[[u64; 3]], processors: usize, queue: Queue) -> u64 {
     });
     let mut threads: Vec<_> = threads.collect();
     let mut ready: VecDeque<usize> = (0..threads.len()).collect();
-    // Who runs until when, in order of their begin.
+    // End and index of the running threads, in order of their begin.
     let mut running: Vec<(u64, usize)> = Vec::new();
     let (mut holder, mut blocked) = (None, VecDeque::new());
     let mut now = 0;

@@ -1,8 +1,8 @@
 //! The program as the engine for eager messages runs it: one list of small steps, their operands resolved to places.
 //!
-//! A place holds a variable or the rank of the process that is visited, what the steps of one operation hand to each other, or a
-//! constant. So an expression costs a step for each of its functions, and a condition
-//! is one with its jump. `{ send = "s", to = "(process + 1) % processes" }` is two steps: the neighbour's rank, and the send.
+//! A place holds a variable, the rank of the visited process, an intermediate value of one operation, or a constant. So
+//! an expression costs a step for each of its functions, and a condition is one with its jump. `{ send = "s", to =
+//! "(process + 1) % processes" }` is two steps: the neighbour's rank, and the send.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(super) struct Place(u16);
 /// Most numbers of a scratch; a power of two.
 const MAX_PLACES: usize = 2048;
 
-/// Places for what the steps of one operation hand to each other.
+/// Places for intermediate values of one operation.
 const MAX_TEMPORARIES: usize = 255;
 
 impl Place {
@@ -114,12 +114,12 @@ pub(super) enum Step {
     Count {
         element: u32,
     },
-    /// Puts the value of an expression that is none of functions alone into a place.
+    /// Puts the value of an expression that needs more than functions into a place.
     Evaluate {
         expression: u32,
         to: Place,
     },
-    /// Whom messages go to may have changed.
+    /// The receivers of messages may have changed.
     Redirect,
     Send {
         to: Place,
@@ -132,7 +132,7 @@ pub(super) enum Step {
     Receive {
         from: Place,
         tag: Tag,
-        /// What gets the sender's rank, or [`Place::NONE`].
+        /// Place for the sender's rank, or [`Place::NONE`].
         sender: Place,
         mode: Mode,
         /// Whether it is counted, and is no part of a collective.
@@ -195,7 +195,7 @@ impl Size {
 pub(super) struct Tag(i32);
 
 impl Tag {
-    /// A number as a tag; `None` where it is none. Those of collectives, put in as constants, are apart from all others.
+    /// A number as a tag; `None` for an invalid one. Tags of collectives, which are constants, differ from all others.
     #[inline]
     fn whole(tag: f64, is_call: bool, is_receive: bool) -> Option<i32> {
         let whole = tag as i32;
@@ -203,7 +203,8 @@ impl Tag {
         (!is_call || is_any || (f64::from(whole) == tag && whole >= 0)).then_some(whole)
     }
 
-    /// Its number, [`ANY_TAG`](crate::events::messages::ANY_TAG) for any; `None` where it has none.
+    /// Its number, [`ANY_TAG`](crate::events::messages::ANY_TAG) for any; `None` for an invalid
+    /// one.
     #[inline(always)]
     pub(super) fn number(self, scratch: &Scratch, is_call: bool, is_receive: bool) -> Option<i32> {
         let place = self.0.wrapping_sub(i32::MIN) as u32;
@@ -218,7 +219,7 @@ impl Tag {
 #[derive(Debug)]
 pub(super) struct Code {
     pub(super) steps: Vec<Step>,
-    /// What a visit begins with, but for what it knows of its process.
+    /// Initial state of a visit, except for the state of its process.
     pub(super) scratch: Scratch,
     n_places: usize,
     /// Variables of a process.
@@ -226,7 +227,7 @@ pub(super) struct Code {
     pub(super) expressions: Vec<Compiled>,
     /// Of the messages of known size: in a node, between nodes.
     pub(super) costs: Vec<[Costs; 2]>,
-    /// Whom messages go to.
+    /// Receivers of the messages.
     pub(super) receivers: Vec<Compiled>,
     /// By operation: its first step.
     pub(super) begins: Vec<u32>,
@@ -240,7 +241,7 @@ impl Code {
     /// The steps of a program; `None` where it has operations that are not for this engine.
     ///
     /// # Arguments
-    /// * `directs` - by variable: whether it tells whom messages go to
+    /// * `directs` - by variable: whether it determines the receiver of a message
     pub(super) fn of(program: &Program, machine: &Machine, directs: &[bool]) -> Option<Self> {
         let width = program.slots as usize;
         let mut code = Self {
@@ -453,7 +454,7 @@ impl Code {
         Some(Step::JumpUnless(self.truth(condition)?, target))
     }
 
-    /// The operator that tells whether a condition holds, and its operands.
+    /// The operator of a condition, and its operands.
     fn truth(&mut self, condition: &Compiled) -> Option<Condition> {
         Some(match condition {
             Compiled::Binary(function, sides) => {

@@ -1,4 +1,4 @@
-//! What the senders of a process need to know of it, and when it is visited next.
+//! State of a process that its senders need, and the time of its next visit.
 
 use crate::engine::programs::eager::code::Step;
 use crate::engine::programs::eager::visit::EagerState;
@@ -16,10 +16,11 @@ use mastermind_programs::{Mode, NOBODY};
 /// In place of a number of messages: none wakes the process, which is visited when its operation is due, or has ended.
 const NO_MESSAGE: u32 = u32::MAX;
 
-/// What came to a process since its last visit, and what wakes it. The table of all stays in the caches at 100,000 ranks.
+/// Messages that came to a process since its last visit, and the event that wakes it. The table of all stays in the
+/// caches at 100,000 ranks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mailbox {
-    /// The earliest time at which the process goes on, as far as the messages tell that came since its last visit.
+    /// The earliest time at which the process continues, given the messages that came since its last visit.
     at_ns: u64,
     /// The sender whose messages count, or [`ANYBODY`].
     peer: u32,
@@ -41,7 +42,7 @@ impl Default for Mailbox {
 }
 
 impl EagerState<'_> {
-    /// Puts what came since the last visit into the heap of arrivals.
+    /// Moves messages that came since the last visit into the heap of arrivals.
     #[inline(always)]
     pub(super) fn take_in(&mut self, view: &mut ProcessView<'_>) {
         let inbox = &mut self.mailboxes[view.process as usize].inbox;
@@ -58,7 +59,7 @@ impl EagerState<'_> {
         }
     }
 
-    /// Puts a message on its way to a process: when an answer may come at the earliest, where that is to be known.
+    /// Sends a message to a process, and updates the earliest time of an answer if that is needed.
     #[inline]
     pub(super) fn post(&mut self, to: u32, message: Message) -> u64 {
         self.totals.messages += 1;
@@ -74,8 +75,8 @@ impl EagerState<'_> {
         }
     }
 
-    /// Delivers what has been posted, the oldest first, until so many messages are left. None arrives in the window in which it was sent,
-    /// so its receiver's mailbox, which is seldom in the caches, has time to be fetched.
+    /// Delivers the posted messages, the oldest first, until so many are left. None arrives in the window in which it
+    /// was sent, so its receiver's mailbox, which is seldom in the caches, has time to be fetched.
     #[inline]
     pub(super) fn deliver_but(&mut self, n_left: usize) {
         while let Some(outbox) = &mut self.outbox
@@ -114,7 +115,7 @@ impl EagerState<'_> {
         horizons.note_arrival(to, peer, goes_on).unwrap_or(NEVER)
     }
 
-    /// Keeps when a process may send next and what wakes it, and has it visited then.
+    /// Stores when a process may send next and what wakes it, and schedules its visit for then.
     ///
     /// # Arguments
     /// * `comes_ns` - when it can take its next message, where it waits for one
@@ -191,7 +192,8 @@ impl EagerState<'_> {
         }
     }
 
-    /// Whom a process may send to as long as its variables stay as they are, as [`Bound`] has it.
+    /// Ranks that a process may send to as long as its variables keep their values, in the form of
+    /// [`Bound`].
     #[cold]
     fn receivers(&self, view: &ProcessView<'_>) -> u8 {
         let Some(horizons) = &self.horizons else {
@@ -208,7 +210,7 @@ impl EagerState<'_> {
                 .and_then(|to| horizons.place_of(view.process, to))
             {
                 Some(place) => receivers |= 1 << place,
-                // To itself, or to whom nothing is sent before the variable is set.
+                // To itself, or to a rank that gets no message before the variable is set.
                 None => return ALL,
             }
         }

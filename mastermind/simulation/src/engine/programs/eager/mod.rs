@@ -1,18 +1,20 @@
 //! The engine for programs whose messages are all eager, on nodes that are not oversubscribed.
 //!
-//! It gives the same times and counts the same events as the engine for all programs; what it does not need is left out of
-//! its state and its steps (`code`, `timeless`). A program that does not come to its end is given up here, and the engine for all programs runs it
-//! again and reports why.
+//! It gives the same times and counts the same events as the engine for all programs; its state and its steps contain
+//! only what it needs (`code`, `timeless`). It gives up a program that does not come to its end; the engine for all
+//! programs then runs the program again and reports why.
 //!
-//! Nothing that arrives makes a process send but the messages that it waits for. So a process is visited when it may send next at the
-//! earliest, and then takes all that came, in order: when its operation is due, when the message of its blocking receive is
-//! there, or when as many messages are there as its nonblocking receives lack. Who sends touches nothing of the receiver's state but
-//! its [`Mailbox`] (`mailbox`), and where there are many processes some visits later, when that has been fetched.
+//! Of the messages that arrive, only those that a process waits for make it send. So a process is visited when it may
+//! send next at the earliest, and then takes all messages that came, in order: when its operation is due, when the
+//! message of its blocking receive has arrived, or when as many messages have arrived as its nonblocking receives lack.
+//! A sender touches only the receiver's [`Mailbox`] (`mailbox`), and with many processes only some visits later, when
+//! that has been fetched.
 //!
-//! A visit (`visit`) goes on beyond the window as long as nobody can send to the process: where the program tells who may send to
-//! whom, a table holds when each of the neighbours may send next, and to which of theirs as far as their variables say (`horizon`,
-//! `neighbours`); an event that was scheduled before anything that can still be sent is taken before that. What a process has of its own
-//! (`ProcessView`) and what all share (`EagerState`) are apart, so that a visit works in place. Tests hold both engines together.
+//! A visit (`visit`) continues beyond the window as long as no rank can send to the process: if the program determines
+//! who may send to whom, a table holds when each of the neighbours may send next, and to which of theirs as far as
+//! their variables determine it (`horizon`, `neighbours`); an event that was scheduled before any message that can
+//! still be sent is taken before that. A process's own state (`ProcessView`) and the shared state (`EagerState`) are
+//! separate, so that a visit works in place. Tests compare both engines.
 
 mod code;
 mod mailbox;
@@ -39,7 +41,8 @@ use mastermind_programs::Program;
 use mastermind_programs::huge_pages::vec_of;
 use visit::{EagerState, MIN_OUTBOX, NOBODY_AHEAD, STATE_AHEAD};
 
-/// Runs a program on a machine whose nodes are not oversubscribed; `None` where it is not of this kind or does not come to its end.
+/// Runs a program on a machine whose nodes are not oversubscribed; `None` if the program is of another form or does not
+/// come to its end.
 pub(super) fn run(
     program: &Program,
     machine: &Machine,
@@ -67,7 +70,7 @@ pub(super) fn run(
     let is_numbered = machine
         .links()
         .any(|link| link.send_overhead_ns.max(link.gap_ns) == 0);
-    // How far a process may run ahead hangs on what has been delivered.
+    // How far a process may run ahead depends on the delivered messages.
     let outbox = (n >= MIN_OUTBOX && horizons.is_none()).then(VecDeque::new);
     let state = EagerState {
         code: &code,

@@ -1,4 +1,4 @@
-//! What a process does by itself: its next operation.
+//! A process's own progress: its next operation.
 
 use crate::engine::limits::{MAX_COST_S, nanoseconds};
 use crate::engine::programs::costs::Costs;
@@ -16,7 +16,7 @@ use mastermind_programs::{ANY, Mode, NOBODY};
 impl EagerState<'_> {
     /// Goes through the steps without time up to the next operation that takes some.
     ///
-    /// Put in where it is called: a visit keeps what it has of the process in registers then.
+    /// Inlined, so that a visit keeps the state of the process in registers.
     ///
     /// # Arguments
     /// * `now` - time of the event that leads here, `tie_break` - its tie-break key
@@ -166,7 +166,7 @@ impl EagerState<'_> {
         if let (Some(completions), Mode::Nonblocking) = (&mut view.completions, mode) {
             completions.n_open += 1;
         }
-        // None comes before one that did not find room in line.
+        // No entry comes before one that did not find room in line.
         if rank.posted == NIL
             && let Some(line) = &mut view.posted
             && line.post(receive, mode)
@@ -248,7 +248,7 @@ impl EagerState<'_> {
         view.counts[element as usize].add(1, rank.processor - rank.since);
     }
 
-    /// What the message that is due costs.
+    /// Cost of the message that is due.
     #[inline(always)]
     fn costs(&self, view: &ProcessView<'_>, size: Size) -> Option<Costs> {
         let (from, to) = (view.process, view.rank.peer);
@@ -260,7 +260,7 @@ impl EagerState<'_> {
         }
     }
 
-    /// What a message costs whose size is worked out when it is sent.
+    /// Cost of a message whose size is computed when it is sent.
     #[inline(never)]
     fn varying_costs(
         &self,

@@ -1,4 +1,4 @@
-//! What happens at a process from one visit to the next.
+//! Events at a process from one visit to the next.
 
 use std::collections::VecDeque;
 
@@ -36,14 +36,14 @@ const POSTED_AHEAD: usize = 12;
 /// Mailboxes of fewer processes lie in the caches as they are.
 pub(super) const MIN_OUTBOX: usize = 1 << 15;
 
-/// What the processes share.
+/// State that the processes share.
 pub(super) struct EagerState<'a> {
     pub(super) code: &'a Code,
     pub(super) scratch: Scratch,
     pub(super) machine: &'a Machine,
     pub(super) n_processes: u32,
     pub(super) per_node: u32,
-    /// What is known ahead, where the program tells who sends to whom.
+    /// Lookahead, if the program determines who sends to whom.
     pub(super) horizons: Option<Horizons>,
     pub(super) lookahead_ns: u64,
     /// Least processor time of taking a message, nanoseconds.
@@ -123,7 +123,7 @@ impl Visits for EagerState<'_> {
     fn visit(&mut self, view: &mut ProcessView<'_>) -> Option<()> {
         self.enter(view);
         let window_end = self.calendar.end_ns();
-        // Nothing can come before this. How far that is after the window is only looked up when it matters.
+        // Nothing can come before this. How far that is after the window is looked up only when it matters.
         let (mut end, mut is_horizon) = (window_end, self.horizons.is_none());
         let mut answer_ns = NEVER;
         let comes_ns = loop {
@@ -221,7 +221,8 @@ impl EagerState<'_> {
         self.take_in(view);
     }
 
-    /// The message that a process takes next, and when; one that comes after `due` may be told to come earlier than it can be taken.
+    /// The message that a process takes next, and when; the time of one that comes after `due` may be earlier than it
+    /// can be taken.
     #[inline(always)]
     fn next_message(&mut self, rank: &mut Rank, due: u64) -> (u64, u32) {
         if rank.waiting == NIL {
@@ -241,7 +242,7 @@ impl EagerState<'_> {
     #[inline(never)]
     fn next_of_waiting(&mut self, rank: &mut Rank) -> (u64, u32) {
         let free = rank.free();
-        // What arrives before it can be taken waits, in the order of the tie-break keys.
+        // Messages that arrive before they can be taken wait, in the order of the tie-break keys.
         while rank.arrivals != NIL && self.pool.get(rank.arrivals).at < free {
             let index = rank.arrivals;
             rank.arrivals = self.pool.pop(index, Order::Arrival);
@@ -260,8 +261,8 @@ impl EagerState<'_> {
         (free, rank.waiting)
     }
 
-    /// Until when no message can come to a process that has not been sent yet, where that is worth to look up; no more than the end of
-    /// the window where it is not behind `least_end`.
+    /// Time before which no message can come to a process that has not been sent yet, if the look-up pays; at most the
+    /// end of the window if the time is not after `least_end`.
     #[inline]
     fn horizon(&mut self, process: u32, least_end: u64) -> u64 {
         let window = (self.calendar.begin_ns(), self.calendar.end_ns());
@@ -276,9 +277,10 @@ impl EagerState<'_> {
         end
     }
 
-    /// After what time all that can still come must come for an event to be taken before it: its own, or an earlier one where
-    /// it begins as soon as the process is free. Whatever else came in time is as late then, and of those the one with the least
-    /// tie-break key is taken; what can still come has not been sent yet.
+    /// Time after which all messages that can still come must come for an event to be taken before them: its own time,
+    /// or an earlier one if it begins as soon as the process is free. All other messages that came in time are then as
+    /// late, and of those the one with the least tie-break key is taken; messages that can still come have not been
+    /// sent yet.
     #[inline]
     fn least_end(&self, rank: &Rank, (at, message): (u64, u32)) -> u64 {
         if at > rank.free() {
@@ -291,7 +293,8 @@ impl EagerState<'_> {
         at.min(tie_break.last_ns() + self.lookahead_ns.max(1))
     }
 
-    /// Takes the message that [`EagerState::next_message`] gave: its tie-break key, if it is the one that the process waits for.
+    /// Takes the message that [`EagerState::next_message`] returned: its tie-break key, if it is the one that the
+    /// process waits for.
     #[inline(always)]
     fn take_message(
         &mut self,
@@ -384,7 +387,7 @@ impl EagerState<'_> {
         }
     }
 
-    /// Whether another message of a process than the one that it takes at `now` could be taken as well.
+    /// Whether another message could be taken at `now` as well as the one that the process takes.
     #[inline(never)]
     fn has_tie(&self, rank: &Rank, now: u64, taken: u32) -> bool {
         let taken = self.pool.get(taken);
@@ -402,7 +405,7 @@ impl EagerState<'_> {
                 least = least.min(other.peer);
             }
         }
-        // Those of one sender are in the order in which it sent them.
+        // Messages of one sender are in the order in which it sent them.
         least != u32::MAX && least != taken.peer
     }
 
@@ -414,7 +417,7 @@ impl EagerState<'_> {
         }
     }
 
-    /// A rank that a step names; `None` where it is none.
+    /// The rank in a step; `None` for an invalid one.
     #[inline(always)]
     pub(super) fn rank(&self, value: f64) -> Option<u32> {
         let whole = value as u32;

@@ -84,7 +84,7 @@ impl Calendar {
         Some(process)
     }
 
-    /// The processes to be visited next, as far as the ring tells.
+    /// The processes to be visited next, as far as the ring contains them.
     #[inline]
     pub(super) fn upcoming(&self) -> [Option<u32>; 3] {
         let mut upcoming = [None; 3];
@@ -107,7 +107,7 @@ impl Calendar {
         upcoming
     }
 
-    /// Fetches what is kept of a process.
+    /// Prefetches the state of a process.
     #[inline]
     pub(super) fn prefetch(&self, process: u32) {
         prefetch(&self.next[process as usize]);

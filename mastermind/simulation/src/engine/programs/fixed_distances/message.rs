@@ -1,4 +1,4 @@
-//! Messages on their way or waiting to be received: one pool, linked lists in it.
+//! Messages in flight or waiting to be received: one pool, linked lists in it.
 
 use crate::events::messages::NIL;
 use crate::events::tie_break::TieBreak;
@@ -22,10 +22,11 @@ pub(super) struct Message {
     pub(super) next: u32,
 }
 
-/// What came to a process since its last visit: who sends touches nothing of the receiver's but this.
+/// Messages that came to a process since its last visit: the only part of the receiver's state that a
+/// sender touches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Inbox {
-    /// What came first, or [`NIL`].
+    /// The first message, or [`NIL`].
     pub(super) first: u32,
     /// The others, the last of them first.
     pub(super) rest: u32,
@@ -71,7 +72,7 @@ impl Pool {
             return index;
         }
         if self.places.len() == self.places.capacity() {
-            // What is not used of it is address space alone.
+            // Unused parts of it occupy address space only.
             let more = self.places.len().max(1024);
             reserve(&mut self.places, more);
         }
@@ -95,8 +96,8 @@ impl Pool {
         }
     }
 
-    /// Puts what is in an inbox where it belongs in the list of arrivals from `head`, in the order in which it came,
-    /// and gives the new head. Ties are counted.
+    /// Sorts the messages of an inbox, in the order in which they came, into the list of arrivals from `head`, and
+    /// returns the new head. Ties are counted.
     #[inline(never)]
     pub(super) fn sort_in(&mut self, head: u32, inbox: Inbox, ties: &mut u64) -> u32 {
         let (mut rest, mut next) = (NIL, inbox.rest);
@@ -130,7 +131,7 @@ impl Pool {
                     break;
                 }
                 if other.tie_break == tie_break {
-                    // Those of one sender are in the order in which it sent them.
+                    // Messages of one sender are in the order in which it sent them.
                     *ties += u64::from(other.peer != peer);
                     if other.peer > peer {
                         break;

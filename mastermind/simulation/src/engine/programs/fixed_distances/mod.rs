@@ -1,18 +1,20 @@
-//! The engine for programs whose messages are all eager and blocking, to ranks at distances that the program tells, on machines without
-//! noise: grids and rings, wavefronts above all.
+//! The engine for programs whose messages are all eager and blocking, to ranks at distances that the program
+//! determines, on machines without noise: grids and rings, wavefronts above all.
 //!
-//! The engine for all eager programs (`eager`) could run them too, and gives the same times and counts the same events. This one is kept since it
-//! is faster where a message takes little else: on a quiet machine it simulates 8.4 to 8.9 million messages of a wavefront a CPU second,
-//! that one 3.8 to 4.9 (`benches/sweep.rs`). What it does not need is left out of its state and its steps. A program that does
-//! not come to its end, or that receives from any process, is given up here, and the others run it again.
+//! The engine for all eager programs (`eager`) could run them too, and gives the same times and counts the same events.
+//! This one is kept since it is faster if a message needs little else: on a quiet machine it simulates 8.4 to 8.9
+//! million messages of a wavefront a CPU second, the other one 3.8 to 4.9 (`benches/sweep.rs`). Its state and its steps
+//! contain only what it needs. It gives up a program that does not come to its end, or that receives from any process,
+//! and the others run it again.
 //!
-//! Nothing that arrives makes a process send but the message that it waits for. So a process is visited when that message has
-//! come, or when its own operation is due, and then takes what came in between, in order.
+//! Of the messages that arrive, only the one that a process waits for makes it send. So a process is visited when that
+//! message has come, or when its own operation is due, and then takes the messages that came in between, in order.
 //!
-//! A process is visited once a block rather than at each event. It goes on alone, beyond the window, as long as nobody can send to it: a table
-//! holds when each of its neighbours may send next, and to which of theirs as far as their variables say (`horizon`, `neighbours`); an event
-//! that was scheduled before anything that can still be sent is taken before that. What a process has of its own (`ProcessView`) and what all
-//! share (`SharedState`) are apart, so that a visit works in place. A test holds it and the engine for all programs together.
+//! A process is visited once a block rather than at each event. It continues alone, beyond the window, as long as no
+//! rank can send to it: a table holds when each of its neighbours may send next, and to which of theirs as far as their
+//! variables determine it (`horizon`, `neighbours`); an event that was scheduled before any message that can still be
+//! sent is taken before that. A process's own state (`ProcessView`) and the shared state (`SharedState`) are separate,
+//! so that a visit works in place. A test compares it with the engine for all programs.
 
 mod calendar;
 mod message;
@@ -34,7 +36,8 @@ use message::{Inbox, Pool};
 use step::steps;
 use visit::SharedState;
 
-/// Runs a program on a machine whose nodes are not oversubscribed; `None` where it is not of this kind or does not come to its end.
+/// Runs a program on a machine whose nodes are not oversubscribed; `None` if the program is of another form or does not
+/// come to its end.
 pub(super) fn run(
     program: &Program,
     machine: &Machine,

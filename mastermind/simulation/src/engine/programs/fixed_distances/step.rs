@@ -1,4 +1,5 @@
-//! Operations as this engine takes them: what is the same for all processes worked out.
+//! Operations in the form of this engine: values that are the same for all processes are computed
+//! ahead.
 
 use crate::machine::Machine;
 use mastermind_programs::expression::Compiled;
@@ -41,7 +42,7 @@ pub(super) enum Step<'a> {
     Assign {
         slot: u32,
         value: Operand<'a>,
-        /// Whether it may change whom messages go to.
+        /// Whether it may change the receivers of messages.
         redirects: bool,
     },
     Jump {
@@ -82,7 +83,7 @@ pub(super) enum Step<'a> {
     End,
 }
 
-/// The operations of a program, if they are all of these kinds.
+/// The operations of a program, if this engine supports all of them.
 pub(super) fn steps<'a>(
     program: &'a Program,
     machine: &Machine,

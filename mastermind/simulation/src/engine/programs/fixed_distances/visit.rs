@@ -1,4 +1,4 @@
-//! What happens at a process from one visit to the next.
+//! Events at a process from one visit to the next.
 
 use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, nanoseconds, rounds_of};
 use crate::engine::outcome::EngineChoice;
@@ -14,7 +14,7 @@ use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
 use mastermind_programs::expression::{Compiled, Context};
 
-/// What the processes share.
+/// State that the processes share.
 pub(super) struct SharedState<'a> {
     pub(super) steps: Vec<Step<'a>>,
     pub(super) n_processes: u32,
@@ -65,7 +65,7 @@ impl Visits for SharedState<'_> {
     fn visit(&mut self, view: &mut ProcessView<'_>) -> Option<()> {
         self.take_in(view);
         let window_end = self.calendar.end_ns();
-        // Nothing can come before this. How far that is after the window is only looked up when it matters.
+        // Nothing can come before this. How far that is after the window is looked up only when it matters.
         let (mut end, mut is_horizon) = (window_end, false);
         let mut answer_ns = NEVER;
         loop {
@@ -160,9 +160,10 @@ impl Visits for SharedState<'_> {
 }
 
 impl SharedState<'_> {
-    /// Whether an event goes before all that can still come, though that may come before `end`, from when on more can
-    /// come: where it begins as soon as the process is free, whatever else came in time is as late, and of those
-    /// the one with the least tie-break key is taken. What can still come has not been sent yet.
+    /// Whether an event goes before all messages that can still come, though they may come before `end`, from when on
+    /// more can come: if it begins as soon as the process is free, all other messages that came in time are as late,
+    /// and of those the one with the least tie-break key is taken. Messages that can still come have not been sent
+    /// yet.
     #[inline]
     fn goes_first(&self, view: &ProcessView<'_>, (at, message): (u64, u32), end: u64) -> bool {
         let rank = &*view.rank;
@@ -174,7 +175,7 @@ impl SharedState<'_> {
             && tie_break.last_ns() + self.horizons.lookahead_ns.max(1) < end
     }
 
-    /// Takes in what came since the last visit.
+    /// Takes in the messages that came since the last visit.
     #[inline(always)]
     fn take_in(&mut self, view: &mut ProcessView<'_>) {
         let inbox = std::mem::take(&mut self.inboxes[view.process as usize]);
@@ -220,7 +221,8 @@ impl SharedState<'_> {
         }
     }
 
-    /// Whom a process may send to as long as its variables stay as they are, as [`Bound`] has it.
+    /// Ranks that a process may send to as long as its variables keep their values, in the form of
+    /// [`Bound`].
     #[cold]
     fn receivers(&self, view: &ProcessView<'_>) -> u8 {
         let mut receivers = 0;
@@ -232,7 +234,7 @@ impl SharedState<'_> {
                 Some(None) => {}
                 Some(Some(to)) => match self.horizons.place_of(view.process, to) {
                     Some(place) => receivers |= 1 << place,
-                    // To itself, or to whom nothing is sent before the variable is set.
+                    // To itself, or to a rank that gets no message before the variable is set.
                     None => return ALL,
                 },
                 None => return ALL,
@@ -323,7 +325,7 @@ impl SharedState<'_> {
         Some(answer_ns)
     }
 
-    /// Puts a message on its way to a process: when an answer may come at the earliest.
+    /// Sends a message to a process, and updates the earliest time of an answer.
     #[inline]
     fn post(&mut self, to: u32, message: Message) -> u64 {
         self.totals.messages += 1;
@@ -343,7 +345,7 @@ impl SharedState<'_> {
 
     /// Goes through the steps without time up to the next operation that takes some.
     ///
-    /// Put in where it is called: a visit keeps what it has of the process in registers then.
+    /// Inlined, so that a visit keeps the state of the process in registers.
     #[inline(always)]
     fn advance(
         &mut self,
