@@ -1,10 +1,12 @@
-//! What a shell completes while a command is typed: names that stand in the files on the same line.
+//! Shell completion: names from the files on the same command line.
 //!
-//! The script of `mastermind completions SHELL` calls this program with the words so far, in the variable [`VARIABLE`] the name of the shell;
-//! clap's engine then completes verbs and options, and [`completed`] says where names come from:
+//! The script of `mastermind completions SHELL` calls this program with the words so far; the variable [`VARIABLE`]
+//! holds the name of the shell. clap's engine completes verbs and options, and [`completed`] defines where names come
+//! from:
 //!
 //! * methods (`--method`): of the record directories and files of models on the line;
-//! * instances, and classes that may take their place (`--set`, `--replace`): of the assembly on the line, which is only read;
+//! * instances, and classes that may take their place (`--set`, `--replace`): of the assembly on the line, which is
+//!   only read;
 //! * classes (`describe`): of the installed libraries, as `mastermind list` finds them in a process of its own;
 //! * record directories: those in the folder that is being typed, before other folders.
 //!
@@ -40,7 +42,7 @@ pub fn answer(command: fn() -> Command) {
 /// The script that a shell reads.
 ///
 /// # Errors
-/// The shell is unknown; none of those that [`clap_complete::Shell`] names is.
+/// The shell is none of those that [`clap_complete::Shell`] names.
 pub fn script(shell: &str) -> std::io::Result<String> {
     let shells = Shells::builtins();
     let unknown = || std::io::Error::other(format!("no completions for {shell}"));
@@ -56,7 +58,7 @@ pub fn script(shell: &str) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The command with what completes its values.
+/// The command with the completers of its values.
 fn completed(command: Command) -> Command {
     command.mut_subcommands(|verb| {
         let is_describe = verb.get_name() == "describe";
@@ -79,7 +81,7 @@ fn completed(command: Command) -> Command {
     })
 }
 
-/// The candidates that go on from what was typed.
+/// The candidates that continue the typed text.
 fn matching(typed: &OsStr, names: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
     let typed = typed.to_string_lossy();
     let names: BTreeSet<_> = names.into_iter().collect();
@@ -123,7 +125,7 @@ fn methods_of_run(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-/// What `fit -o` writes has a list of models, each with its method.
+/// The output of `fit -o` has a list of models, each with its method.
 fn methods_of_models(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let models: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -219,7 +221,7 @@ fn named_classes(value: &Value, names: &mut Vec<String>) {
     }
 }
 
-/// The folders below what is typed; where some are record directories, these alone.
+/// The folders below the typed path; if some are record directories, only these.
 fn record_folders(typed: &OsStr) -> Vec<CompletionCandidate> {
     let typed = typed.to_string_lossy();
     let parent = typed.rsplit_once('/').map_or("", |(parent, _)| parent);

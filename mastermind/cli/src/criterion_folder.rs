@@ -10,10 +10,12 @@ use std::path::{Path, PathBuf};
 const BENCHMARK: &str = "benchmark.json";
 const SAMPLE: &str = "sample.json";
 
-/// Levels of folders that are looked through: `criterion/GROUP/FUNCTION/VALUE/new`, and some for a parent that is named. Arbitrary.
+/// Maximum depth of folders that are searched: `criterion/GROUP/FUNCTION/VALUE/new`, and some for a parent that is
+/// named. Arbitrary.
 const MAX_DEPTH: usize = 8;
 
-/// `benchmark.json` and `sample.json` of each benchmark below a folder, or of the one whose folder it is; empty where there is none.
+/// `benchmark.json` and `sample.json` of each benchmark below a folder, or of the one whose folder it is; empty if
+/// there is none.
 ///
 /// # Errors
 /// A folder cannot be read.
@@ -27,7 +29,7 @@ pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The pair of which a file is one; empty where it is none.
+/// The pair that a file belongs to; empty if it belongs to none.
 pub fn pair(file: &Path) -> Vec<PathBuf> {
     let is_one = file
         .file_name()

@@ -1,7 +1,7 @@
-//! Where results go: a new file, standard output (`-`), and over what is there only with `--force`.
+//! Where results go: a new file, standard output (`-`), or an existing file, which is only replaced with `--force`.
 //!
-//! A verb that writes anything has [`Force`] among its options, calls [`Force::check`] before its work, so that nobody waits
-//! for a result that cannot be kept, and [`Force::write`] after it:
+//! A verb that writes anything has [`Force`] among its options. It calls [`Force::check`] before its work, so that
+//! nobody waits for a result that cannot be kept, and [`Force::write`] after it:
 //!
 //! ```ignore
 //! self.force.check([self.output.as_deref()], self.json)?;
@@ -9,7 +9,7 @@
 //! self.force.write("models", path, text)?;
 //! ```
 //!
-//! A document on standard output has it for itself: tables and notes of the same verb go to standard error then.
+//! A document on standard output has it for itself: tables and notes of the same verb then go to standard error.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -37,15 +37,15 @@ pub fn is_standard_output(path: &Path) -> bool {
 }
 
 impl Force {
-    /// Looks, before the work, whether its results can be kept; standard output is a document's from here on if one of them goes
-    /// there.
+    /// Checks, before the work, whether its results can be kept. If one of them goes to standard output, that is
+    /// reserved for the document from here on.
     ///
     /// # Arguments
-    /// * `outputs` - where results go, those that are wanted
+    /// * `outputs` - the requested destinations
     /// * `json` - whether a JSON document is printed as well
     ///
     /// # Errors
-    /// A file is there and may not be written over; two documents are meant for standard output.
+    /// A file exists and may not be replaced; two documents are meant for standard output.
     pub fn check<'p>(
         self,
         outputs: impl IntoIterator<Item = Option<&'p Path>>,
@@ -69,17 +69,17 @@ impl Force {
     }
 
     fn check_file(self, path: &Path) -> anyhow::Result<()> {
-        // A device or a pipe takes what comes.
+        // A device or a pipe accepts anything.
         if !self.force && path.is_file() {
             return Err(exists(path));
         }
         Ok(())
     }
 
-    /// Looks whether a folder is empty or not there yet, before files are written into it.
+    /// Checks that a folder is empty or does not exist yet, before files are written into it.
     ///
     /// # Errors
-    /// It holds something and may not be written into; it cannot be read.
+    /// It is not empty and may not be written into; it cannot be read.
     pub fn check_folder(self, path: &Path) -> anyhow::Result<()> {
         let act = || format!("cannot write into folder \"{}\"", path.display());
         if is_standard_output(path) {
@@ -100,13 +100,13 @@ impl Force {
         Ok(())
     }
 
-    /// Writes a result; one that cannot be written whole leaves what was there.
+    /// Writes a result; one that cannot be written completely leaves the earlier file.
     ///
     /// # Arguments
-    /// * `kind` - what it is, for errors
+    /// * `kind` - its name in errors
     ///
     /// # Errors
-    /// The file is there and may not be written over, or cannot be written.
+    /// The file exists and may not be replaced, or cannot be written.
     pub fn write(self, kind: &str, path: &Path, bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
         let act = || format!("cannot write {kind} \"{}\"", path.display());
         let (mut file, pending) = self.begin(kind, path)?;
@@ -115,7 +115,7 @@ impl Force {
         pending.put_in_place()
     }
 
-    /// Begins a result that is written in its place; what is left must be flushed.
+    /// Begins a result that is written in place; the writer must be flushed.
     fn create(self, kind: &str, path: &Path) -> anyhow::Result<Box<dyn Write + Send>> {
         if is_standard_output(path) {
             return Ok(Box::new(BufWriter::new(output::Document)));
@@ -128,8 +128,8 @@ impl Force {
         Ok(Box::new(BufWriter::new(file)))
     }
 
-    /// Begins a result that is written piece by piece: it takes the place of a file only when it is whole ([`Pending::put_in_place`]), so that
-    /// who interrupts it finds what was there before.
+    /// Begins a result that is written piece by piece. It replaces a file only when it is complete
+    /// ([`Pending::put_in_place`]), so that a user who interrupts it still has the earlier file.
     ///
     /// # Errors
     /// As [`Force::write`].
@@ -152,7 +152,7 @@ impl Force {
             made: None,
             is_forced: self.force,
         };
-        // Where no file can be made beside it, it may be written itself all the same.
+        // Where no temporary file can be made next to it, the file itself may still be writable.
         let Some(Ok(made)) = made else {
             return Ok((self.create(kind, path)?, is_direct));
         };
@@ -181,7 +181,7 @@ impl Force {
 /// A result that is not whole yet; dropped, nothing of it is left.
 #[derive(Debug)]
 pub struct Pending {
-    /// Beside the file whose place it is to take.
+    /// The temporary file, next to the file that it will replace.
     made: Option<(NamedTempFile, PathBuf)>,
     is_forced: bool,
 }
@@ -238,7 +238,7 @@ mod tests {
         yes.check([Some(&*path)], false).unwrap();
         yes.write("models", &path, "2nd").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "2nd");
-        // What is no file takes what comes.
+        // A device accepts anything.
         no.write("models", Path::new("/dev/null"), "third").unwrap();
         let error = no.check_folder(folder.path()).unwrap_err().to_string();
         assert!(error.contains("it is not empty"), "{error}");

@@ -13,11 +13,11 @@ pub fn used_ports<'a>(assembly: &'a Assembly, instance: &str) -> BTreeSet<&'a st
         .collect()
 }
 
-/// Makes room for a dispatcher in the place of an instance: an instance of each class is to be behind it, with the parameters of the one
-/// there was and what it uses. The dispatcher itself is for the caller to add.
+/// Makes room for a dispatcher in place of an instance: adds an instance of each class behind it, with the parameters
+/// and connections of the replaced one. The caller adds the dispatcher itself.
 ///
 /// # Returns
-/// Names of these, in the order of the classes.
+/// Names of the added instances, in the order of the classes.
 pub fn put_behind(assembly: &mut Assembly, instance: &str, classes: &[String]) -> Vec<String> {
     let mut providers: Vec<String> = Vec::new();
     for class in classes {

@@ -10,7 +10,7 @@ use cca_core::AssemblyProblems;
 use crate::near;
 use crate::session::framework::Quiet;
 
-/// Options that do not go together, which the parser cannot tell.
+/// Options that do not go together, which the parser cannot detect.
 #[derive(Debug)]
 pub struct WrongUse(pub &'static str);
 
@@ -33,7 +33,7 @@ pub fn worded(error: &anyhow::Error) -> String {
     text
 }
 
-/// What is missing and does not keep the work from being done, worded as an error is.
+/// The text of a warning: a problem that does not prevent the work, worded as an error is.
 pub fn warning(error: &anyhow::Error) -> String {
     let mut text = String::from("warning: ");
     write(&mut text, error.as_ref(), 0, "");

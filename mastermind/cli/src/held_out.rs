@@ -22,11 +22,11 @@ struct Row {
     /// The mode.
     #[serde(rename = "where")]
     mode: String,
-    /// Distinct coordinates within the measured range, or all where none is.
+    /// Distinct coordinates, within the measured range or, if `extrapolated`, outside of it.
     points: usize,
     /// Calls there.
     calls: u64,
-    /// Those within the interval for a call, per cent.
+    /// Share of calls within the interval for a call, per cent.
     inside_percent: f64,
     /// Half the interval's width by the value, per cent: the median over the coordinates.
     half_width_percent: f64,
@@ -42,7 +42,7 @@ struct Document<'a> {
     rows: &'a [Row],
 }
 
-/// Compares every call with the interval for a call like it, and tells the shares.
+/// Compares every call with the interval for a call like it, and prints the shares.
 ///
 /// # Errors
 /// The measurements cannot be read; no model is of a method in them.
@@ -89,7 +89,7 @@ struct HeldOut<'m> {
     models: &'m ModelSet,
     metric: Metric,
     methods: Vec<(String, Vec<Parameter>)>,
-    /// Method and bits of the coordinate → what was seen there; `None` where there is no model.
+    /// Method and bits of the coordinate → observations there; `None` without a model.
     points: HashMap<Vec<u64>, Option<Point<'m>>>,
     key: Vec<u64>,
 }
@@ -167,7 +167,7 @@ impl<'m> HeldOut<'m> {
         })
     }
 
-    /// A row a model for the calls within its measured range, and one for those outside.
+    /// A row for each model with the calls within its measured range, and one with those outside.
     fn rows(&self, method: Option<&str>) -> Vec<Row> {
         let mut rows = Vec::new();
         let meant = method.map(|name| names::of_models(self.models, name));

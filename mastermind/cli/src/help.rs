@@ -1,10 +1,10 @@
-//! The help of the program as a whole: its verbs by what they are for, those of the first hour first.
+//! The help of the program as a whole: its verbs by purpose, those of the first hour first.
 
 use std::fmt::Write;
 
 use clap::Command;
 
-/// The verbs, by what they are for; a test holds them complete.
+/// The verbs, by purpose; a test checks that they are complete.
 const GROUPS: [(&str, &[&str]); 8] = [
     ("Measure", &["run", "wrap", "doctor"]),
     (
@@ -38,21 +38,21 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ),
 ];
 
-/// Verbs for who packages this program.
+/// Verbs for packagers of this program.
 const FOR_PACKAGES: (&str, &[&str]) = ("For packages", &["completions", "man"]);
 
 const TEMPLATE: &str =
     "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
 
-/// Most characters of what a verb does: a line of 100 columns has 14 before it.
+/// Maximum number of characters of a verb's description: a line of 100 columns has 14 before it.
 #[cfg(test)]
 const MAX_ABOUT: usize = 86;
 
 const AFTER: &str = "mastermind VERB --help describes each, with an example. The first two commands of most users:\n\n  \
                      mpirun -n 4 mastermind wrap --records records -- PROGRAM\n  mastermind profile records";
 
-/// Options that few readers need, under a heading of their own: the verb, the heading (`None` for the general one), and the
-/// options.
+/// Options that few readers need, under a heading of their own: the verb, the heading (`None` for the general one), and
+/// the options.
 const HEADINGS: [(&str, Option<&str>, &[&str]); 16] = [
     (
         "run",

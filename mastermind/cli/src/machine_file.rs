@@ -16,10 +16,10 @@ struct Document {
     processor: Option<Processor>,
 }
 
-/// What a text says of the processor; `None` where it says nothing.
+/// The processor in the text of a machine file; `None` if it has none.
 ///
 /// # Errors
-/// It is no TOML, or the table is none that `machine` writes.
+/// It is no TOML, or the table was not written by `machine`.
 pub fn processor(text: &str) -> anyhow::Result<Option<Processor>> {
     Ok(toml::from_str::<Document>(text)?.processor)
 }
@@ -27,7 +27,7 @@ pub fn processor(text: &str) -> anyhow::Result<Option<Processor>> {
 /// Reads a machine file that must have the table.
 ///
 /// # Errors
-/// It cannot be read, or has none.
+/// It cannot be read, or does not have the table.
 pub fn read(path: &Path) -> anyhow::Result<Processor> {
     let act = || format!("cannot read machine \"{}\"", path.display());
     let text = fs::read_to_string(path).with_context(act)?;
@@ -56,7 +56,7 @@ pub fn named(path: &Path, processor: &Processor) -> NamedMachine {
     }
 }
 
-/// What the second processor takes by what the first takes.
+/// Times of the second processor relative to the first.
 ///
 /// # Errors
 /// They have no stable number in common.

@@ -1,6 +1,6 @@
 //! The `mastermind` command: the only place that prints, reads the environment, or exits.
 //!
-//! `commands/` has one file a verb; each returns what its exit code is to be, or an error, which is worded here.
+//! `commands/` has one file for each verb; each returns its exit code, or an error, which is worded here.
 
 mod beside_logs;
 mod by_settings;
@@ -102,7 +102,7 @@ enum Verb {
 }
 
 impl Verb {
-    /// Whether it finds out itself what ranks do that a launcher started; any other is done by the first of them alone.
+    /// Whether it handles by itself being started as several ranks; any other verb runs on the first rank only.
     fn knows_ranks(&self) -> bool {
         let runs = matches!(self, Verb::Run(_) | Verb::Wrap(_) | Verb::Calibrate(_));
         runs || matches!(
@@ -193,7 +193,7 @@ fn main() -> ExitCode {
     let code = result.unwrap_or_else(|error| {
         output::tell(&errors::worded(&error));
         if error.is::<session::framework::Quiet>() {
-            // Launchers end all ranks at the first that fails: let that be the one that tells why.
+            // Launchers end all ranks at the first that fails: that should be the one that reports why.
             ExitCode::SUCCESS
         } else if error.is::<errors::WrongUse>() {
             ExitCode::from(2)

@@ -97,7 +97,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// What is said, else wall time.
+    /// The chosen metric, wall time by default.
     pub fn metric(&self) -> Metric {
         self.metric.clone().unwrap_or(Metric::Wall)
     }
@@ -129,7 +129,7 @@ pub struct MetricOfInputs {
     pub inputs: Vec<PathBuf>,
 }
 
-/// The metrics to fit: what is said, else wall time, and where files of Extra-P's have several metrics, each of them.
+/// The metrics to fit: the chosen one, by default wall time; if files of Extra-P's have several metrics, each of them.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -194,13 +194,13 @@ pub fn metrics(
     Ok(list)
 }
 
-/// What the names of MPI's functions begin with.
+/// Prefix of the names of MPI's functions.
 pub const MPI_METHODS: &str = "MPI::MPI.";
 
 /// Checks that no input is named twice, since its calls would count twice.
 fn check_once(inputs: &[PathBuf]) -> anyhow::Result<()> {
     let mut seen = BTreeSet::new();
-    // What is not there is told where it is read.
+    // A missing file is reported when it is read.
     let places = inputs
         .iter()
         .map(|input| (input, input.canonicalize().ok()));
@@ -253,7 +253,7 @@ pub fn each_call(
     each_call_of_tables(&tables, reading, metric, sink, &shown)
 }
 
-/// What is said of calls without a record.
+/// The effect of calls without a record on the output.
 const MISSING: &str = "they are not in what follows";
 
 /// Refuses tables where settings of runs are to be parameters.
@@ -317,8 +317,8 @@ fn has_logs(input: &Path) -> bool {
         .any(|path| holds_records(&path))
 }
 
-/// What an input is: a folder with logs, of which each process of a team opens its share, a folder with files of a known format, or such a
-/// file. Collective.
+/// The type of an input: a folder with logs, of which each process of a team opens its share; a folder with files of a
+/// known format; or such a file. Collective.
 fn source(input: &Path, reading: &Reading, team: &Team) -> anyhow::Result<Source> {
     let (folder, program) = profile::selected(input);
     let failed = || format!("cannot read measurements \"{}\"", input.display());
@@ -426,7 +426,7 @@ fn note_left_out(left_out: &LeftOut) {
     );
 }
 
-/// What is being read, on standard error where that is a terminal.
+/// The file that is being read, shown on standard error if that is a terminal.
 struct Shown(ProgressBar);
 
 impl Shown {
@@ -456,10 +456,11 @@ impl Drop for Shown {
     }
 }
 
-/// Keeps the methods that a name means: it is one's, or an end of several; or a run's, of which the inputs tell.
+/// Keeps the methods that a name means: one whole name, or the end of several names, including the names in the runs of
+/// the inputs.
 ///
 /// # Errors
-/// It means none, or there is none at all.
+/// It means no method, or there are no methods at all.
 pub fn select(
     mut found: Vec<Samples>,
     name: Option<&str>,

@@ -1,7 +1,8 @@
-//! What a mistyped name was probably meant to be.
+//! Suggestions for mistyped names.
 //!
-//! [`named`] and [`file`] complete the messages of all crates where they are printed, since each error lists the names that it knows.
-//! A name is near where at most every third of its letters differs, as for names of methods (`mastermind_component::names`).
+//! [`named`] and [`file`] complete the messages of all crates when they are printed, since each error lists the names
+//! that it knows. A name is near if at most every third of its letters differs, as for names of methods
+//! (`mastermind_component::names`).
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::path::Path;
 /// Letters of a name for each one that may differ. As in `mastermind_component::names`.
 const LETTERS_A_SLIP: usize = 3;
 
-/// The nearest of some names; `None` where none is near.
+/// The nearest of some names; `None` if none is near.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let known = known.into_iter();
     let distances = known.map(|name| (strsim::damerau_levenshtein(typed, name), name));
@@ -17,7 +18,7 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     near.min().map(|(_, name)| name)
 }
 
-/// `; the nearest is "NAME"`; nothing where none is near.
+/// `; the nearest is "NAME"`; empty if none is near.
 pub fn hint<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(typed, known).map_or_else(String::new, |name| format!("; the nearest is \"{name}\""))
 }
@@ -53,7 +54,8 @@ pub fn file(path: &Path) -> String {
     }
 }
 
-/// The same of a message `cannot ACT KIND "NAME": FOUND, expected one of A, B, C`; nothing where the message has a hint already.
+/// The same for a message `cannot ACT KIND "NAME": FOUND, expected one of A, B, C`; empty if the message has a hint
+/// already.
 pub fn named(message: &str) -> String {
     let parts = message.split_once("expected one of ");
     let Some((before, known)) = parts.filter(|_| !message.contains("the nearest is")) else {
@@ -70,7 +72,7 @@ pub fn named(message: &str) -> String {
     if known.contains(&typed) {
         return String::new();
     }
-    // Of `driver.max_step` the instance or the parameter may be what is wrong.
+    // In `driver.max_step` the instance or the parameter may be the wrong part.
     let parts = typed.split('.').filter(|part| !known.contains(part));
     let found = std::iter::once(typed)
         .chain(parts)

@@ -55,7 +55,7 @@ impl From<Color> for ColorChoice {
     }
 }
 
-/// What `--color` says; an unknown value is an error of the parser later.
+/// The value of `--color`; the parser reports an unknown value later.
 pub fn color_of(arguments: &[OsString]) -> Color {
     let own = arguments.iter().take_while(|argument| *argument != "--");
     let words: Vec<_> = own.filter_map(|argument| argument.to_str()).collect();
@@ -68,7 +68,7 @@ pub fn color_of(arguments: &[OsString]) -> Color {
     known.unwrap_or(Color::Auto)
 }
 
-/// Whether `--quiet` stands before the arguments of a user's program: what has to be said before arguments are parsed asks this.
+/// Whether `--quiet` stands before the arguments of a user's program, for messages before the arguments are parsed.
 pub fn is_quiet_of(arguments: &[OsString]) -> bool {
     let mut own = arguments.iter().take_while(|argument| *argument != "--");
     own.any(|argument| argument == "-q" || argument == "--quiet")
@@ -99,7 +99,7 @@ pub fn set_quiet(is_quiet: bool) {
     IS_QUIET.store(is_quiet, Ordering::Relaxed);
 }
 
-/// Whether progress is shown: on a terminal that was not asked to be quiet.
+/// Whether progress is shown: on a terminal, without `--quiet`.
 pub fn shows_progress() -> bool {
     io::stderr().is_terminal() && !IS_QUIET.load(Ordering::Relaxed)
 }
@@ -185,11 +185,12 @@ fn table_of(header: &[&str], numbers: &[usize], rows: &[Vec<String>]) -> String 
     lines.join("\n")
 }
 
-/// A text in lines of so many columns, broken at blanks; all but the first are indented as far as the text of the first.
+/// A text in lines of so many columns, broken at blanks; all lines except the first are indented to the start of the
+/// text.
 ///
 /// # Arguments
-/// * `head` - what stands before the text
-/// * `width` - columns at most; a longer word has a line of its own
+/// * `head` - printed before the text
+/// * `width` - maximum number of columns; a longer word has a line of its own
 pub fn wrapped(head: &str, text: &str, width: usize) -> String {
     let text = shown(text).replace('\n', "\\n").replace('\t', "\\t");
     let indent = head.chars().count();
@@ -209,9 +210,9 @@ pub fn wrapped(head: &str, text: &str, width: usize) -> String {
     lines
 }
 
-/// Prints a line; a reader that has gone away is no error. What cannot be written otherwise is told by [`finish`].
+/// Prints a line; a reader that has gone away is no error. [`finish`] reports other write errors.
 ///
-/// It goes to standard error where standard output is a document's.
+/// The line goes to standard error if standard output is reserved for a document.
 pub fn line(text: impl AsRef<str>) {
     if IS_DOCUMENT.load(Ordering::Relaxed) {
         return tell(text.as_ref());
@@ -219,7 +220,7 @@ pub fn line(text: impl AsRef<str>) {
     print(&shown(text.as_ref()));
 }
 
-/// Sends a terminal what it obeys.
+/// Sends a control sequence to a terminal.
 pub fn control(text: &str) {
     let mut out = io::stdout().lock();
     if let Err(error) = write!(out, "{text}").and_then(|()| out.flush()) {
@@ -230,13 +231,13 @@ pub fn control(text: &str) {
 /// Whether a document has standard output for itself.
 static IS_DOCUMENT: AtomicBool = AtomicBool::new(false);
 
-/// From here on standard output is for a document that was asked for there (`-o -`).
+/// From here on standard output is reserved for a requested document (`-o -`).
 pub fn give_to_document() {
     IS_DOCUMENT.store(true, Ordering::Relaxed);
 }
 
-/// A document on standard output, byte by byte as it would be in a file. A reader that has gone away is no error here either;
-/// what else goes wrong is told by [`finish`].
+/// A document on standard output, byte by byte as it would be in a file. A reader that has gone away is no error here
+/// either; [`finish`] reports other write errors.
 pub struct Document;
 
 impl Write for Document {
@@ -277,11 +278,11 @@ fn print(text: &str) {
 }
 
 fn fail(error: io::Error) {
-    // Only the first is told.
+    // Only the first error is reported.
     let _ = FAILURE.set(error);
 }
 
-/// The exit code of a verb that did its work: another, if what it printed is lost.
+/// The exit code of a verb that did its work: another code if its output is lost.
 pub fn finish(code: ExitCode) -> ExitCode {
     if let Err(error) = io::stdout().flush() {
         fail(error);
@@ -297,7 +298,7 @@ pub fn finish(code: ExitCode) -> ExitCode {
     }
 }
 
-/// What clap has to say, help included.
+/// Prints clap's message, help included.
 pub fn usage(error: &clap::Error) -> ExitCode {
     if let Err(error) = error.print() {
         fail(error);
@@ -322,7 +323,7 @@ pub fn tell(text: &str) {
             true => colored(&text),
             false => text,
         };
-        // In one piece, as several ranks write here. There is nobody else to tell.
+        // In one piece, as several ranks write here. There is no other place to report a failure.
         let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
     }
 }
@@ -345,8 +346,8 @@ fn colored(text: &str) -> Cow<'_, str> {
     lines.collect::<Vec<_>>().join("\n").into()
 }
 
-/// A text as it can be shown: what would move a terminal's cursor, change its colours or the direction of writing is
-/// written out. Line ends and tabulators stay.
+/// A text that can be shown: characters that would move a terminal's cursor, change its colours or the direction of
+/// writing are escaped. Line ends and tabulators stay.
 pub fn shown(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c.escape_default().to_string())
 }
@@ -370,13 +371,13 @@ fn is_obeyed(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || turns(c)
 }
 
-/// Whether a character turns the direction of writing, so that a name looks like another one.
+/// Whether a character turns the direction of writing, which makes a name look like another one.
 pub fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
-/// A drawing in XML of which every character is allowed there: names may hold control characters, which XML has no form for. What
-/// turns the direction of writing is replaced, too.
+/// A drawing in XML without characters that are not allowed there: names may contain control characters, which XML
+/// cannot represent. Characters that turn the direction of writing are replaced, too.
 pub fn well_formed(svg: &str) -> Cow<'_, str> {
     let is_forbidden = |c: char| {
         let is_control = c < ' ' && !matches!(c, '\n' | '\t' | '\r');

@@ -1,5 +1,5 @@
-//! Which code the libraries of a run chose for the processor: `wrap` and `run` leave it beside the logs, and the verbs that show a run
-//! say where a library has a newer one.
+//! The code that the libraries of a run chose for the processor. `wrap` and `run` store it next to the logs, and the
+//! verbs that show a run say if a library has a newer variant.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,11 @@ use crate::{beside_logs, errors};
 /// Name of the file in the record directory.
 pub const FILE: &str = "dispatch.json";
 
-/// Asks the libraries of a run that has ended, leaves their answers beside its logs, and says what could be better.
+/// Asks the libraries of a run that has ended, stores their answers next to its logs, and reports possible
+/// improvements.
 ///
 /// # Arguments
-/// * `directory` - that of the logs; `None` if there are none
+/// * `directory` - of the logs; `None` if there are none
 /// * `objects` - files that the program had mapped
 pub fn leave(directory: Option<&Path>, objects: impl IntoIterator<Item = PathBuf>) {
     let found = asking::dispatch_of(objects);
@@ -29,7 +30,7 @@ pub fn leave(directory: Option<&Path>, objects: impl IntoIterator<Item = PathBuf
     note(&found);
 }
 
-/// What was left; `None` where nothing was.
+/// The stored answers; `None` if there are none.
 pub fn read(records: &Path) -> Option<Dispatch> {
     beside_logs::read(records, FILE).or_else(|| {
         let (directory, _) = crate::commands::profile::selected(records);
@@ -46,7 +47,7 @@ pub fn note(found: &Dispatch) {
     }
 }
 
-/// What a library is and runs.
+/// The name of a library and of the code that it runs.
 pub fn running(library: &Library) -> String {
     let version = library.answer.version.as_ref();
     let version = version.map_or_else(String::new, |version| format!(" {version}"));
@@ -61,7 +62,7 @@ pub fn running(library: &Library) -> String {
     )
 }
 
-/// What could be better; `None` if the library runs the best that is known of it.
+/// Advice on a better variant; `None` if the library runs the best known one.
 pub fn advice(library: &Library, of: &Dispatch) -> Option<String> {
     let other = library.other.as_ref()?;
     let offered = of.offered?;
@@ -74,7 +75,7 @@ pub fn advice(library: &Library, of: &Dispatch) -> Option<String> {
     ))
 }
 
-/// What is shown of them, line by line.
+/// The libraries and their code, line by line.
 pub fn rows(found: &Dispatch) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     let libraries = found.libraries.iter();

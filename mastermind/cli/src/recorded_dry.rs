@@ -1,4 +1,5 @@
-//! A dry run that is simulated: each rank computes what it left out for as long as models say, so that a rank that is late holds up others.
+//! Simulates a dry run: each rank computes for the predicted time of the calls that it left out, so that a late rank
+//! delays others.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,21 +12,21 @@ use mastermind_replay::{Delay, RecordedRank, is_communication};
 use crate::commands::profile;
 use crate::recorded_run::RecordedRun;
 
-/// What was added to a dry run.
+/// The calls that were added to a dry run.
 pub struct Added {
     /// Calls that were left out, of all ranks.
     pub calls: u64,
-    /// Those outside of what their models were measured with.
+    /// Number of them outside of the measured range of their models.
     pub beyond_range: u64,
     /// Their time, seconds.
     pub seconds: f64,
 }
 
 impl RecordedRun {
-    /// Lets the ranks of a dry run compute what they left out.
+    /// Lets the ranks of a dry run compute for the time of the calls that they left out.
     ///
     /// # Errors
-    /// The records cannot be read any more; a call has no model, or its model no value there.
+    /// The records can no longer be read; a call has no model, or its model no value there.
     pub fn add_dry_calls(&mut self, records: &Path, models: &ModelSet) -> anyhow::Result<Added> {
         let run: Run = profile::open(records)?;
         let mut prices = Prices {
@@ -40,7 +41,7 @@ impl RecordedRun {
         for (rank, recorded) in (0..).zip(&mut self.ranks) {
             let mut threads = Vec::new();
             for (log, _) in run.logs_of(rank) {
-                // As of threads, of which those without calls of MPI are left out.
+                // As for threads: those without calls of MPI are left out.
                 threads.extend(delays(log, &mut prices)?);
             }
             recorded.delay(&threads);
@@ -51,7 +52,7 @@ impl RecordedRun {
     }
 }
 
-/// What calls take, by the name of the method and their parameters.
+/// Times of calls, by the name of the method and their parameters.
 struct Prices<'m> {
     models: &'m ModelSet,
     known: HashMap<(String, Vec<u64>), (u64, bool)>,
@@ -86,7 +87,7 @@ impl Prices<'_> {
     }
 }
 
-/// What a thread left out; `None` of one without calls of MPI that are replayed.
+/// The calls that a thread left out; `None` for a thread without calls of MPI that are replayed.
 fn delays(log: &Log, prices: &mut Prices<'_>) -> anyhow::Result<Option<Vec<Delay>>> {
     let run = &log.definitions().run;
     let (mut delays, mut has_mpi) = (Vec::new(), false);

@@ -1,4 +1,4 @@
-//! A run whose calls of MPI were recorded one by one, as what a replay is made of.
+//! A run whose calls of MPI were recorded one by one, as the input of a replay.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -34,13 +34,13 @@ pub struct RecordedRun {
     pub processor_share: Option<f64>,
     /// The processors that it ran on, as the system named them.
     pub processors: BTreeSet<String>,
-    /// What it did.
+    /// The calls of each rank.
     pub ranks: Vec<RecordedRank>,
     /// Methods that it left out, as a dry run, and that nobody has priced.
     pub unpriced: BTreeSet<String>,
 }
 
-/// Whether a path is that of a record directory, or of a program in one (`DIR:PROGRAM`).
+/// Whether a path is a record directory, or a program in one (`DIR:PROGRAM`).
 pub fn is_one(path: &Path) -> bool {
     profile::selected(path).0.is_dir()
 }
@@ -59,7 +59,7 @@ impl RecordedRun {
         Ok(recorded)
     }
 
-    /// Takes what is needed of a run that was opened.
+    /// Extracts the data for a replay from an open run.
     ///
     /// # Errors
     /// It has no calls of MPI with their tags and requests, or lacks ranks.
@@ -135,7 +135,7 @@ impl RecordedRun {
         )
     }
 
-    /// The schedule that does the same; what it lacks is told.
+    /// The schedule that makes the same calls; missing parts are reported.
     ///
     /// # Errors
     /// The records of the ranks do not fit together.
@@ -148,10 +148,10 @@ impl RecordedRun {
         Ok(replay)
     }
 
-    /// The program model that does the same; what it lacks is told.
+    /// The program model that makes the same calls; missing parts are reported.
     ///
     /// # Errors
-    /// The records of the ranks do not fit together, or what they do is no single program.
+    /// The records of the ranks do not fit together, or no single program makes their calls.
     pub fn program(&self, name: &str) -> anyhow::Result<RecordedProgram> {
         self.check_priced("cannot write run as a program")?;
         let program = program(name, &self.ranks)?;
@@ -161,15 +161,15 @@ impl RecordedRun {
         Ok(program)
     }
 
-    /// Lets it compute as on another processor.
+    /// Scales its computation to another processor.
     ///
     /// # Arguments
-    /// * `records` - where it was read from
-    /// * `factors` - of methods, time there by time here
-    /// * `others` - that of all else
+    /// * `records` - the record directory
+    /// * `factors` - by method, time there relative to time here
+    /// * `others` - the factor for all else
     ///
     /// # Errors
-    /// The records cannot be read any more.
+    /// The records can no longer be read.
     pub fn scale(
         &mut self,
         records: &Path,
@@ -181,7 +181,7 @@ impl RecordedRun {
             let logs = run
                 .logs_of(rank)
                 .map(|(log, _)| component_calls(log, factors));
-            // As of threads, of which those without calls of MPI are left out.
+            // As for threads: those without calls of MPI are left out.
             let components: Vec<_> = logs.flatten().collect();
             recorded.scale(&components, others);
         }
@@ -202,7 +202,7 @@ fn processors(run: &Run) -> BTreeSet<String> {
         .collect()
 }
 
-/// Calls of components on a thread with their factors; `None` of a thread without calls of MPI that are replayed.
+/// Calls of components on a thread with their factors; `None` for a thread without calls of MPI that are replayed.
 fn component_calls(log: &Log, factors: &BTreeMap<String, f64>) -> Option<Vec<ComponentCall>> {
     let mut by_method = HashMap::new();
     let (mut calls, mut has_mpi) = (Vec::new(), false);
@@ -241,7 +241,8 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
         for record in log.records() {
             let end_ns = record.start_ns.saturating_add(record.wall_ns);
             if !record.method.is_mpi() {
-                // What a program or a component does before its first call of MPI and after its last one is computation too.
+                // The work of a program or a component before its first call of MPI and after its last one is
+                // computation too.
                 (first_ns, last_ns) = (first_ns.min(record.start_ns), last_ns.max(end_ns));
                 continue;
             }
@@ -351,7 +352,7 @@ fn recorded_call(record: &Record<'_>, function: Arc<str>) -> RecordedCall {
     call
 }
 
-/// Those that join two groups, or have ranks beyond `MPI_COMM_WORLD`, are left out.
+/// Communicators that connect two groups, or have ranks beyond `MPI_COMM_WORLD`, are left out.
 fn know_communicators(log: &Log, n_ranks: usize, recorded: &mut RecordedRank) {
     let all = log.definitions().mpi_communicators.iter();
     for communicator in all.filter(|one| one.ranks as usize <= n_ranks) {

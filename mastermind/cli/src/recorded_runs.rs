@@ -1,4 +1,4 @@
-//! Several runs of one program on different numbers of ranks, as what one program model is made of.
+//! Several runs of one program on different numbers of ranks, as the input of one program model.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub struct RecordedRuns {
     runs: Vec<RecordedRun>,
 }
 
-/// What a run was of.
+/// The program of a run, and its circumstances.
 struct Identity {
     program: String,
     /// Parameters of an assembly, or numbered arguments of a program.
@@ -143,10 +143,10 @@ impl RecordedRuns {
         Ok(Self { runs })
     }
 
-    /// The model of all of them; what it lacks is reported.
+    /// The model of all of them; missing parts are reported.
     ///
     /// # Errors
-    /// Those of [`program_of_runs`].
+    /// As [`program_of_runs`].
     pub fn program(&self, name: &str) -> anyhow::Result<RecordedProgram> {
         let runs: Vec<_> = self.runs.iter().map(|run| &run.ranks[..]).collect();
         let program = program_of_runs(name, &runs)?;

@@ -1,7 +1,7 @@
 //! Verbs that had another name, or that have two.
 //!
-//! An earlier name goes on working, hidden from help and completions, and says the present one on standard error. `fit --evolve` is another
-//! name of `correct`, for a reader who looks for it where models are fitted.
+//! An earlier name still works, hidden from help and completions, and prints the present one on standard error. `fit
+//! --evolve` is another name of `correct`, for a reader who looks for it where models are fitted.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ const RENAMED: [(&str, &str); 2] = [("transform", "convert"), ("use", "redirect"
 /// The arguments of the program with the present name of their verb.
 ///
 /// # Returns
-/// The arguments, and a line for one who used an earlier name.
+/// The arguments, and a note if an earlier name was used.
 pub fn present(arguments: impl IntoIterator<Item = OsString>) -> (Vec<OsString>, Option<String>) {
     let mut arguments: Vec<_> = arguments.into_iter().collect();
     let Some(verb) = arguments.get(1).and_then(|verb| verb.to_str()) else {

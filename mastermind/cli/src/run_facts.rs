@@ -1,6 +1,8 @@
-//! What is said of a run beside the result, as sums over its logs: several processes that read a run together say it once.
+//! Reports on the completeness of a run, as sums over its logs: several processes that read a run together report it
+//! once.
 //!
-//! [`open`] says what is wrong with the records before they are read, [`Lacking`] what the result lacks once they were.
+//! [`open`] reports problems with the records before they are read, [`Lacking`] data missing from the result
+//! afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,7 +19,7 @@ use crate::session::team::Team;
 /// Most methods that are named where calls have no record. Arbitrary: more than that nobody reads.
 const MAX_METHODS: usize = 10;
 
-/// What opening the logs found.
+/// Findings when the logs were opened.
 #[derive(Default, Serialize, Deserialize)]
 struct Opened {
     n_logs: usize,
@@ -55,10 +57,10 @@ impl Opened {
         self.dry.extend(later.dry);
     }
 
-    /// Says what is wrong.
+    /// Reports the problems.
     ///
     /// # Errors
-    /// There are no records that can be read, or not of the program.
+    /// There are no records that can be read, or none of the program.
     fn tell(&self, directory: &Path, program: Option<&str>) -> anyhow::Result<()> {
         if self.n_logs == 0 {
             let why = self.unreadable.first();
@@ -105,7 +107,8 @@ impl Opened {
     }
 }
 
-/// Opens a team's run, or one program's records of it ([`selected`]), each process its share; says once what of it is damaged. Collective.
+/// Opens a team's run, or one program's records of it ([`selected`]), each process its share; reports damage once.
+/// Collective.
 ///
 /// # Errors
 /// There are no records; they cannot be read; there is no such program.
@@ -127,12 +130,12 @@ pub fn open(records: &Path, team: &Team) -> anyhow::Result<Run> {
     Ok(run)
 }
 
-/// What a result lacks of the calls of a run, and what else a reader of its times must know.
+/// Calls of a run that are missing from a result, and other facts that a reader of its times must know.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Lacking {
     /// Ranks that waited for a processor, and the one that had least of it.
     waiting: (usize, Option<(u32, ProcessorTime)>),
-    /// What each program was asked to do, each once.
+    /// The distinct settings of each program.
     settings: BTreeMap<String, Vec<Settings>>,
     /// Logs that were cut while they were read.
     cut: Vec<String>,
@@ -153,7 +156,7 @@ impl Lacking {
         }
     }
 
-    /// Whether calls have no record, so that their methods are asked for.
+    /// Whether calls have no record, so that their methods should be added.
     pub fn asks_for_methods(&self) -> bool {
         self.coverage.all.without_record > 0
     }
@@ -163,7 +166,7 @@ impl Lacking {
         run.add_methods_to(&mut self.coverage);
     }
 
-    /// Adds what those behind lack.
+    /// Adds the missing data of the ranks behind.
     pub fn add(&mut self, later: Self) {
         let ((n, least), (more, other)) = (&mut self.waiting, later.waiting);
         *n += more;
@@ -185,11 +188,11 @@ impl Lacking {
         self.coverage.add(later.coverage);
     }
 
-    /// Says which calls have no record, which records could not be read to their end, and what else a reader of the times must know
-    /// ([`run_notes`]).
+    /// Reports which calls have no record, which records could not be read to their end, and other facts that a reader
+    /// of the times must know ([`run_notes`]).
     ///
     /// # Arguments
-    /// * `shown` - what the records are used for: `they are not in the figure`
+    /// * `shown` - the effect on the output: `they are not in the figure`
     pub fn tell(mut self, shown: &str) {
         run_notes::tell_waiting(self.waiting);
         run_notes::note_unlike_programs(&self.settings);
@@ -205,7 +208,7 @@ impl Lacking {
     }
 }
 
-/// Says what a team's result lacks. Collective.
+/// Reports the data missing from a team's result. Collective.
 ///
 /// # Arguments
 /// * `shown` - as of [`Lacking::tell`]
@@ -219,10 +222,10 @@ pub fn tell_missing_records(run: &Run, shown: &str, team: &Team) -> anyhow::Resu
     Ok(())
 }
 
-/// What a team's result lacks, of a run whose records were read. Collective.
+/// The data missing from a team's result, of a run whose records were read. Collective.
 ///
 /// # Returns
-/// `None` on all but the first process.
+/// `None` on all processes except the first.
 ///
 /// # Errors
 /// MPI's.

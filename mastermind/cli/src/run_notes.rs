@@ -1,5 +1,5 @@
-//! Notes on whole runs, the same in every verb: what their processes waited for a processor, and that several were asked to do different
-//! things.
+//! Notes on whole runs, the same in every verb: how long their processes waited for a processor, and whether several
+//! had different settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,7 +20,7 @@ const MAX_WAITING_NS: u64 = 100_000_000;
 /// Difference of the load averages of two runs that is no matter: one program more on the machine.
 const MAX_OTHER_LOAD: f64 = 1.0;
 
-/// What the names of a program's arguments begin with.
+/// Prefix of the names of a program's arguments.
 const ARGUMENT: &str = "arg:";
 
 /// Most values of a setting that are listed.
@@ -48,14 +48,14 @@ pub fn warn_of_waiting(run: &Run) {
     tell_waiting(waiting(run));
 }
 
-/// The same of what [`waiting`] found.
+/// The same, from the result of [`waiting`].
 pub fn tell_waiting(found: (usize, Option<(u32, ProcessorTime)>)) {
     if let Some(text) = waiting_text(found) {
         crate::output::complain!("warning: {text}");
     }
 }
 
-/// What is said of ranks that waited for a processor; `None` where none did.
+/// The note on ranks that waited for a processor; `None` if none did.
 pub fn waiting_text(found: (usize, Option<(u32, ProcessorTime)>)) -> Option<String> {
     let (n_ranks, Some((rank, time))) = found else {
         return None;
@@ -73,7 +73,7 @@ pub fn waiting_text(found: (usize, Option<(u32, ProcessorTime)>)) -> Option<Stri
     ))
 }
 
-/// Warns that two runs that are compared ran on other machines or beside other work.
+/// Warns that two compared runs ran on different machines or under different load.
 pub fn warn_of_other_circumstances(infos: [&RunInfo; 2]) {
     let mut differing = Vec::new();
     let mut add = |what: &str, values: [String; 2]| {
@@ -89,7 +89,7 @@ pub fn warn_of_other_circumstances(infos: [&RunInfo; 2]) {
     };
     let known = infos.map(started);
     add("hosts", infos.map(|info| join(&info.hosts)));
-    // What one of the logs does not say differs from nothing.
+    // A fact that one of the logs does not have differs from nothing.
     if let [Some(first), Some(second)] = &known {
         let mut both = |what: &str, values: [Option<String>; 2]| {
             if let [Some(first), Some(second)] = values {
@@ -116,7 +116,7 @@ pub fn warn_of_other_circumstances(infos: [&RunInfo; 2]) {
     }
 }
 
-/// Warns that methods were left out of a run: what is recorded of their calls is no measurement.
+/// Warns that methods were left out of a run: the records of their calls are no measurements.
 pub fn warn_of_dry(methods: &BTreeSet<String>) {
     if !methods.is_empty() {
         let names: Vec<&str> = methods.iter().map(String::as_str).collect();
@@ -124,7 +124,7 @@ pub fn warn_of_dry(methods: &BTreeSet<String>) {
     }
 }
 
-/// The same of a run of which only the summary is read.
+/// The same for a run of which only the summary is read.
 pub fn warn_of_dry_summary(records: &Path) {
     if dry::has_prediction(records) {
         warn_of_dry_run("methods");
@@ -137,10 +137,10 @@ fn warn_of_dry_run(what: &str) {
     );
 }
 
-/// Refuses a dry run, for what is only of measurements.
+/// Refuses a dry run, for verbs that are only for measurements.
 ///
 /// # Arguments
-/// * `act` - what cannot be done: `cannot replay run "records"`
+/// * `act` - the failed action: `cannot replay run "records"`
 ///
 /// # Errors
 /// The run was dry.
@@ -161,7 +161,8 @@ fn join(names: &BTreeSet<String>) -> String {
     names.join(" ")
 }
 
-/// Everything that a program was asked to do, by name: its settings, the arguments of a wrapped program as `arg:1`, and its ranks.
+/// All inputs of a program, by name: its settings, the arguments of a wrapped program as `arg:1`, and its number of
+/// ranks.
 pub type Settings = BTreeMap<String, String>;
 
 /// The settings of the programs of a run, each once; of most runs there is one.
@@ -194,11 +195,11 @@ pub fn argument(place: usize) -> String {
     format!("{ARGUMENT}{place}")
 }
 
-/// Notes that runs of different settings are put together.
+/// Notes that runs of different settings are combined.
 ///
 /// # Arguments
 /// * `runs` - settings of each
-/// * `by` - those that are parameters of its calls
+/// * `by` - the settings that are parameters of its calls
 /// * `act` - what is done with the runs: `their calls are fitted together`
 /// * `has_by` - whether a setting can be made a parameter
 pub fn note_unlike(runs: &[Settings], by: &[String], act: &str, has_by: bool) {
@@ -296,7 +297,7 @@ pub fn is_meant(by: &str, name: &str) -> bool {
     by == name || of_instance().unwrap_or(false)
 }
 
-/// What the processes of each program were asked to do, each once.
+/// The distinct settings of the processes of each program.
 pub fn settings_of_programs(run: &Run) -> BTreeMap<String, Vec<Settings>> {
     let mut programs = BTreeMap::<String, Vec<Settings>>::new();
     for log in run.logs() {
@@ -310,7 +311,7 @@ pub fn settings_of_programs(run: &Run) -> BTreeMap<String, Vec<Settings>> {
     programs
 }
 
-/// Notes that the records of a run are of one program that was asked to do different things.
+/// Notes that the records of a run are of one program with different settings.
 ///
 /// # Arguments
 /// * `programs` - as from [`settings_of_programs`]

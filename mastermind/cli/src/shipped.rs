@@ -1,6 +1,7 @@
-//! Models that travel with components: whoever ships `libx.so` may lay `libx.models.json` beside it, as `fit -o` writes it.
+//! Models that are shipped with components: the author of `libx.so` may put `libx.models.json` next to it, as `fit -o`
+//! writes it.
 //!
-//! They count where nothing was recorded on this machine: a method that was fitted here has its own model.
+//! They are used if nothing was recorded on this machine: for a method that was fitted here, its own model is used.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +20,7 @@ use crate::session::library_path;
 /// End of the name of a file with models, behind the name of the library without its own.
 const ENDING: &str = ".models.json";
 
-/// A class of which models were taken that came with its library.
+/// A class with models from the file next to its library.
 #[derive(Debug, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShippedModels {
     /// The class.
@@ -28,13 +29,14 @@ pub struct ShippedModels {
     pub file: PathBuf,
 }
 
-/// Adds to some models those that came with the classes of an assembly and its alternatives, where they lack some.
+/// Adds to some models those that were shipped with the classes of an assembly and its alternatives, where they lack
+/// some.
 ///
 /// # Returns
-/// Whose models were added.
+/// The classes whose models were added.
 ///
 /// # Errors
-/// A folder of libraries, or models beside one, cannot be read.
+/// A folder of libraries, or models next to one, cannot be read.
 pub fn add_shipped(
     models: &mut ModelSet,
     assembly: &Assembly,
@@ -71,7 +73,7 @@ pub fn add_shipped(
     Ok(added.into_iter().collect())
 }
 
-/// Tells whose models are not of this machine.
+/// Prints which models are not of this machine.
 pub fn tell_shipped(shipped: &[ShippedModels]) {
     for ShippedModels { class, file } in shipped {
         output::tell(&format!(
@@ -82,7 +84,7 @@ pub fn tell_shipped(shipped: &[ShippedModels]) {
     }
 }
 
-/// Models beside the libraries that an assembly is built from, in the order in which these are looked for.
+/// Models next to the libraries that an assembly is built from, in the order in which these are searched.
 fn files(assembly: &Assembly) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for place in library_path(assembly) {
@@ -99,7 +101,7 @@ fn files(assembly: &Assembly) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Models beside a library, if it is one and has some.
+/// The file of models next to a library, if there is one.
 fn beside(library: &Path) -> Option<PathBuf> {
     let stem = library.file_name()?.to_str()?.strip_suffix(".so")?;
     let models = library.with_file_name(format!("{stem}{ENDING}"));

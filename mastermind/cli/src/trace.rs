@@ -1,5 +1,6 @@
-//! What the processes of a wrapped program wrote down: what they mapped, what they started, and what was bound round a proxy.
-//! `proxies/audit` (`trace.rs`) and `mastermind/preload` (`started.rs`) have the format.
+//! Reads the file in which the processes of a wrapped program wrote what they mapped, what they started, and which
+//! calls were bound past a proxy. `proxies/audit` (`trace.rs`) and `mastermind/preload` (`started.rs`) define the
+//! format.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +14,7 @@ pub const EXTENSION: &str = "mapped";
 pub struct Bound {
     /// How: `dlsym`, `call` or `slot`, as `proxies/audit` has them.
     pub how: String,
-    /// Who refers.
+    /// The object that refers to it.
     pub from: PathBuf,
     /// The function.
     pub function: String,
@@ -21,7 +22,7 @@ pub struct Bound {
     pub to: PathBuf,
 }
 
-/// What calls of `NAME@NUMBER` in the records go to.
+/// The definition that calls of `NAME@NUMBER` in the records go to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OtherDefinition {
     /// The function.
@@ -30,7 +31,7 @@ pub struct OtherDefinition {
     pub number: u32,
     /// The library.
     pub library: PathBuf,
-    /// Its version of the symbol; empty if it has none.
+    /// Its version of the symbol; empty without one.
     pub version: String,
 }
 
@@ -41,11 +42,11 @@ pub struct Trace {
     pub programs: BTreeSet<PathBuf>,
     /// Libraries that they mapped.
     pub objects: BTreeSet<PathBuf>,
-    /// Those that they mapped by `dlmopen`.
+    /// Objects that they mapped by `dlmopen`.
     pub elsewhere: BTreeSet<PathBuf>,
     /// Programs that were started, as their starters called them, and whether with the environment of `wrap`.
     pub started: BTreeMap<(PathBuf, bool), usize>,
-    /// What functions for other definitions stand for.
+    /// The definitions that the functions `NAME@NUMBER` represent.
     pub definitions: BTreeSet<OtherDefinition>,
     /// Whether a process has restricted its system calls, after which nothing of it is recorded.
     pub is_restricted: bool,
@@ -56,7 +57,7 @@ pub struct Trace {
     linked: BTreeSet<u32>,
     /// The addresses of stacks of calls, by process and number.
     stacks: BTreeMap<(u32, u64), Vec<u64>>,
-    /// What a process has mapped, by address.
+    /// The mappings of a process, by address.
     maps: BTreeMap<u32, Map>,
 }
 
@@ -68,7 +69,7 @@ struct Map {
 }
 
 impl Trace {
-    /// Reads the file and removes it; what cannot be read is as if nothing had been written.
+    /// Reads the file and removes it; a file that cannot be read counts as empty.
     pub fn take(path: &Path) -> Self {
         let mut trace = Self::default();
         trace.read(path);
@@ -99,8 +100,8 @@ impl Trace {
             .for_each(|line| self.add(line));
     }
 
-    /// The object that an address of a process lies in, and what it was moved by; nothing if the process ran one program after
-    /// the other, since it is not known which of them had the address.
+    /// The object that an address of a process lies in, and its load offset; `None` if the process ran several programs
+    /// in sequence, since it is not known which of them had the address.
     pub fn object_at(&self, process: u32, address: u64) -> Option<(&Path, u64)> {
         let map = self.maps.get(&process).filter(|map| map.n_programs == 1)?;
         let (moved_by, path) = map.objects.range(..=address).next_back()?;

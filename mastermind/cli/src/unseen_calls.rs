@@ -1,5 +1,5 @@
-//! Calls that a wrapped program made and that are not in its records, since they passed by the proxies: `wrap` leaves what it found out
-//! beside the logs, a line each, for those who show the records.
+//! Calls of a wrapped program that are not in its records because they bypassed the proxies: `wrap` stores its findings
+//! next to the logs, a line each, for the verbs that show the records.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::beside_logs;
 /// Name of the file in the record directory.
 const FILE: &str = "unseen-calls.json";
 
-/// Leaves lines beside the logs, in place of those of an earlier run.
+/// Writes lines next to the logs, in place of those of an earlier run.
 ///
 /// # Errors
 /// They cannot be written.
@@ -18,7 +18,7 @@ pub fn write(directory: &Path, lines: &[String]) -> io::Result<()> {
     beside_logs::write(directory, FILE, lines.as_ref())
 }
 
-/// The lines; none where there are none, or where they cannot be read.
+/// The lines; empty if there are none, or if they cannot be read.
 pub fn read(records: &Path) -> Vec<String> {
     beside_logs::read(records, FILE).unwrap_or_default()
 }

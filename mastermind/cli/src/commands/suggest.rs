@@ -37,7 +37,7 @@ pub struct Suggest {
     json: bool,
 }
 
-/// The largest reach; beyond it no model tells anything.
+/// The largest reach; no model predicts anything useful beyond it.
 const FARTHEST: f64 = 1e6;
 
 fn reach(text: &str) -> Result<f64, String> {
@@ -72,7 +72,7 @@ impl Suggest {
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let models = read_models(&self.models, false)?;
         let meant = names::of_models(&models, &self.method);
-        // What is measured costs time, of which models of counters know nothing.
+        // A suggestion depends on the time that a measurement costs, which models of counters do not give.
         let named = |model: &&Model| model.metric.is_time() && meant.contains(&model.method);
         let chosen: Vec<&Model> = models.models.iter().filter(named).collect();
         if chosen.is_empty() {

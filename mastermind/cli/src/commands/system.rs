@@ -1,4 +1,4 @@
-//! `mastermind system`: a model of application, runtime and hardware, whose parts are evaluated in different ways.
+//! `mastermind system`: a model of application, runtime and hardware, whose parts are evaluated by different methods.
 
 mod execution;
 mod graph;
@@ -98,7 +98,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 impl System {
-    /// Does what is asked for.
+    /// Executes the chosen action.
     ///
     /// # Errors
     /// The file cannot be read; the system cannot be evaluated.
@@ -138,7 +138,7 @@ impl SystemFile {
         self.set.iter().map(read).collect()
     }
 
-    /// What evaluates methods; files are found relative to the system file.
+    /// The evaluators of methods; they find files relative to the system file.
     fn tools(&self) -> FileTools {
         FileTools::new(self.system.parent().unwrap_or(Path::new("")))
     }
@@ -173,7 +173,7 @@ struct Checked<'a> {
     system: &'a str,
     components: usize,
     requests: usize,
-    /// The component whose time is that of the system.
+    /// The component whose time is the system's.
     total: Option<&'a str>,
     /// Components that the total needs nothing of.
     unused: Vec<&'a str>,

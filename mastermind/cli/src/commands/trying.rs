@@ -1,7 +1,8 @@
-//! `--try VARIABLE=VALUE` of `run` and `wrap`: the same command twice, without and with a variable of the environment, and what it changed.
+//! `--try VARIABLE=VALUE` of `run` and `wrap`: the same command twice, without and with an environment variable, and
+//! the differences.
 //!
-//! Both are processes of their own, this program with the same arguments: a variable is read as a library is loaded, and a run cannot
-//! begin again in a process that has run.
+//! Both runs are processes of their own, this program with the same arguments: a library reads a variable when it is
+//! loaded, and a run cannot begin again in a process that has run.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -40,13 +41,13 @@ impl TryArguments {
     /// Runs both and compares them.
     ///
     /// # Arguments
-    /// * `records` - where the records go; `None` where there are none
+    /// * `records` - the record directory; `None` without records
     ///
     /// # Returns
-    /// The exit code of the run as it is; `None` if nothing is to be tried.
+    /// The exit code of the run without the variable; `None` if nothing is to be tried.
     ///
     /// # Errors
-    /// A launcher has started this process as a rank; a directory is there already; this program cannot be started.
+    /// A launcher has started this process as a rank; a directory exists already; this program cannot be started.
     pub fn execute(&self, records: Option<&Path>) -> anyhow::Result<Option<ExitCode>> {
         let Some((name, value)) = &self.variable else {
             return Ok(None);
@@ -116,7 +117,7 @@ fn ratio(first: f64, second: f64) -> String {
     }
 }
 
-/// This program with its own arguments but for what is tried, its records in a directory.
+/// Starts this program with its own arguments except `--try`, with its records in a directory.
 fn once(records: Option<&Path>, variable: Option<(&String, &String)>) -> anyhow::Result<Tried> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -134,7 +135,8 @@ fn once(records: Option<&Path>, variable: Option<(&String, &String)>) -> anyhow:
     })
 }
 
-/// The arguments without `--try` and, if there is a directory, with that for the records. Those of a wrapped program, behind `--`, stay.
+/// The arguments without `--try`, and with the directory for the records if there is one. Those of a wrapped program,
+/// after `--`, stay.
 fn without_own(arguments: &[OsString], records: Option<&Path>) -> Vec<OsString> {
     let (verb, rest) = arguments.split_at(1.min(arguments.len()));
     let own = rest.iter().position(|argument| argument == "--");

@@ -1,4 +1,4 @@
-//! What a user wishes of a fit.
+//! The options of a user for a fit.
 
 use std::collections::BTreeSet;
 
@@ -107,10 +107,10 @@ fn formula(text: &str) -> Result<String, String> {
 }
 
 impl Wishes {
-    /// Finds what is wrong with the wishes whatever the samples are.
+    /// Checks the options as far as that is possible without samples.
     ///
     /// # Errors
-    /// Bounds are of what is not in the formula, empty, or given twice.
+    /// Bounds are for a name that is not in the formula, empty, or given twice.
     pub fn check(&self) -> anyhow::Result<()> {
         let mut seen = BTreeSet::new();
         if let Some((name, _)) = self.bounds.iter().find(|(name, _)| !seen.insert(name)) {

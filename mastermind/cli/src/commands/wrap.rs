@@ -1,11 +1,11 @@
-//! `mastermind wrap`: proxies preloaded under a program that was never written for them.
+//! `mastermind wrap`: proxies preloaded under a program that was not written for them.
 //!
 //! [`Wrap::execute`] checks the libraries, prepares the record directory, starts the program with the proxies preloaded
-//! and a variable that says what they record ([`WrapConfig`]), and passes on how it ended. In the program
-//! `mastermind-preload` records; what its processes mapped and started comes back through a file (`trace`). Where a
-//! launcher starts `wrap`, each rank has one of its own, and none waits for another. The program must not be changed by
-//! any of this: where no records can be written it runs without, and signals reach it. `round_about` and `left` find
-//! calls that the proxies did not see, `closing` words the end.
+//! and a variable that holds their settings ([`WrapConfig`]), and passes on how it ended. In the program
+//! `mastermind-preload` records. Its processes write into a file what they mapped and started (`trace`). If a launcher
+//! starts `wrap`, each rank has one of its own, and none waits for another. None of this may change the program: if no
+//! records can be written it runs without, and signals reach it. `round_about` and `left` find calls that the proxies
+//! did not see; `closing` writes the summary at the end.
 //!
 //! ```text
 //! $ mpirun -n 2 mastermind wrap --call-sites -- ./ring
@@ -16,20 +16,18 @@
 //!
 //! # Decisions
 //!
-//! `wrap` stays the parent of the program, to pass on its signals and its end, and to say if there
-//! was no MPI to be seen. The program inherits what `wrap` inherited (`wrap/inherited.rs`); a
-//! signal is passed on unless its whole process group got it, which a witness in the group reports
-//! (`wrap/signals.rs`); `wrap` is stopped while the program is, and ends by the program's signal
-//! (`wrap/child.rs`). The dynamic linker gets the room for thread-local memory that the program's
-//! libraries take alone; a program that it cannot start with the preloaded libraries runs without
-//! (`wrap/loading.rs`). The library it preloads starts to record at the first call of MPI and not
-//! before: a shell, an interpreter or a launcher in between leaves no logs. The proxy exports more
-//! functions than an older MPI has, and programs ask (mpi4py by weak references): an audit library
-//! hides all its names in memory, before anything is bound, and shows each once a library is mapped
-//! that defines it. A killed program has its row up to its latest call of MPI, whose end is in the
-//! header of the log. Failed calls are counted by what MPI returns, or writes as Fortran's error
-//! code. At the end of the process logs that other threads still have are marked as finished and
-//! stay mapped.
+//! `wrap` stays the parent of the program, to pass on its signals and its end, and to report if no MPI was seen. The
+//! program inherits what `wrap` inherited (`wrap/inherited.rs`). A signal is passed on unless the whole process group
+//! got it, which a witness in the group reports (`wrap/signals.rs`). `wrap` is stopped while the program is, and ends
+//! by the program's signal (`wrap/child.rs`). The dynamic linker gets the room for thread-local memory that the
+//! program's libraries need without ours; a program that it cannot start with the preloaded libraries runs without them
+//! (`wrap/loading.rs`). The preloaded library starts to record at the first call of MPI and not before: a shell, an
+//! interpreter or a launcher in between leaves no logs. The proxy exports more functions than an older MPI has, and
+//! programs check for them (mpi4py by weak references). So an audit library hides all its names in memory before
+//! anything is bound, and shows each once a library is mapped that defines it. A killed program has its row up to its
+//! latest call of MPI, whose end is in the header of the log. Failed calls are counted by the error code that MPI
+//! returns, or writes as Fortran's. At the end of the process, logs that other threads still have are marked as
+//! finished and stay mapped.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -84,7 +82,8 @@ use crate::{recorded_dispatch, unseen_calls};
 /// File name of the library that records within the program.
 const PRELOADED: &str = "libmastermind_preload.so";
 
-/// File name of the library that the dynamic linker tells of each library it maps: it hides what the program's MPI lacks.
+/// File name of the library that the dynamic linker calls for each library it maps: it hides functions that the
+/// program's MPI lacks.
 const AUDIT: &str = "libproxy_audit.so";
 
 /// File name of the proxy of OpenMP.
@@ -190,7 +189,7 @@ impl Wrap {
         status.map(end_as)
     }
 
-    /// Runs the program with the proxies preloaded, and tells what came of it.
+    /// Runs the program with the proxies preloaded, and reports the results.
     fn measure(
         &self,
         config: &WrapConfig,
@@ -254,7 +253,7 @@ impl Wrap {
         Ok(status)
     }
 
-    /// Leaves beside the logs of this rank where their calls come from.
+    /// Writes the call sites of this rank next to its logs.
     fn write_call_sites(&self, directory: &Path, found: &Trace, launched: Option<&Launched>) {
         let are_recorded = self.call_sites.is_some();
         let rank = launched.map(|launched| launched.rank as u32);
@@ -266,7 +265,7 @@ impl Wrap {
         }
     }
 
-    /// Tells which calls are not in the records, since they go round the proxies.
+    /// Reports the calls that are not in the records because they bypass the proxies.
     ///
     /// # Returns
     /// A line for each object and reason.
@@ -304,7 +303,7 @@ impl Wrap {
         lines
     }
 
-    /// Runs the program where nothing can be recorded: a measurement never ends what it measures.
+    /// Runs the program without recording: a failing measurement never ends the program that it measures.
     fn unrecorded(
         &self,
         error: anyhow::Error,
@@ -317,8 +316,7 @@ impl Wrap {
         child::run(command, signals).map(|ended| ended.status)
     }
 
-    /// What is recorded, and the record directory.
-    /// Where its records go, unless the directory belongs to another run.
+    /// The record directory, unless it belongs to another run.
     fn directory(&self, name: &str) -> PathBuf {
         match &self.records {
             Some(directory) => directory.clone(),
@@ -432,7 +430,7 @@ fn tell_unseen_mpi(config: &WrapConfig, trace: &Trace, run: Option<&Run>) -> Vec
     lines
 }
 
-/// Leaves what was found of calls that are not in the records beside the logs.
+/// Writes the findings on calls that are not in the records next to the logs.
 fn leave_unseen(config: &WrapConfig, lines: &[String]) {
     let act = || format!("cannot write into \"{}\"", config.directory.display());
     if let Err(error) = unseen_calls::write(&config.directory, lines).with_context(act) {
@@ -501,7 +499,7 @@ fn whole(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes the file in which the processes of the program say what they map; where it cannot be made, they say nothing.
+/// Makes the file in which the processes of the program list what they map; if it cannot be made, they list nothing.
 fn trace_file(config: &WrapConfig, launched: Option<&Launched>) -> PathBuf {
     let rank = launched.map_or(0, |launched| launched.rank);
     let path = config.directory.join(format!("rank{rank:04}.mapped"));
@@ -509,7 +507,7 @@ fn trace_file(config: &WrapConfig, launched: Option<&Launched>) -> PathBuf {
     path
 }
 
-/// Opens proxies and libraries as the program will, and tells what does not fit.
+/// Opens proxies and libraries as the program will, and reports mismatches.
 ///
 /// # Returns
 /// The interfaces of the proxies.
@@ -564,7 +562,7 @@ fn first_definitions(proxy: &LibraryProxy) -> impl Iterator<Item = String> {
     first.map(|function| function.name)
 }
 
-/// The libraries, and after them those that the variable holds already.
+/// The libraries, followed by those that the variable holds already.
 fn before(variable: &str, libraries: &[&PathBuf]) -> OsString {
     let own = libraries.iter().map(|library| library.as_os_str());
     let others = std::env::var_os(variable).filter(|others| !others.is_empty());
@@ -573,7 +571,7 @@ fn before(variable: &str, libraries: &[&PathBuf]) -> OsString {
         .join(OsStr::new(":"))
 }
 
-/// The run of this process: that of its launch, or one of its own.
+/// The claimant of this process: the run of its launch, or a run of its own.
 fn claimant(launched: Option<&Launched>) -> Claimant {
     let variable = |name: &str| std::env::var(name).ok();
     let run = launched.map(|launched| Launch::of(*launched, variable).name);
@@ -596,7 +594,7 @@ fn claimant(launched: Option<&Launched>) -> Claimant {
 /// Removes the logs of an earlier run.
 ///
 /// # Returns
-/// Whether none is left; those of a program that still writes stay, all of them.
+/// Whether none is left; if a program still writes one, all of them stay.
 fn clear(directory: &Path) -> bool {
     let Ok(logs) = logs(directory, |path| holds_records(path)) else {
         return false;
@@ -604,7 +602,7 @@ fn clear(directory: &Path) -> bool {
     check_ended(directory, &logs).is_ok() && logs.iter().all(|log| fs::remove_file(log).is_ok())
 }
 
-/// Removes what an earlier run left besides its logs, of the rank that this process starts.
+/// Removes the other files of an earlier run for the rank that this process starts.
 fn forget(config: &WrapConfig, launched: Option<&Launched>) -> anyhow::Result<()> {
     let rank = launched.map_or(0, |launched| launched.rank as u32);
     let _ = fs::remove_file(config.message_file(rank));
@@ -623,7 +621,7 @@ fn logs(directory: &Path, is_meant: impl Fn(&PathBuf) -> bool) -> anyhow::Result
     Ok(paths.into_iter().filter(is_meant).collect())
 }
 
-/// Tells what went wrong within the program, and whether there was any MPI to be seen.
+/// Reports errors within the program, and whether no MPI was seen.
 fn tell(config: &WrapConfig, launched: Option<&Launched>, found: &Trace) {
     let rank = launched.map_or(0, |launched| launched.rank as u32);
     // A launcher that is wrapped itself has ranks of its own.
@@ -660,7 +658,7 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>, found: &Trace) {
     }
 }
 
-/// Says how many calls have no record, unless a limit was asked for.
+/// Reports how many calls have no record, unless a limit was requested.
 fn warn_of_lost_calls(config: &WrapConfig, logs: &[PathBuf]) {
     let lost = logs.iter().filter_map(|log| lost_calls(log).ok());
     let lost: u64 = lost.sum();
@@ -671,7 +669,7 @@ fn warn_of_lost_calls(config: &WrapConfig, logs: &[PathBuf]) {
     }
 }
 
-/// Tells what of all that was asked for is not recorded, each once: ranks say the same.
+/// Reports which requested data are not recorded, each once, since ranks report the same.
 fn tell_remarks(config: &WrapConfig, launched: Option<&Launched>) {
     let rank = launched.map_or(0, |launched| launched.rank as u32);
     let is_own = |path: &PathBuf| match launched {
@@ -730,11 +728,11 @@ fn records_of(config: &WrapConfig) -> Option<Run> {
     if sizes.map(|metadata| metadata.len()).sum::<u64>() > MAX_BYTES_READ {
         return None;
     }
-    // Damage and gaps are for those to tell who read the records.
+    // The verbs that read the records report damage and gaps.
     Run::open(&config.directory).ok()
 }
 
-/// Tells what share of the time MPI had.
+/// Prints the share of MPI in the time.
 fn tell_mpi(run: &Run, config: &WrapConfig, launched: Option<&Launched>) {
     let n_ranks = launched
         .and_then(|launched| launched.size)
@@ -745,7 +743,7 @@ fn tell_mpi(run: &Run, config: &WrapConfig, launched: Option<&Launched>) {
     }
 }
 
-/// Tells where the time of the program's threads went.
+/// Prints how the program's threads spent their time.
 fn tell_openmp(run: &Run, config: &WrapConfig) {
     let lines = profile::openmp::lines(run);
     if lines.is_empty() {
@@ -758,7 +756,7 @@ fn tell_openmp(run: &Run, config: &WrapConfig) {
     crate::output::complain!("  all of it: mastermind profile --openmp {directory}");
 }
 
-/// Ranks whose threads are told of at the end.
+/// Maximum number of ranks whose threads are summarised at the end.
 const MOST_RANKS_TOLD: usize = 4;
 
 #[cfg(test)]

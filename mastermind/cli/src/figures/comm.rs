@@ -25,7 +25,7 @@ pub struct Point {
 /// Ray et al., IPDPS 2004, Figure 6.
 #[derive(Clone, Debug)]
 pub struct Comm {
-    /// What is shown.
+    /// The title of the figure.
     pub title: String,
     /// `level` or `invocation`.
     pub x_label: String,
@@ -33,7 +33,7 @@ pub struct Comm {
     pub is_level: bool,
     /// The calls, or of very many every so-many-th.
     pub points: Vec<Point>,
-    /// How many calls a point stands for.
+    /// Number of calls per point.
     pub every: usize,
 }
 
@@ -165,7 +165,7 @@ impl Figure for Comm {
         if ranks.len() < 2 {
             return self.panel(area, Some(first));
         }
-        // Beside the main panel, not over its points.
+        // Next to the main panel, not over its points.
         let (width, height) = area.dim_in_pixel();
         let (main, side) = area.split_horizontally(width * 68 / 100);
         self.panel(&main, Some(first))?;

@@ -12,7 +12,7 @@ use super::{DrawError, Figure};
 /// The model error correction paper, Figures 8, 10 and 11; times are on a logarithmic axis as in Figure 8.
 #[derive(Clone, Debug)]
 pub struct Times {
-    /// What is shown.
+    /// The title of the figure.
     pub title: String,
     /// Seconds, shape `[n_points]`.
     pub observed: Vec<f64>,
@@ -26,7 +26,7 @@ pub struct Times {
 /// The model error correction paper, Figures 6, 7 and 12.
 #[derive(Clone, Debug)]
 pub struct Frequency {
-    /// What is shown.
+    /// The title of the figure.
     pub title: String,
     /// Name, trials that improve and best reduction of each case, per cent.
     pub rows: Vec<(String, f64, f64)>,

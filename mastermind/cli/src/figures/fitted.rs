@@ -1,4 +1,4 @@
-//! What a model says over a parameter, as lines and bands.
+//! The predictions of a model over a parameter, as lines and bands.
 
 use super::style::Axis;
 
@@ -7,9 +7,9 @@ use super::style::Axis;
 pub struct CurvePoint {
     /// The parameter.
     pub x: f64,
-    /// What is predicted: a time in microseconds, or a counter in its unit.
+    /// The predicted value: a time in microseconds, or a counter in its unit.
     pub value: f64,
-    /// Ends of the interval for one call; infinite where the samples do not tell.
+    /// Ends of the interval for one call; infinite if the samples give none.
     pub interval: [f64; 2],
     /// Predicted standard deviation of one call.
     pub deviation: f64,

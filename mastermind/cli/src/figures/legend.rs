@@ -1,4 +1,4 @@
-//! What the marks of a figure mean, in a strip above the frame: it hides nothing.
+//! The legend of a figure, in a strip above the frame, where it hides nothing.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -19,16 +19,16 @@ const LETTER: f64 = 0.58;
 const MARK: i32 = 26;
 const GAP: i32 = 26;
 
-/// Rows at most; what does not fit is not named.
+/// Maximum number of rows; entries that do not fit are left out.
 const MAX_ROWS: i32 = 5;
 
-/// An entry: what it looks like, and what it is.
+/// An entry: its mark and its text.
 pub struct Entry {
     pub mark: Mark,
     pub text: String,
 }
 
-/// What a series is drawn as.
+/// The mark of a series.
 pub enum Mark {
     /// The marker of a rank.
     Rank(u32, RGBColor),
@@ -43,10 +43,11 @@ pub fn room<DB: DrawingBackend>(area: &DrawingArea<DB, Shift>, left: i32) -> usi
     (pixels / (LETTER * f64::from(SIZE))).max(0.0) as usize
 }
 
-/// Draws the entries and gives the area below them. Those of a group, say the points and the line of a series, stand in one row
-/// where they fit.
+/// Draws the entries and returns the area below them. The entries of a group, such as the points and the line of a
+/// series, stand in one row where they fit.
 ///
 /// # Errors
+/// The back end's.
 /// The back end's.
 pub fn draw<DB: DrawingBackend>(
     area: &DrawingArea<DB, Shift>,

@@ -20,7 +20,7 @@ pub struct Cell {
 /// The matrix.
 #[derive(Clone, Debug)]
 pub struct Matrix {
-    /// What is shown.
+    /// The title of the figure.
     pub title: String,
     /// Number of ranks.
     pub n_ranks: u32,

@@ -1,4 +1,4 @@
-//! Figures 4 and 5: mean and standard deviation of the times over a parameter, with what a model says of both.
+//! Figures 4 and 5: mean and standard deviation of the times over a parameter, with a model of both.
 
 use mastermind_models::Statistic;
 use plotters::coord::Shift;
@@ -12,7 +12,7 @@ use super::{DrawError, Figure};
 /// Pixels left of the frame.
 const LEFT: i32 = 112;
 
-/// Characters of a formula that are shown, whatever stands beside it.
+/// Minimum number of characters of a formula that are shown, whatever is next to it.
 const SHORTEST: usize = 30;
 
 /// The calls at one value of the parameter.
@@ -22,7 +22,7 @@ pub struct Point {
     pub x: f64,
     /// Mean, or the other statistic: a time in microseconds, or a counter in its unit.
     pub mean: f64,
-    /// Standard deviation; `None` of one call.
+    /// Standard deviation; `None` for a single call.
     pub deviation: Option<f64>,
 }
 
@@ -33,7 +33,7 @@ pub struct Series {
     pub name: String,
     /// The calls, by the parameter.
     pub points: Vec<Point>,
-    /// What the model says; empty where there is none.
+    /// The curve of the model; empty without one.
     pub curve: Vec<CurvePoint>,
     /// Where the curve holds the parameters that are not on the axis: `level = 1`; empty where it follows no other.
     pub at: String,
@@ -47,16 +47,17 @@ pub struct Series {
 ///
 /// # Source
 /// Ray et al., IPDPS 2004, Figures 4 and 5, which have both in one frame with an axis each; here one frame above the
+/// other, so that modes can be distinguished.
 /// other, so that modes can be told apart.
 #[derive(Clone, Debug)]
 pub struct Mean {
-    /// What is shown.
+    /// The title of the figure.
     pub title: String,
     /// The parameter with its unit.
     pub x_label: String,
-    /// What stands for the calls at one value of the parameter.
+    /// The statistic of the calls at one value of the parameter.
     pub statistic: Statistic,
-    /// What is shown: `wall time`.
+    /// The name of the quantity: `wall time`.
     pub quantity: String,
     /// Its unit; empty of a pure number.
     pub unit: String,
@@ -106,7 +107,7 @@ impl Figure for Mean {
 }
 
 impl Mean {
-    /// What the marks of a panel mean: for each series the points, and the formula of the line.
+    /// The legend entries of a panel: for each series the points, and the formula of the line.
     ///
     /// # Arguments
     /// * `room` - characters of an entry that fit into a row

@@ -1,10 +1,9 @@
-//! Figures drawn from records: what `mastermind plot` and the demonstration show.
+//! Figures drawn from records, for `mastermind plot` and the demonstration.
 //!
-//! A figure knows how to draw itself on any back end ([`Figure`]); [`save`] writes it as the ending of the file says: every
-//! picture is SVG first, and `rendered.rs` makes PNG of that, `page.rs` PDF.
-//! One file a figure: `scatter.rs` is Figure 3 of the paper, `mean.rs` Figures 4 and 5, `comm.rs` Figure 6; `correction.rs` the figures of
-//! the paper on model error correction; `matrix.rs` who has sent how much to whom; `study.rs` what a study
-//! of simulations gives.
+//! A figure draws itself on any back end ([`Figure`]); [`save`] writes it in the format of the file's ending. Every
+//! picture is SVG first; `rendered.rs` makes PNG of that, `page.rs` PDF. One file per figure: `scatter.rs` is Figure 3
+//! of the paper, `mean.rs` Figures 4 and 5, `comm.rs` Figure 6; `correction.rs` the figures of the paper on model error
+//! correction; `matrix.rs` the communication matrix; `study.rs` the results of a study of simulations.
 
 pub mod comm;
 pub mod correction;
@@ -77,7 +76,7 @@ pub fn svg(figure: &impl Figure) -> anyhow::Result<String> {
 }
 
 fn svg_of(figure: &impl Figure, size: (u32, u32)) -> anyhow::Result<String> {
-    // The only way this fails is a font file that is none.
+    // This fails only if the file is not a font.
     let _ = register_font(style::FONT, FontStyle::Normal, dejavu::sans::regular());
     let mut svg = String::new();
     let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();

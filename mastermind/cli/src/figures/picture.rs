@@ -7,7 +7,7 @@ use anyhow::bail;
 use super::{page, rendered};
 use crate::destination::is_standard_output;
 
-/// What a picture is written as.
+/// The format of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Scalable Vector Graphics.
@@ -19,7 +19,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// By the ending of a file; `None` for another.
+    /// By the ending of a file; `None` for an unknown one.
     pub fn by_ending(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "svg" => Some(Format::Svg),

@@ -1,4 +1,5 @@
-//! Figure 3: the time of each call over a parameter, a marker a rank, a colour a mode, and what models say.
+//! Figure 3: the time of each call over a parameter, a marker for each rank, a colour for each mode, and curves of
+//! models.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -21,7 +22,7 @@ pub struct Point {
     pub mode: usize,
 }
 
-/// What a model says of one mode.
+/// The curve of a model for one mode.
 #[derive(Clone, Debug)]
 pub struct Curve {
     /// Which of the modes.
@@ -38,7 +39,7 @@ pub struct Curve {
 /// Ray et al., IPDPS 2004, Figure 3.
 #[derive(Clone, Debug)]
 pub struct Scatter {
-    /// What is shown.
+    /// The title of the figure.
     pub title: String,
     /// The parameter with its unit.
     pub x_label: String,
@@ -48,9 +49,9 @@ pub struct Scatter {
     pub points: Vec<Point>,
     /// All calls.
     pub n_calls: usize,
-    /// Of which every so-many-th is a point.
+    /// Number of calls per point.
     pub every: usize,
-    /// What a model says of a mode.
+    /// Curves of models, one for each mode.
     pub curves: Vec<Curve>,
     /// Calls drawn at most; of more, every so-many-th.
     pub most_points: usize,
@@ -80,7 +81,7 @@ impl Scatter {
         (Axis::new(x, is_log), y, above)
     }
 
-    /// What the marks mean.
+    /// The legend entries.
     fn entries(&self) -> Vec<Vec<Entry>> {
         let of_mode = |mode: usize| {
             let name = self.modes.get(mode);

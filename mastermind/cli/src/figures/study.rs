@@ -1,4 +1,4 @@
-//! The figure of a study: time over what is varied first, with the analytic model's, and the parts of the time.
+//! The figure of a study: time over the first varied setting, with the analytic model's, and the parts of the time.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -13,7 +13,7 @@ const LEFT: i32 = 112;
 /// One simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StudyPoint {
-    /// What is varied.
+    /// The value of the varied setting.
     pub x: f64,
     /// Simulated, seconds.
     pub time_s: f64,
@@ -26,27 +26,27 @@ pub struct StudyPoint {
 /// Simulations that differ in nothing else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudySeries {
-    /// What else was set.
+    /// The other settings.
     pub name: String,
-    /// By what is varied.
+    /// Points by the varied setting.
     pub points: Vec<StudyPoint>,
 }
 
-/// Time and its parts over what a study varies.
+/// Time and its parts over the varied setting of a study.
 ///
 /// # Source
-/// V. Adve et al., "POEMS", IEEE TSE 2000, Figures 5.1 to 5.3: time by processors, and by what it is made of.
+/// V. Adve et al., "POEMS", IEEE TSE 2000, Figures 5.1 to 5.3: time by processors, and its parts.
 #[derive(Clone, Debug)]
 pub struct StudyFigure {
-    /// What is shown.
+    /// The title of the figure.
     pub title: String,
-    /// What is varied.
+    /// The label of the varied setting.
     pub x_label: String,
     /// A line each.
     pub series: Vec<StudySeries>,
 }
 
-/// A line of a frame: what it is called, its points, and whether they are marked.
+/// A line of a frame: its name, its points, and whether they are marked.
 struct Line {
     name: String,
     points: Vec<(f64, f64)>,
@@ -65,7 +65,7 @@ impl Figure for StudyFigure {
 }
 
 impl StudyFigure {
-    /// Simulated times, with those of the analytic model behind them.
+    /// Simulated times, followed by those of the analytic model.
     fn times(&self) -> Vec<Line> {
         let simulated = self.series.iter().map(|series| Line {
             name: match series.name.is_empty() {

@@ -11,7 +11,7 @@ pub const FONT: &str = "sans-serif";
 pub const TITLE_SIZE: u32 = 26;
 pub const LABEL_SIZE: u32 = 19;
 
-/// Colours that are told apart in print and by the colour-blind.
+/// Colours that can be distinguished in print and by the colour-blind.
 ///
 /// # Source
 /// Okabe and Ito, *Color Universal Design*, 2008.
@@ -25,7 +25,7 @@ pub const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 0, 0),
 ];
 
-/// The colour of the `index`-th kind of thing.
+/// The colour of the series number `index`.
 pub fn colour(index: usize) -> RGBColor {
     COLOURS[index % COLOURS.len()]
 }
@@ -37,12 +37,12 @@ pub struct Marker<C> {
     at: C,
     size: i32,
     style: ShapeStyle,
-    /// Pixels that it is drawn beside its place.
+    /// Pixels between the marker and its place.
     aside: i32,
 }
 
 impl<C> Marker<C> {
-    /// The marker, so many pixels beside its place, so that kinds of points with the same place can be told apart.
+    /// The marker, moved by so many pixels, so that series of points at the same place can be distinguished.
     pub fn aside(self, aside: i32) -> Self {
         Marker { aside, ..self }
     }
@@ -109,8 +109,8 @@ pub struct Axis {
 
 impl Axis {
     /// # Arguments
-    /// * `values` - what is to be shown
-    /// * `is_log` - whether decades are alike; not if a value is 0 or less
+    /// * `values` - the values to show
+    /// * `is_log` - whether to use a logarithmic axis; ignored if a value is 0 or less
     pub fn new(values: impl Iterator<Item = f64> + Clone, is_log: bool) -> Self {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.fold(f64::NEG_INFINITY, f64::max);
@@ -204,8 +204,8 @@ impl Axis {
         }
     }
 
-    /// Multiples of 1, 2 and 5 of powers of ten, as many as fit; of a logarithmic axis those in each decade, or of many
-    /// decades their beginnings.
+    /// Multiples of 1, 2 and 5 of powers of ten, as many as fit; on a logarithmic axis those in each decade, or for
+    /// many decades only their beginnings.
     fn ticks(&self, most: usize) -> Vec<f64> {
         let Range { start, end } = self.range;
         let mut ticks = Vec::new();

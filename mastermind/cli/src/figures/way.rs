@@ -1,4 +1,4 @@
-//! The way of a line between boxes that stand in columns: round those that are in between, not behind them.
+//! Routes a line between boxes that stand in columns: around the boxes in between, not behind them.
 
 /// Room between a line and a box, pixels.
 const ROOM: f64 = 9.0;
@@ -6,11 +6,11 @@ const ROOM: f64 = 9.0;
 /// A box: left, top, right, bottom.
 pub type Bounds = [f64; 4];
 
-/// The corners of a line from the right side of a box to the left side of another one: both ends, and the ends of a level piece through
-/// each column in between.
+/// The corners of a line from the right side of a box to the left side of another one: both ends, and the ends of a
+/// level piece through each column in between.
 ///
 /// # Arguments
-/// * `boxes` - all of them; those of a column have the same left and right
+/// * `boxes` - all of them; the boxes of a column have the same left and right
 pub fn corners(from: (f64, f64), to: (f64, f64), boxes: &[Bounds]) -> Vec<(f64, f64)> {
     let mut columns: Vec<(f64, f64)> = Vec::new();
     for [left, _, right, _] in boxes {
@@ -71,7 +71,7 @@ mod tests {
             level <= -ROOM || (60.0 + ROOM..=90.0 - ROOM).contains(&level),
             "{level}"
         );
-        // Neighbours are joined directly, and so is what leads back.
+        // Neighbours are connected directly, and so are lines that lead back.
         assert_eq!(corners((50.0, 20.0), (100.0, 30.0), &boxes).len(), 2);
         assert_eq!(corners((150.0, 20.0), (0.0, 30.0), &boxes).len(), 2);
     }

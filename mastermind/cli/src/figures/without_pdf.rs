@@ -1,4 +1,4 @@
-//! In place of `page.rs` where the feature `pdf` is off: what would draw says so.
+//! Replaces `page.rs` if the feature `pdf` is off: drawing is an error that says so.
 
 use anyhow::bail;
 

@@ -1,4 +1,4 @@
-//! In place of `rendered.rs` where the feature `pictures` is off: what would draw says so.
+//! Replaces `rendered.rs` if the feature `pictures` is off: drawing is an error that says so.
 
 use anyhow::bail;
 

@@ -1,7 +1,8 @@
 //! Measurements as samples, read by all threads of this process, and by all processes of a team.
 //!
-//! Each rank of a run has a set of samples of its own, which one thread fills; the sets are joined in the tree of the ranks' numbers
-//! ([`RankTree`]), so that the result is the same for any number of threads and processes. Tables are read by the first process.
+//! Each rank of a run has a set of samples of its own, which one thread fills. The sets are merged in the tree of the
+//! ranks' numbers ([`RankTree`]), so that the result is the same for any number of threads and processes. The first
+//! process reads tables.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,17 +21,18 @@ use crate::run_facts::Lacking;
 use crate::run_notes::{self, Settings};
 use crate::session::team::Team;
 
-/// Ranks whose sets are in memory at once, beside the joined ones. Arbitrary: enough that threads seldom wait for one another.
+/// Number of ranks whose sets are in memory at once, in addition to the merged ones. Arbitrary: enough that threads
+/// seldom wait for one another.
 const RANKS_AT_ONCE: usize = 64;
 
-/// The samples of all methods in all inputs; what is set aside is told on standard error. Collective.
+/// The samples of all methods in all inputs; reports on standard error what is set aside. Collective.
 ///
 /// # Arguments
-/// * `statistic` - what stands for the calls at a coordinate; by default the mean, and of functions of MPI the median: a call that waits
-///   for another rank lasts as long as that is late, which says nothing of the message
+/// * `statistic` - of the calls at a coordinate; by default the mean, and for functions of MPI the median: a call that
+///   waits for another rank lasts as long as that is late, which says nothing about the message
 ///
 /// # Returns
-/// `None` on all but the first process of the team.
+/// `None` on all processes except the first of the team.
 ///
 /// # Errors
 /// As [`super::each_call`].
@@ -117,10 +119,10 @@ fn merge(set: &mut Set, later: Set) {
     }
 }
 
-/// The samples of each rank, joined as far as they can be.
+/// The samples of each rank, merged as far as possible.
 ///
 /// # Arguments
-/// * `runs` - the programs of a run apart ([`Run::by_arguments`])
+/// * `runs` - one run for each program ([`Run::by_arguments`])
 fn sets_of_ranks(
     runs: &[Run],
     empty: &SampleSet,
@@ -159,7 +161,7 @@ fn sets_of_ranks(
     sets
 }
 
-/// What the samples of a program lack, and what it was asked to do.
+/// Data missing from the samples of a program, and the program's settings.
 #[derive(Serialize, Deserialize)]
 struct OfProgram {
     /// Its name and arguments.
@@ -168,10 +170,10 @@ struct OfProgram {
     settings: Vec<Settings>,
 }
 
-/// What each program of a run lacks, in the order of their first ranks. Collective.
+/// Data missing for each program of a run, in the order of their first ranks. Collective.
 ///
 /// # Returns
-/// Nothing on all but the first process.
+/// An empty list on all processes except the first.
 fn lacking_of(runs: &[Run], team: &Team) -> anyhow::Result<Vec<OfProgram>> {
     let own = |with_methods: bool| {
         let of_run = |run: &Run| {
@@ -222,7 +224,7 @@ fn add_programs(programs: &mut Vec<OfProgram>, later: Vec<OfProgram>) {
     }
 }
 
-/// What the records say of a counter.
+/// A counter in the records.
 #[derive(Serialize, Deserialize)]
 enum Counted {
     /// Its unit.
@@ -231,7 +233,7 @@ enum Counted {
     Missing(PathBuf, NotCounted),
 }
 
-/// The metric with the unit that the records tell. Collective.
+/// The metric with the unit from the records. Collective.
 ///
 /// # Errors
 /// There are records, and none has this counter.

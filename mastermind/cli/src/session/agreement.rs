@@ -1,8 +1,9 @@
-//! What ranks agree on after something that may have ended on some of them and still goes on, for ever, on others.
+//! Agreement of ranks after an operation that may have ended on some of them and still run, possibly for ever, on
+//! others.
 //!
-//! Collective operations of the communicator would meet those that a component has left half-way. So the verdicts go as messages of
-//! a tag of their own to the first rank, which sends the count back. A rank on which something failed waits with a limit: who has
-//! not ended by then waits for this rank, and the run is ended.
+//! Collective operations of the communicator could meet those that a component has left half-way. So the verdicts go as
+//! messages with a tag of their own to the first rank, which sends the count back. A rank on which the operation failed
+//! waits with a limit: a rank that has not ended by then waits for this one, and the run is ended.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;

@@ -1,7 +1,8 @@
-//! Libraries are asked which code they run: by another process, which loads them, with the variables of this one.
+//! Asks libraries which code they run, in another process, which loads them with the environment of this one.
 //!
-//! The other process is this program, started with [`ARGUMENT`], what is asked for and the library's path; it answers on its standard
-//! input, which is a socket. One process asks one library: a variable is read as a library is loaded, and never again.
+//! The other process is this program, started with [`ARGUMENT`], the question and the library's path. It answers on its
+//! standard input, which is a socket. One process asks one library: a library reads a variable when it is loaded, and
+//! never again.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -19,7 +20,7 @@ use super::spare_process;
 /// Has this program ask a library.
 const ARGUMENT: &str = "--ask-library";
 
-/// What is asked for: the code, the time of a multiplication of matrices, or which files are mapped once it is loaded.
+/// The questions: the code, the time of a multiplication of matrices, or which files are mapped once it is loaded.
 const CODE: &str = "code";
 const TIME: &str = "time";
 const FILES: &str = "files";
@@ -61,10 +62,10 @@ pub fn serve() -> ExitCode {
 /// Which code a library runs.
 ///
 /// # Arguments
-/// * `with` - a variable that is set for it, besides those of this process
+/// * `with` - a variable that is set for it, in addition to those of this process
 ///
 /// # Returns
-/// What it is, and its answer; `None` if it is none of those that answer.
+/// Its name, and its answer; `None` if it is no library that answers.
 ///
 /// # Errors
 /// It cannot be loaded, or ends the process that asks it, and why.
@@ -76,7 +77,7 @@ fn ask(path: &Path, with: Option<Variable>) -> Result<Option<(String, Answer)>, 
     request(CODE, path, with.as_slice())
 }
 
-/// Have a library compute in one thread: how fast several are depends on what else the machine does.
+/// Make a library compute in one thread: the speed of several depends on other work on the machine.
 const SINGLE: [Variable; 4] = [
     ("OPENBLAS_NUM_THREADS", "1"),
     ("BLIS_NUM_THREADS", "1"),
@@ -84,13 +85,13 @@ const SINGLE: [Variable; 4] = [
     ("OMP_NUM_THREADS", "1"),
 ];
 
-/// How long a library takes to multiply two small matrices of double precision; the least of several, seconds.
+/// The time that a library takes to multiply two small matrices of double precision; the least of several, seconds.
 ///
 /// # Returns
 /// `None` if it cannot.
 ///
 /// # Errors
-/// Those of [`dispatch_of`]'s question.
+/// As for the question of [`dispatch_of`].
 pub fn time_gemm(path: &Path, with: Option<Variable>) -> Result<Option<f64>, String> {
     let variables = SINGLE.iter().copied().chain(with);
     request(TIME, path, &Vec::from_iter(variables))
@@ -171,7 +172,8 @@ pub fn dispatch_of(objects: impl IntoIterator<Item = PathBuf>) -> Dispatch {
     found
 }
 
-/// Which code libraries run that the dynamic linker finds by their names; those that it does not find are left out.
+/// The code that libraries run which the dynamic linker finds by their names; libraries that it does not find are left
+/// out.
 pub fn dispatch_by_name(names: &[&str]) -> Dispatch {
     let files = |name: &&str| request::<BTreeSet<PathBuf>>(FILES, Path::new(name), &[]);
     dispatch_of(names.iter().filter_map(|name| files(name).ok()).flatten())

@@ -31,7 +31,7 @@ impl From<MpiName> for MpiKind {
     }
 }
 
-/// Both, in the order tried.
+/// Both, in the order in which they are tried.
 pub const KINDS: [MpiKind; 2] = [MpiKind::OpenMpi, MpiKind::Mpich];
 
 /// The launcher that started this process, if one did.
@@ -53,10 +53,11 @@ pub fn is_first_on_node() -> bool {
     place.is_none_or(|place| place == "0")
 }
 
-/// Whether no other of the processes that a launcher started on this machine has asked this before: one may tell what all find
-/// wrong in the middle of a run, when they cannot ask each other any more.
+/// Whether no other process that a launcher started on this machine has called this before. That process reports an
+/// error that all have in the middle of a run, when they can no longer communicate.
 pub fn is_first_to_tell() -> bool {
-    // Those that it started on a machine are children of one process. The name is free again when its holder has ended.
+    // The processes that it started on a machine are children of one process. The name is free again when its holder
+    // has ended.
     let name = format!("mastermind: last words to {}", parent_id());
     let claimed =
         SocketAddr::from_abstract_name(name).and_then(|name| UnixListener::bind_addr(&name));

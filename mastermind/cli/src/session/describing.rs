@@ -1,12 +1,13 @@
 //! Interfaces that no component of an assembly can make a proxy of, as libraries of the path describe them.
 //!
-//! Two components in C may talk through an interface that both know by its name and hash only. A class of another library, which need
-//! not be part of the assembly, may know how to make a proxy of it: a component in Rust, or one with the code that `mastermind proxy`
-//! makes. Which interfaces a class knows, only an instance of it says. So another process makes one of each class first, and only of
-//! the class that knows the interface an instance is made here, in a framework of its own.
+//! Two components in C may communicate through an interface of which both know only the name and the hash. A class of
+//! another library, which need not be part of the assembly, may be able to make a proxy of it: a component in Rust, or
+//! one with the code that `mastermind proxy` generates. Only an instance of a class reports the interfaces that it
+//! knows. So another process makes an instance of each class first, and this process makes one only of the class that
+//! knows the interface, in a framework of its own.
 //!
-//! A library of which the assembly has an instance is not asked: its code may keep the ports of one instance in variables, and the
-//! interfaces of that instance are known already.
+//! A library of which the assembly has an instance is not asked: its code may keep the ports of one instance in
+//! variables, and the interfaces of that instance are known already.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

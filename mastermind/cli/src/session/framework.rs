@@ -24,7 +24,7 @@ const PROGRESS: &str = "@progress";
 /// The progress service's port.
 const PROGRESS_PORT: &str = "progress";
 
-/// The instances of timers and events, of what was recorded so far, and of what models say.
+/// The instances for timers and events, and for queries of the records and of the models.
 const MEASUREMENT: &str = "@measurement";
 const PERF_PARAM: &str = "@perf_param";
 const PERF_MODEL: &str = "@perf_model";
@@ -43,14 +43,14 @@ pub struct Session {
     pub progress: Arc<Progress>,
     /// Timers and events of the components.
     pub measurement: Arc<Measurement>,
-    /// What was recorded so far, for the components; in a run that is not recorded it says so.
+    /// Queries of the records so far, for the components; an error in a run that is not recorded.
     pub perf_param: Arc<PerfParam>,
-    /// What models say, for the components; in a run without models it says so.
+    /// Queries of the models, for the components; an error in a run without models.
     pub perf_model: Arc<PerfModel>,
 }
 
 impl Session {
-    /// A framework of one rank, whatever started the process: for verbs that only look.
+    /// A framework of one rank, however the process was started: for verbs that only inspect.
     ///
     /// # Errors
     /// The framework's.
@@ -136,10 +136,11 @@ impl Session {
         })
     }
 
-    /// Goes on only if no rank has an error: where all have one the first rank tells it, else whoever has one.
+    /// Goes on only if no rank has an error. If all have one, the first rank reports it, otherwise each rank that has
+    /// one.
     ///
     /// # Errors
-    /// This rank's, or that others have one.
+    /// This rank's error, or that other ranks have one.
     pub fn together<T>(&self, result: anyhow::Result<T>) -> anyhow::Result<T> {
         if self.size == 1 {
             return result;
@@ -173,7 +174,7 @@ impl Session {
     }
 }
 
-/// As [`Session::at_rank`], for who has no session.
+/// As [`Session::at_rank`], for callers without a session.
 pub fn at_rank(rank: i32, size: i32, error: anyhow::Error) -> anyhow::Error {
     if size > 1 && rank > 0 {
         error.context(format!("cannot run rank {rank} of {size}"))
@@ -182,7 +183,7 @@ pub fn at_rank(rank: i32, size: i32, error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// An error that another rank tells.
+/// An error that another rank reports.
 #[derive(Debug)]
 pub struct Quiet;
 

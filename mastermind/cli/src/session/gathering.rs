@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 /// # Arguments
 /// * `parent` - the folder that the user names
 pub fn local_directory(parent: &Path, rank: i32) -> PathBuf {
-    // A run before it, or one beside it, has other processes.
+    // Earlier runs and simultaneous ones have other process numbers.
     parent.join(format!("mastermind-{}-rank{rank:04}", std::process::id()))
 }
 
 /// Moves all files of a rank's folder to where the records of all ranks go, and removes the folder.
 ///
 /// # Errors
-/// The file that could not be moved, and why; it and those after it stay where they are.
+/// The file that could not be moved, and why; it and the following ones stay.
 pub fn gather(local: &Path, directory: &Path) -> Result<(), (PathBuf, io::Error)> {
     let failed = |path: &Path| {
         let path = path.to_path_buf();
@@ -37,7 +37,7 @@ fn move_file(from: &Path, to: &Path) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::CrossesDevices => {}
         moved => return moved,
     }
-    // A reader sees the whole file or none.
+    // A reader sees the complete file or none.
     let mut part = to.as_os_str().to_owned();
     part.push(".part");
     let copied = fs::copy(from, &part).and_then(|_| fs::rename(&part, to));

@@ -1,4 +1,4 @@
-//! What several verbs need of a running program: its libraries, its ranks, its framework.
+//! The parts of a running program that several verbs need: its libraries, its ranks, its framework.
 
 pub mod agreement;
 pub mod asking;
@@ -34,10 +34,10 @@ pub const MAIN: &str = "@main";
 /// Its uses port.
 const MAIN_PORT: &str = "main";
 
-/// What is wrong with an assembly.
+/// Problems of an assembly.
 pub type Problems = Vec<Box<dyn Error + Send + Sync>>;
 
-/// What is said when the code of a library calls `exit` while it is opened, or an instance of it is made or ended.
+/// Reports that the code of a library called `exit` while it was opened, or while an instance of it was made or ended.
 ///
 /// # Returns
 /// Whether it did: this program may end for other reasons.
@@ -58,10 +58,11 @@ pub fn own_folder() -> anyhow::Result<PathBuf> {
     Ok(program.parent().unwrap_or(Path::new(".")).to_path_buf())
 }
 
-/// Folder of the libraries built with this program: its own as it was built, `lib/mastermind` beside `bin` as it was installed.
+/// Folder of the libraries built with this program: its own folder in a build, `lib/mastermind` next to `bin` in an
+/// installation.
 ///
 /// # Errors
-/// The system does not say where this program is.
+/// The system does not report the path of this program.
 pub fn libraries_folder() -> anyhow::Result<PathBuf> {
     let own = own_folder()?;
     let installed = own.parent().map(|prefix| prefix.join("lib/mastermind"));
@@ -74,11 +75,11 @@ pub fn libraries_folder() -> anyhow::Result<PathBuf> {
 /// File name of the proxy of MPI, which every installation has.
 pub const MPI_PROXY: &str = "libproxy_mpi.so";
 
-/// Where component libraries are looked for until something else is said: `CCA_COMPONENT_PATH`, else among the libraries built with
-/// this program.
+/// The default folders for component libraries: `CCA_COMPONENT_PATH`, otherwise those of the libraries built with this
+/// program.
 ///
 /// # Errors
-/// The system does not say where this program is.
+/// The system does not report the path of this program.
 pub fn default_path() -> anyhow::Result<Vec<PathBuf>> {
     let path = component_path();
     if path.is_empty() {
@@ -87,8 +88,7 @@ pub fn default_path() -> anyhow::Result<Vec<PathBuf>> {
     Ok(path)
 }
 
-/// Libraries of an assembly, and folders that they are looked for in, first those that the user names; without any that are not
-/// there.
+/// Libraries of an assembly, and folders to search for them, those from the user first; without any that do not exist.
 pub fn library_path(assembly: &Assembly) -> Vec<PathBuf> {
     let mut path = component_path();
     path.extend(own_path(assembly, &path));
@@ -96,7 +96,8 @@ pub fn library_path(assembly: &Assembly) -> Vec<PathBuf> {
     path
 }
 
-/// What an assembly says of libraries; those that came with this program where neither it nor the user (`first`) says anything.
+/// The library path of an assembly; the folder of this program's libraries if neither the assembly nor the user
+/// (`first`) gives one.
 fn own_path(assembly: &Assembly, first: &[PathBuf]) -> Vec<PathBuf> {
     let own = &assembly.assembly.path;
     match own.is_empty() && first.is_empty() {
@@ -129,10 +130,10 @@ pub fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// A parameter's setting, or a name and a value that its user gives to a run: the name has no point.
+/// A parameter's setting, or a name and a value that a user gives to a run: the name has no point.
 ///
 /// # Errors
-/// There is no `=`; a name without a point is no identifier, or that of the number of ranks.
+/// There is no `=`; a name without a point is no identifier, or the name of the number of ranks.
 pub fn setting_or_name(text: &str) -> Result<(String, String), String> {
     if let Ok(setting) = setting(text) {
         return Ok(setting);
@@ -145,7 +146,7 @@ pub fn setting_or_name(text: &str) -> Result<(String, String), String> {
 /// A name and a value that a user gives to a run.
 ///
 /// # Errors
-/// There is no `=`; the name is no identifier, or that of the number of ranks.
+/// There is no `=`; the name is no identifier, or the name of the number of ranks.
 pub fn name_of_run(text: &str) -> Result<(String, String), String> {
     let is_part = |c: char| c.is_alphanumeric() || "_-".contains(c);
     let is_name = |name: &str| {
@@ -161,11 +162,11 @@ pub fn name_of_run(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Reads an assembly, or carries out a script that makes one, and changes it as the options say. Lines of a script that fail are
-/// passed over, as in a run, and reported.
+/// Reads an assembly, or carries out a script that makes one, and applies the options to it. Lines of a script that
+/// fail are skipped, as in a run, and reported.
 ///
 /// # Returns
-/// The assembly, and the changes that name what is not there.
+/// The assembly, and errors for options that name missing parts.
 ///
 /// # Errors
 /// It cannot be read; with `strict`, a line of a script fails.
@@ -192,10 +193,10 @@ pub fn read_assembly(
     Ok((assembly, problems))
 }
 
-/// Changes an assembly as the options say.
+/// Applies the options to an assembly.
 ///
 /// # Returns
-/// The changes that name what is not there.
+/// Errors for options that name missing parts.
 pub fn apply(
     assembly: &mut Assembly,
     replace: &[(String, String)],
@@ -221,14 +222,15 @@ pub fn component_path() -> Vec<PathBuf> {
     folders.filter(|folder| *folder != PathBuf::new()).collect()
 }
 
-/// Opens the libraries of `CCA_COMPONENT_PATH` and then the assembly's, builds it, and connects an instance that calls its Go port.
+/// Opens the libraries of `CCA_COMPONENT_PATH` and then the assembly's, builds it, and connects an instance that calls
+/// its Go port.
 ///
 /// # Arguments
-/// * `problems` - what is wrong with it already
+/// * `problems` - problems that are known already
 /// * `starts` - whether it must have a Go port
 ///
 /// # Errors
-/// Everything that is wrong with it, not only the first.
+/// All its problems, not only the first.
 pub fn build(
     session: &Session,
     assembly: &Assembly,
@@ -238,7 +240,7 @@ pub fn build(
     let mut repository = Repository::default();
     let mut first = component_path();
     first.retain(|folder| folder.exists() || pass_over(folder, session));
-    // Whoever names other folders may not have those of the assembly.
+    // A user who names other folders may not have the assembly's.
     let own = own_path(assembly, &first);
     let own = own.iter();
     let own = own.filter(|path| first.is_empty() || path.exists());
@@ -271,8 +273,8 @@ pub fn build(
     Err(AssemblyProblems { name, problems })
 }
 
-/// Tells that a folder of `CCA_COMPONENT_PATH` is not there, which is no error to Ccaffeine either; ranks leave it to who
-/// started them.
+/// Warns that a folder of `CCA_COMPONENT_PATH` does not exist, which is no error to Ccaffeine either; ranks leave the
+/// warning to the process that started them.
 fn pass_over(folder: &Path, session: &Session) -> bool {
     if session.size == 1 {
         let folder = folder.display();
@@ -286,7 +288,7 @@ fn pass_over(folder: &Path, session: &Session) -> bool {
 /// Makes the instance that calls the assembly's Go port.
 ///
 /// # Returns
-/// `None` if the port's instance could not be made, which is known already.
+/// `None` if the port's instance could not be made, which has been reported.
 pub fn connect_main(
     session: &Session,
     assembly: &Assembly,

@@ -1,4 +1,4 @@
-//! Program models from files of any kind that people have.
+//! Program models from files of all supported formats.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use mastermind_diagrams::{
 };
 use mastermind_programs::{Finding, LONGEST_MODEL_BYTES, Model, read_json, read_toml};
 
-/// What a file is, by its name and, of one with another ending, by what it begins with.
+/// The format of a file, by its name or, for an unknown ending, by its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Toml,
@@ -21,13 +21,13 @@ enum Kind {
     Mermaid,
     Markdown,
     Goal,
-    /// A kind that people draw in and that is not read.
+    /// A format in which people draw that is not supported.
     NotRead(&'static str),
     /// Nothing that is known.
     Unknown,
 }
 
-/// What is read, for errors.
+/// The supported formats, for errors.
 const KINDS: &str = "a program model in TOML or JSON (.toml, .json), PlantUML (.puml, .plantuml, .pu, .iuml, .wsd), UML in XMI \
                      (.uml, .xmi, .emx), a flowchart of Mermaid (.mmd, .mermaid, or of Markdown: FILE.md#1) or a GOAL schedule (.goal)";
 
@@ -57,7 +57,7 @@ fn kind_by_ending(path: &Path) -> Option<Kind> {
     })
 }
 
-/// What a text is, by what it begins with.
+/// The format of a text, by its beginning.
 fn kind_of_text(text: &str) -> Kind {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let head: String = text.chars().take(4096).collect();
@@ -87,7 +87,7 @@ fn kind_of_text(text: &str) -> Kind {
     if is_toml { Kind::Toml } else { Kind::Unknown }
 }
 
-/// A file and the diagram in it that is named: `page.md#2`, `page.md#Heading`. What is a file by itself is one.
+/// A file and the diagram in it that is named: `page.md#2`, `page.md#Heading`. A path that exists is a file by itself.
 fn in_file(path: &Path) -> (&Path, Option<&str>) {
     let split = || {
         let (file, name) = path.to_str()?.rsplit_once('#')?;
@@ -100,8 +100,8 @@ fn in_file(path: &Path) -> (&Path, Option<&str>) {
     }
 }
 
-/// Whether a file is one of programs: a diagram, JSON, a schedule, or TOML with a `[model]` table. What cannot be
-/// read is none.
+/// Whether a file holds a program: a diagram, JSON, a schedule, or TOML with a `[model]` table. False for a file that
+/// cannot be read.
 pub fn is_model(path: &Path) -> bool {
     let (path, _) = in_file(path);
     match kind(path) {
@@ -121,21 +121,21 @@ pub fn is_model(path: &Path) -> bool {
 
 /// A model that was read.
 pub struct Loaded {
-    /// The model; `None` where findings say why there is none.
+    /// The model; `None` if findings say why there is none.
     pub model: Option<Model>,
-    /// What is wrong with a diagram.
+    /// Errors of a diagram.
     pub findings: Vec<Finding>,
-    /// What of a diagram was passed over.
+    /// Elements of a diagram that were ignored.
     pub warnings: Vec<Finding>,
 }
 
-/// Reads a program model; what is wrong with a diagram is part of the result.
+/// Reads a program model; errors of a diagram are part of the result.
 ///
 /// # Arguments
-/// * `main` - the activity that it is to begin with, where the file's own choice is not meant
+/// * `main` - the activity to begin with, instead of the file's own choice
 ///
 /// # Errors
-/// The file cannot be read, or is not of its form; it has no activity of that name.
+/// The file cannot be read, or is not of its format; it has no activity of that name.
 pub fn load(path: &Path, main: Option<&str>) -> anyhow::Result<Loaded> {
     let act = || format!("cannot read model \"{}\"", path.display());
     let (file, part) = in_file(path);
@@ -198,10 +198,10 @@ pub fn load(path: &Path, main: Option<&str>) -> anyhow::Result<Loaded> {
     }
 }
 
-/// The pictures that a file draws, as its author drew them; `None` for one that draws nothing itself.
+/// The pictures that a file draws, as its author drew them; `None` for a file that draws nothing itself.
 ///
 /// # Errors
-/// As [`load`], but for what only a model must be.
+/// As [`load`], except for requirements on models only.
 pub fn pictures(path: &Path, main: Option<&str>) -> anyhow::Result<Option<Vec<Picture>>> {
     let act = || format!("cannot read model \"{}\"", path.display());
     let (file, part) = in_file(path);
@@ -250,10 +250,10 @@ fn plain(model: Model) -> Reading {
     Reading { model, warnings }
 }
 
-/// Reads a sound program model and tells, on standard error, what of it was passed over.
+/// Reads a sound program model and reports, on standard error, the elements that were ignored.
 ///
 /// # Errors
-/// The file cannot be read, is not of its form, or says what no model can be made of; it has no activity of that name.
+/// The file cannot be read, is not of its format, or no model can be made of it; it has no activity of that name.
 pub fn read(path: &Path, main: Option<&str>) -> anyhow::Result<Model> {
     let (model, warnings) = sound(path, main)?;
     for warning in &warnings {
@@ -262,7 +262,7 @@ pub fn read(path: &Path, main: Option<&str>) -> anyhow::Result<Model> {
     Ok(model)
 }
 
-/// A sound program model, and what of it was passed over.
+/// A sound program model, and the elements that were ignored.
 ///
 /// # Errors
 /// As [`read`].

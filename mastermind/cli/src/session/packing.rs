@@ -1,14 +1,16 @@
-//! Packs the logs of a node at the good end of a run: the last process to end does it, for all.
+//! Packs the logs of a node when a run ends without an error: the last process to end does it, for all.
 //!
-//! While a run goes on, each rank holds a lock, together with the others of its node, on a file of the record directory that lists their
-//! numbers, `.ranks-HOST`. Who ends well asks for the lock alone. It gets it if no other rank of the node holds it any more: then all logs
-//! of the node are whole, and nobody reads them, so it packs them ([`pack`]) and removes the file. So ranks exchange no message for it, and
-//! none waits for another one; a rank that was killed has let its lock go, and its log is packed as it is.
+//! While a run goes on, each rank holds a shared lock, together with the others of its node, on a file of the record
+//! directory that lists their numbers, `.ranks-HOST`. A rank that ends without an error requests the lock exclusively.
+//! It gets the lock if no other rank of the node holds it any more. Then all logs of the node are complete, and nobody
+//! reads them, so it packs them ([`pack`]) and removes the file. So ranks exchange no message for it, and none waits
+//! for another one; a killed rank has released its lock, and its log is packed as it is.
 //!
-//! Nothing is lost where this goes wrong. A container has its name only when it is whole and was compared with the logs, and these are
-//! removed only then: a node that dies, a full disk or a read-only folder leave the logs, for `mastermind pack`. Under `wrap` it is done by
-//! the launching process once the program has ended, and not by a thread in the program, where no rule of a guest would be kept by hundreds
-//! of megabytes read and written again: what it takes then slows nobody down, and a program that never ends well is not asked to.
+//! Nothing is lost if this fails. A container gets its name only when it is complete and was compared with the logs,
+//! and the logs are removed only then: a node that dies, a full disk or a read-only folder leave the logs, for
+//! `mastermind pack`. Under `wrap` the launching process packs once the program has ended, not a thread in the program:
+//! there, reading and writing hundreds of megabytes would break the rules for a guest. After the end it slows nobody
+//! down, and does not require that the program ends without an error.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -50,12 +52,12 @@ impl PackArguments {
     /// Begins to count this process among those of the node.
     ///
     /// # Arguments
-    /// * `directory` - where the logs will be at the end
-    /// * `rank` - whose logs they are; `None` for those of all ranks, where this process alone starts them
+    /// * `directory` - of the logs at the end
+    /// * `rank` - whose logs they are; `None` for those of all ranks, if this process alone starts them
     /// * `sums_up` - whether the last process of the node sums its ranks up too, unless that is switched off
     ///
     /// # Returns
-    /// `None` where nothing is to be done with the logs, or the directory does not let it.
+    /// `None` if nothing is to be done with the logs, or the directory does not permit it.
     pub fn begin(&self, directory: &Path, rank: Option<u32>, sums_up: bool) -> Option<NodeLogs> {
         let sums_up = sums_up && self.has_summary();
         if self.keep_logs && !sums_up {
@@ -105,7 +107,7 @@ impl NodeLogs {
         options.custom_flags(OFlags::NOFOLLOW.bits() as i32);
         let list = options.open(&path)?;
         if flock(&list, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            // Nobody else is here: what it lists is of a run that was killed.
+            // Nobody else is here: the list is from a run that was killed.
             list.set_len(0)?;
         }
         flock(&list, FlockOperation::LockShared)?;
@@ -148,7 +150,7 @@ impl NodeLogs {
         let read =
             io::Seek::rewind(&mut self.list).and_then(|()| self.list.read_to_string(&mut text));
         read.with_context(|| format!("cannot read \"{}\"", self.path.display()))?;
-        // One line that is no number stands for all.
+        // One line that is not a number means all ranks.
         let ranks: Option<BTreeSet<u32>> = text.lines().map(|line| line.parse().ok()).collect();
         let (n_logs, n_bytes) = self.size(ranks.as_ref());
         if n_logs == 0 {
@@ -195,7 +197,7 @@ impl NodeLogs {
         }
         let options = PackOptions { keep: false, ranks };
         match pack(&self.directory, &options) {
-            // What was left behind by the program goes on.
+            // Processes that the program left behind go on writing.
             Err(RecordsError::StillWritten { .. }) => Ok(false),
             packed => Ok(packed.map(|_| true)?),
         }

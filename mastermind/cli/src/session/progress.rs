@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 const STEPS: u64 = 1000;
 
-/// What is done when a step of the application has ended, with the part of the run that is done.
+/// Called when a step of the application has ended, with the completed fraction of the run.
 pub type AtStep = dyn Fn(f64) -> Result<(), PortError> + Send + Sync;
 
 /// A bar of the first rank; the others keep silent.

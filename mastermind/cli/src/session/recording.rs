@@ -93,12 +93,12 @@ enum ProcessorTimeName {
 }
 
 impl ProcessorTimeOption {
-    /// Whether it is asked for.
+    /// Whether it is requested.
     pub fn is_asked(self) -> bool {
         self.choice() == Some(true)
     }
 
-    /// Whether it is; `None` to do so where ranks share a processor.
+    /// The choice; `None` to record it if ranks share a processor.
     pub fn choice(self) -> Option<bool> {
         match self.cpu {
             ProcessorTimeName::Auto => None,
@@ -108,7 +108,7 @@ impl ProcessorTimeOption {
     }
 }
 
-/// What the options say of recording.
+/// The options on recording.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// Where the logs go.
@@ -121,11 +121,11 @@ pub struct Recording {
     pub limit_bytes: Option<u64>,
     /// Whether each call of MPI is recorded.
     pub mpi_events: bool,
-    /// Whether with the processor time between calls; `None` to do so where ranks share a processor.
+    /// Whether to record the processor time between calls; `None` to do so if ranks share a processor.
     pub processor_time: Option<bool>,
     /// Which connections.
     pub selection: MonitorSelection,
-    /// What is counted in which calls.
+    /// The counters to read, by calls.
     pub counters: Vec<CounterChoice>,
     /// Names and values that the user gave to the run.
     pub named: Vec<(String, String)>,
@@ -162,8 +162,8 @@ impl Instruments {
         Ok(Instruments { clock, mpi })
     }
 
-    /// The proxy of MPI, if there is MPI and it works: where ranks have talked by MPI, it has seen that. Without MPI its
-    /// time is unknown, not 0.
+    /// The proxy of MPI, if there is MPI and it works: if ranks have communicated by MPI, the proxy has seen that.
+    /// Without MPI its time is unknown, not 0.
     fn working_mpi(&self, session: &Session) -> Option<&MpiProxy> {
         let (mpi, kind) = (self.mpi.as_ref()?, session.mpi?);
         if mpi.routines().is_empty() {
@@ -182,7 +182,7 @@ impl Instruments {
 }
 
 impl Recording {
-    /// No recording: what one of all that is selected would do.
+    /// A recording that is not started, for checking a selection of connections.
     pub fn selecting(selection: MonitorSelection) -> Self {
         Recording {
             directory: PathBuf::new(),
@@ -198,10 +198,10 @@ impl Recording {
         }
     }
 
-    /// The connections to put a proxy into: those selected, and the one that starts the assembly.
+    /// The connections to put a proxy into: the selected ones, and the one that starts the assembly.
     ///
     /// # Errors
-    /// Nothing is selected by an item; a connection named that no proxy can be made for.
+    /// An item selects nothing; a connection is named for which no proxy can be made.
     pub fn select(
         &self,
         session: &Session,
@@ -233,7 +233,7 @@ impl Recording {
             }
             match framework.check_monitorable(&connection.user, &connection.uses) {
                 Ok(()) => selected.push(connection),
-                // Who wants all gets all there can be.
+                // If all are selected, a connection without a proxy is no error.
                 Err(error) if self.selection == MonitorSelection::All => {
                     if session.rank == 0 {
                         crate::output::complain!("warning: {error}");
@@ -273,13 +273,13 @@ impl Recording {
         Ok(counters)
     }
 
-    /// Looks whether the directory holds records that may not be overwritten.
+    /// Checks whether the directory holds records that may not be overwritten.
     ///
     /// # Errors
     /// It does; it cannot be read.
     pub fn check_directory(&self) -> anyhow::Result<()> {
         match self.directory.is_dir().then(|| self.logs_to_drop()) {
-            // What cannot be read cannot be written either, which the run tells.
+            // A directory that cannot be read cannot be written either, which the run reports.
             Some(Err(error)) if !cannot_be_written(&error) => Err(error),
             _ => Ok(()),
         }
@@ -300,7 +300,7 @@ impl Recording {
             .with_context(|| self.act())?;
         drop_decisions(&self.directory).with_context(|| self.act())?;
         dry::drop_prediction(&self.directory).with_context(|| self.act())?;
-        // That of an earlier run is none of this one.
+        // The summary of an earlier run does not belong to this one.
         match fs::remove_file(self.directory.join(SUMMARY_FILE)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(error).with_context(|| self.act())
@@ -416,7 +416,7 @@ impl Recording {
                     && (connection.user == MAIN || selection.selects(connection, interface))
             },
         )?;
-        // Where all are selected, those that cannot be monitored are told already (`Recording::select`).
+        // If all are selected, those that cannot be monitored have been reported (`Recording::select`).
         let mut unmonitored = note_unmonitored(framework, &mastermind);
         match unmonitored.pop() {
             Some(error) if self.selection != MonitorSelection::All => Err(error.into()),
@@ -425,10 +425,10 @@ impl Recording {
     }
 }
 
-/// Has the logs name the connections that could not be given a proxy since this was asked last.
+/// Has the logs name the connections that could not be given a proxy since the last call.
 ///
 /// # Returns
-/// Why they could not.
+/// The reasons.
 pub fn note_unmonitored(framework: &Framework, mastermind: &Mastermind) -> Vec<FrameworkError> {
     let unmonitored = framework.take_unmonitored().into_iter();
     let noted = unmonitored.map(|(connection, error)| {
@@ -456,12 +456,12 @@ fn drop_decisions(directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether an error is that of a place where no records can be written, so that a run goes on without.
+/// Whether an error means that no records can be written at a place, so that a run goes on without.
 pub fn cannot_be_written(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.is::<std::io::Error>())
 }
 
-/// Looks whether none of these logs is still being written.
+/// Checks that none of these logs is still being written.
 ///
 /// # Errors
 /// One is.
@@ -482,10 +482,10 @@ const PATIENCE_WITH_RANKS: Duration = Duration::from_secs(2);
 /// Time between two checks of whether they have ended.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
-/// Gives ranks that end with this one the time to: on a busy machine one of them may still be about it.
+/// Waits for ranks that end at the same time as this one: on a busy machine one of them may not have finished.
 ///
 /// # Arguments
-/// * `n_ranks` - how many ranks leave logs; `None` if that is not known
+/// * `n_ranks` - number of ranks that leave logs; `None` if unknown
 ///
 /// # Returns
 /// Whether all have ended.
@@ -495,7 +495,7 @@ pub fn await_ranks(directory: &Path, n_ranks: Option<usize>) -> bool {
         let ranks = logs.iter().filter_map(|log| LogIdentity::from_path(log));
         let mut ranks: BTreeSet<u32> = ranks.map(|log| log.rank).collect();
         if n_ranks.is_some_and(|n| ranks.len() < n) {
-            // Those of another node may be packed.
+            // The logs of another node may be packed.
             ranks.extend(packed_ranks(directory));
         }
         n_ranks.is_none_or(|n| ranks.len() >= n) && !logs.iter().any(|log| is_being_written(log))
@@ -555,7 +555,7 @@ fn monitored_methods(framework: &Framework, selected: &[ConnectionId]) -> BTreeS
         ports.iter().find(|port| port.name == name)
     };
     for connection in selected {
-        // One in C does not describe its methods; who makes the proxy does.
+        // A component in C does not describe its methods; the one that makes the proxy does.
         let sides = [
             port(&connection.provider, &connection.provides, true),
             port(&connection.user, &connection.uses, false),

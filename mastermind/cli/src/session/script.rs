@@ -1,27 +1,26 @@
 //! An rc script carried out without starting anything: the assembly it makes, and the lines that fail.
 //!
-//! One rule for `check`, `run`, `graph`, `choose` and `plan`: a script is a list of attempts, and a line fails where `run` has it
-//! fail. What a component does inside `go` is not known here, so a line that fails only for want of it is a doubt, which is
-//! reported as a warning: the components that a passed-over `go` reaches may have made or taken away ports, parameters and
-//! connections of their own, and one with a port to the framework (`cca.BuilderService` and its like) anything at all.
+//! One rule for `check`, `run`, `graph`, `choose` and `plan`: a script is a list of attempts, and a line fails if it
+//! fails in `run`. The effects of a component inside `go` are not known here. So a line that fails only because a `go`
+//! was skipped is a doubt, which is reported as a warning: the components that a skipped `go` reaches may have made or
+//! removed ports, parameters and connections of their own, and one with a port to the framework (`cca.BuilderService`
+//! and its like) anything at all.
 //!
 //! ```text
 //! create s            the instance is made
-//! go s go             passed over; s may have ports now that it did not have before
+//! go s go             skipped; s may have ports now that it did not have before
 //! config s PP_1 ALL   a doubt
 //! config s2 PP_1 ALL  an error: there is no s2, and s cannot make one
 //! ```
 //!
 //! # Decisions
 //!
-//! An rc script is a list of attempts, as in Ccaffeine: what fails is told and the next line
-//! follows, on all ranks alike; a line that fails on some ranks only ends the run, since they are
-//! no longer in the same state. `check`, `graph`, `choose` and `plan` carry out the lines without
-//! starting anything (`cli/src/session/script.rs`): a line that fails only for want of a `go` is a
-//! doubt. After a `go` the ranks agree on how many of them it failed by messages of their own
-//! (`session/agreement.rs`), since a component may have left a collective operation half-way. What
-//! `run --adapt` may swap is known before the first line
-//! (`cli/src/commands/run/script/adapting.rs`).
+//! An rc script is a list of attempts, as in Ccaffeine: a failure is reported and the next line follows, on all ranks
+//! alike. A line that fails on some ranks only ends the run, since they are no longer in the same state. `check`,
+//! `graph`, `choose` and `plan` carry out the lines without starting anything (`cli/src/session/script.rs`): a line
+//! that fails only because of a skipped `go` is a doubt. After a `go` the ranks agree on how many of them it failed by
+//! messages of their own (`session/agreement.rs`), since a component may have left a collective operation half-way. The
+//! possible swaps of `run --adapt` are known before the first line (`cli/src/commands/run/script/adapting.rs`).
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -45,12 +44,12 @@ const CHANGES_OTHERS: [&str; 6] = [
     "cca.ComponentRepository",
 ];
 
-/// What is wrong with a line of a script.
+/// An error in a line of a script.
 #[derive(Debug)]
 pub struct AtLine {
     /// From 1.
     pub line: usize,
-    /// What is wrong.
+    /// The error.
     pub error: RcError,
 }
 
@@ -67,13 +66,13 @@ impl Error for AtLine {
 }
 
 impl AtLine {
-    /// Warns of what is passed over.
+    /// Warns that the line is skipped.
     pub fn warn(&self) {
         crate::output::complain!("warning: {self}; passed over");
     }
 }
 
-/// How a script is tried out.
+/// Options for the trial of a script.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
     /// Other classes for instances.
@@ -112,20 +111,20 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a script makes, and what is wrong with it.
+/// The assembly that a script makes, and its problems.
 pub struct Trial {
     /// The assembly at the place.
     pub assembly: Assembly,
-    /// Where it was taken; `None` at the end of a script that starts nothing.
+    /// The line where the assembly was taken; `None` at the end of a script that starts nothing.
     pub place: Option<Place>,
     /// Lines that fail, and changes that cannot be made.
     pub problems: Problems,
-    /// What is passed over, and what may be wrong.
+    /// Ignored lines, and possible errors.
     pub warnings: Vec<String>,
 }
 
 impl Trial {
-    /// Reports what is passed over.
+    /// Reports ignored lines.
     ///
     /// # Errors
     /// With `strict`, a line fails.
@@ -270,7 +269,7 @@ impl Host for Looking<'_> {
         }
         let wiring = framework.wiring_from(instance);
         for (instance, port, interface) in wiring.unconnected {
-            // What a component that ran before may have connected is not known.
+            // Connections that a component may have made in an earlier `go` are not known.
             let is_new = self.unconnected.insert((instance.clone(), port.clone()));
             if is_new && !self.unknown.instances.contains(&instance) {
                 self.warnings.push(format!(
@@ -317,7 +316,7 @@ pub fn try_out(path: &Path, options: Options<'_>) -> anyhow::Result<Trial> {
     let first = attempt(path, &script, options, wanted)?;
     match first {
         Attempt::Whole(trial) => Ok(*trial),
-        // What reads like the last start fails, or is not reached.
+        // The line that looks like the last start fails, or is not reached.
         Attempt::At(line) => match attempt(path, &script, options, Some(line))? {
             Attempt::Whole(trial) => Ok(*trial),
             Attempt::At(_) => bail!(
@@ -343,7 +342,7 @@ fn last_go(script: &Script) -> Option<usize> {
 
 /// A script carried out.
 enum Attempt {
-    /// With the assembly that is asked for.
+    /// With the requested assembly.
     Whole(Box<Trial>),
     /// The last start is at this line, and the assembly was not taken there.
     At(usize),

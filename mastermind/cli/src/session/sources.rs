@@ -31,7 +31,8 @@ pub struct Room {
 }
 
 impl Room {
-    /// Finds it: as said, else above this program or the folder we are in, else where this program was installed or built.
+    /// Finds it: the given place, else above this program or the current folder, else where this program was installed
+    /// or built.
     ///
     /// # Errors
     /// It is in none of these places.
@@ -45,7 +46,7 @@ impl Room {
                     .iter()
                     .flat_map(|place| place.ancestors().map(|folder| folder.join(self.folder)));
                 let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-                // Beside `bin`, as this program was installed.
+                // Next to `bin`, as this program was installed.
                 let installed = places[0].join("../share/mastermind/source");
                 let others = [installed.join(self.folder), top.join(self.folder)];
                 above.chain(others).find(is_it)

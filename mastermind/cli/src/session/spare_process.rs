@@ -1,4 +1,4 @@
-//! Another process of this program, for what may end it: libraries are opened and asked there.
+//! Another process of this program, for work that may end it: it opens libraries and asks them.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,13 +18,13 @@ const CLOSE_ON_EXEC: u32 = 4;
 /// This program as another process, not yet started.
 ///
 /// # Arguments
-/// * `argument` - its first argument, which has it do what it is for
+/// * `argument` - its first argument, which selects its work
 ///
 /// # Returns
-/// Its command, and a stream whose other end is its standard input; its output leads nowhere, since libraries may print.
+/// Its command, and a stream whose other end is its standard input; its output is discarded, since libraries may print.
 ///
 /// # Errors
-/// The system does not say where this program is, or gives no stream.
+/// The system does not report the path of this program, or gives no stream.
 pub fn command(argument: &str) -> io::Result<(Command, UnixStream)> {
     let (stream, other) = UnixStream::pair()?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -44,7 +44,7 @@ pub fn command(argument: &str) -> io::Result<(Command, UnixStream)> {
                 rlim_max: 0,
             };
             libc::setrlimit(libc::RLIMIT_CORE, &none);
-            // Launchers hold talks over inherited descriptors, and believe that who has them is a rank.
+            // Launchers communicate over inherited descriptors, and treat a process that has them as a rank.
             libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_ON_EXEC);
             Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
         });

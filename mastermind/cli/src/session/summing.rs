@@ -1,30 +1,34 @@
-//! Sums a wrapped run of several ranks up at its good end: the last process of a node to end sums its ranks up, the last node joins all.
+//! Sums a wrapped run of several ranks up when it ends without an error: the last process of a node sums its ranks up,
+//! the last node joins all.
 //!
 //! ```text
 //! node A   ranks 0 2 4      the last wrap of the node reads their logs    .sums-A.3of8   ─┐
 //! node B   ranks 1 3 5 6 7  the same; all 8 ranks are there now           .sums-B.5of8   ─┴► mastermind-summary.json
 //! ```
 //!
-//! The sums are joined in a tree over the ranks' numbers. So the summary equals what `profile` makes of all logs, to the byte, and no process
-//! holds more than the sums of a few ranks. No rank waits for another one, and nothing is sent.
+//! The sums are joined in a tree over the ranks' numbers. So the summary equals the result of `profile` over all logs,
+//! to the byte, and no process holds more than the sums of a few ranks. No rank waits for another one, and nothing is
+//! sent.
 //!
 //! # Decisions
 //!
-//! `run` sums up over MPI, by messages of the application's own communicator: it started all ranks. Under `wrap` that is done by the processes
-//! that started the ranks, after these have ended, and not by messages before `MPI_Finalize`, since no way of sending them keeps the
-//! rules of a guest; the first two points are by the standard of MPI, the third was seen under MPICH 4.0:
+//! `run` sums up over MPI, by messages of the application's own communicator: it started all ranks. Under `wrap` the
+//! processes that started the ranks do it after these have ended, and not by messages before `MPI_Finalize`, since
+//! every way of sending them breaks the rules for a guest. The first two points follow from the standard of MPI, the
+//! third was seen under MPICH 4.0:
 //!
-//! * A message on the program's communicators may be received by one of the program's own receives of any source and tag that was left
-//!   open, which writes into memory that the program may have given back. So it needs a communicator of its own.
-//! * To make one is a collective call that cannot be given up, and waits for ever where not all ranks run under `wrap`
+//! * A message on the program's communicators may be received by a receive of any source and tag that the program left
+//!   open, into memory that the program may have freed. So it needs a communicator of its own.
+//! * Making one is a collective call that cannot be given up, and waits for ever if not all ranks run under `wrap`
 //!   (`mpirun -n 1 mastermind wrap A : -n 3 B`); `MPI_Comm_idup` calls the program's functions that copy attributes.
-//! * Collective operations that do not block can be waited for within a limit, but not taken back. Where a rank comes to its end later than the limit, or
-//!   never, one is left open, and MPICH over UCX writes lines of warnings about that into the program's output as it ends.
+//! * Nonblocking collective operations can be waited for within a limit, but not withdrawn. If a rank comes to its end
+//!   later than the limit, or never, one is left open, and MPICH over UCX writes lines of warnings about that into the
+//!   program's output as it ends.
 //! * So no message may be sent before a rank knows that all others take part, which it can learn by messages only.
 //!
-//! A file for each node, named after how many ranks it has, needs none of this: a rank that is killed, ends without `MPI_Finalize` or
-//! was never under `wrap` leaves a sum of ranks that is less than all, and then there is no summary. It includes what comes after
-//! `MPI_Finalize`, too.
+//! A file for each node, whose name has its number of ranks, needs none of this. If a rank is killed, ends without
+//! `MPI_Finalize` or was never under `wrap`, the numbers add up to less than all ranks, and then there is no summary.
+//! The summary includes calls after `MPI_Finalize`, too.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -41,19 +45,19 @@ use serde_json::{Map, Value};
 
 use crate::{call_site, output, recorded_dispatch};
 
-/// Longest time that a process takes to sum up what it has, or to join what all have.
+/// Longest time that a process spends on summing up its own logs, or on joining the sums of all.
 const MOST_TIME: Duration = Duration::from_secs(1);
 
 /// Bytes of the logs of a node that are summed up, at most: a processor reads 500 MB and more of log in a second.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// What the names of the files begin with that the nodes leave for one another.
+/// Prefix of the names of the files that the nodes leave for one another.
 const PARTS: &str = ".sums-";
 
 /// Sums the ranks of this node up, and all ranks if this is the last node.
 ///
 /// # Arguments
-/// * `ranks` - those of the node; `None` for all that left logs
+/// * `ranks` - the ranks of the node; `None` for all that left logs
 /// * `n_bytes` - size of their logs
 ///
 /// # Errors
@@ -102,7 +106,7 @@ fn give_up(directory: &Path, what: &str) {
     );
 }
 
-/// Removes the summary of an earlier run, and what its nodes have left for one another.
+/// Removes the summary of an earlier run, and the files that its nodes left for one another.
 pub fn forget(directory: &Path) {
     let _ = fs::remove_file(directory.join(SUMMARY_FILE));
     for (path, ..) in parts(directory) {
@@ -110,10 +114,10 @@ pub fn forget(directory: &Path) {
     }
 }
 
-/// Says of which ranks there is a summary.
+/// Describes which ranks the summary covers.
 ///
 /// # Arguments
-/// * `n_ranks` - ranks that the run has
+/// * `n_ranks` - number of ranks of the run
 pub fn describe(directory: &Path, n_ranks: usize) -> String {
     let n_unjoined: usize = parts(directory).iter().map(|(_, n, _)| n).sum();
     match ProfileSums::read(directory) {
@@ -144,7 +148,8 @@ fn write_part(
     written.with_context(act)
 }
 
-/// Joins what all nodes have, once it is of all ranks. Of several nodes that end at once, the first to write the summary has done it.
+/// Joins the sums of all nodes, once they cover all ranks. If several nodes end at once, the first to write the summary
+/// counts.
 fn join_parts(directory: &Path, n_all: usize) -> anyhow::Result<Summed> {
     let parts: Vec<_> = parts(directory);
     let parts = parts.iter().filter(|(_, _, of)| *of == n_all);
@@ -153,7 +158,7 @@ fn join_parts(directory: &Path, n_all: usize) -> anyhow::Result<Summed> {
     }
     let mut all = ProfileOfRanks::default();
     for (path, ..) in parts.clone() {
-        // Another node has joined them and removed it.
+        // Another node has joined the files and removed this one.
         let Ok(text) = fs::read(path) else {
             return Ok(Summed::Part);
         };
@@ -194,7 +199,7 @@ pub const DISPATCH: &str = "dispatch";
 /// Member with where calls come from.
 pub const CALL_SITES: &str = "call_sites";
 
-/// What a process has summed up.
+/// The ranks that a process has summed up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Summed {
     /// Nothing.
@@ -231,7 +236,7 @@ impl Summed {
         if self == Self::AllOnThisNode {
             let sites = call_site::files(directory).map(|path| (CALL_SITES, path));
             let sites: Vec<_> = sites.collect();
-            // More than one where they could not be joined.
+            // More than one if they could not be joined.
             taken.extend(sites.into_iter().take(1));
         }
         let act = || format!("cannot write \"{}\"", path.display());
@@ -251,7 +256,7 @@ impl Summed {
             let _ = fs::remove_file(path);
         }
         if self != Self::ByRun {
-            // All ranks have ended: none comes to the directory any more, and others see that it has records.
+            // All ranks have ended: none needs the claim any more, and other runs see that the directory has records.
             let _ = fs::remove_file(directory.join(CLAIM_FILE));
         }
         Ok(())
@@ -262,13 +267,13 @@ fn json_in<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// What was taken into the summary.
+/// A value that was taken into the summary.
 pub fn taken_in<T: DeserializeOwned>(directory: &Path, member: &str) -> Option<T> {
     let mut summary: Map<String, Value> = json_in(&directory.join(SUMMARY_FILE))?;
     serde_json::from_value(summary.remove(member)?).ok()
 }
 
-/// What the nodes have left: the file, its ranks, and the ranks of the run.
+/// The files that the nodes left: path, number of its ranks, and number of ranks of the run.
 fn parts(directory: &Path) -> Vec<(PathBuf, usize, usize)> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let part = |path: PathBuf| {

@@ -1,11 +1,13 @@
-//! The ranks that read records together, where a launcher started a verb that reads on several.
+//! The ranks that read records together, if a launcher started a verb that reads on several.
 //!
-//! `mpirun -n 4 mastermind fit DIR` starts four processes. Each opens the logs of its ranks of the run alone ([`Team::open`]) and makes sums
-//! of them; the sums are joined in a tree on the first process ([`Team::join`]), which prints what one process would print. The others print
-//! nothing and end well. A verb that does not read in parallel is done by the first process alone ([`first_alone`]).
+//! `mpirun -n 4 mastermind fit DIR` starts four processes. Each opens only the logs of its ranks of the run
+//! ([`Team::open`]) and makes sums of them. The sums are joined in a tree on the first process ([`Team::join`]), which
+//! prints what one process would print. The others print nothing and succeed. The first process alone runs a verb that
+//! does not read in parallel ([`first_alone`]).
 //!
-//! A process that a script of the rank started has no team, since the others may never come: only what the launcher itself started has one.
-//! Nor have processes that were given different arguments. Where MPI cannot be loaded, the first process does all.
+//! A process that a script of the rank started has no team, since the others may never come: only a process that the
+//! launcher itself started has one. Processes with different arguments have none either. If MPI cannot be loaded, the
+//! first process does all.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -27,7 +29,7 @@ pub struct Team {
     session: Option<Session>,
 }
 
-/// What the first process found of a directory, for all.
+/// Findings of the first process about a directory, for all.
 #[derive(Serialize, Deserialize)]
 enum Found {
     Ranges(Vec<Range<u64>>),
@@ -44,10 +46,10 @@ impl Team {
     /// The processes that a launcher started with this one. Collective.
     ///
     /// # Arguments
-    /// * `what` - what they do, for the note where the first does it alone: `profile`
+    /// * `what` - the verb, for the note if the first process runs it alone: `profile`
     ///
     /// # Errors
-    /// [`Quiet`] on all but the first where that does it alone; MPI's own.
+    /// [`Quiet`] on all processes except the first if that runs it alone; MPI's own.
     pub fn of_launch(what: &str) -> anyhow::Result<Self> {
         let Some(launched) = launch() else {
             return Ok(Self::alone());
@@ -103,7 +105,7 @@ impl Team {
     /// Opens this process's share of the logs of a directory; alone, all of them. Collective.
     ///
     /// # Returns
-    /// A run of the ranks behind those of the processes before this one, perhaps of none.
+    /// A run of the ranks after those of the processes before this one, possibly of none.
     ///
     /// # Errors
     /// Those of [`Run::open`]; [`RecordsError::NoLogs`] on all.
@@ -136,13 +138,13 @@ impl Team {
         }
     }
 
-    /// Joins what all processes have. Collective.
+    /// Joins the values of all processes. Collective.
     ///
     /// # Arguments
-    /// * `add` - adds to what processes have that of the processes behind them
+    /// * `add` - adds the value of the following processes to the value of some processes
     ///
     /// # Returns
-    /// On the first process what all have, elsewhere `None`.
+    /// The joined value on the first process, `None` elsewhere.
     ///
     /// # Errors
     /// MPI's.
@@ -178,10 +180,10 @@ impl Team {
         Ok(joined)
     }
 
-    /// Gives what the first process has to all. Collective.
+    /// Broadcasts a value of the first process. Collective.
     ///
     /// # Arguments
-    /// * `own` - there on the first process
+    /// * `own` - given on the first process
     ///
     /// # Errors
     /// MPI's.
@@ -231,10 +233,10 @@ fn launch() -> Option<Launched> {
     is_one_of_several.then_some(launched)
 }
 
-/// Has the first of the processes that a launcher started go on, and says so once.
+/// Lets only the first of the processes that a launcher started go on, and prints that once.
 ///
 /// # Arguments
-/// * `what` - what it does alone: `graph`
+/// * `what` - the verb: `graph`
 ///
 /// # Errors
 /// [`Quiet`] on the others.

@@ -1,8 +1,8 @@
-//! Libraries are opened by another process first: a damaged one ends that process, and not this.
+//! Opens libraries in another process first: a damaged one ends that process, and not this one.
 //!
-//! The other process is this program, started with [`ARGUMENT`]; it reads requests and answers each, so one process does for all
-//! libraries, and a new one is started only after a death. A library that it can open, or that is refused in order, is then opened
-//! here, with all that is to be said of it.
+//! The other process is this program, started with [`ARGUMENT`]. It reads requests and answers each, so one process
+//! suffices for all libraries, and a new one is started only after a death. A library that it can open, or refuses with
+//! an error, is then opened here, where all messages about it are printed.
 //!
 //! ```text
 //! request   o | i, path, line end          opens the library; makes an instance of each of its classes as well
@@ -46,7 +46,7 @@ struct Trier {
     stream: UnixStream,
 }
 
-/// What came of a library.
+/// The result for a library.
 enum Outcome {
     /// The process is still there.
     Survived,
@@ -58,7 +58,7 @@ enum Outcome {
     Hangs,
 }
 
-/// Has instances made of the classes of each library that is tried, as `list` will.
+/// Makes instances of the classes of each library that is tried, as `list` will.
 pub fn make_instances() {
     MAKES_INSTANCES.store(true, Ordering::Relaxed);
 }
@@ -112,7 +112,7 @@ pub fn serve() -> ExitCode {
     unsafe { libc::_exit(0) }
 }
 
-/// Ends the process that tries, and waits for it: who becomes another program must not leave it a child that it does not know.
+/// Ends the trial process, and waits for it: a process that becomes another program must not leave it an unknown child.
 pub fn end() {
     drop(TRIER.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
@@ -145,7 +145,7 @@ impl Wanted {
         format!("{name}\0{version}\0{hash:x}\0").into_bytes()
     }
 
-    /// From words, and what follows them.
+    /// From words; also returns the rest.
     fn read(words: &[u8]) -> Option<(Self, &[u8])> {
         let mut parts = words.splitn(4, |byte| *byte == 0);
         let mut word = || std::str::from_utf8(parts.next()?).ok();
@@ -171,7 +171,7 @@ impl Wanted {
 /// Asks the other process which class of a library can make a proxy of an interface.
 ///
 /// # Returns
-/// Its place among the library's classes; `None` if no class can, or the process did not survive the question.
+/// Its index among the library's classes; `None` if no class can, or if the process did not survive the question.
 pub fn class_that_knows(path: &Path, wanted: &Wanted) -> Option<usize> {
     let mut trier = TRIER.lock().unwrap_or_else(PoisonError::into_inner);
     if trier.is_none() {
@@ -248,7 +248,7 @@ impl Trier {
             false => b"o",
         };
         let bytes = path.as_os_str().as_bytes();
-        // Of a path that is no line nothing can be asked.
+        // A path with a line break cannot be sent as a request.
         if bytes.contains(&b'\n') {
             return Outcome::Survived;
         }

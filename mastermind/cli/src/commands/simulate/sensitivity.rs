@@ -1,4 +1,5 @@
-//! `simulate --sensitivity`: what the simulated time depends on, by its longest path, and by how much latency may grow.
+//! `simulate --sensitivity`: the parameters that the simulated time depends on, by its longest path, and how much
+//! latency may grow.
 
 use mastermind_programs::ElementInfo;
 use mastermind_simulation::engine::SimulationError;
@@ -14,7 +15,7 @@ const SLOWDOWNS: [f64; 3] = [0.01, 0.05, 0.1];
 /// Most ranks that a line names.
 const MAX_NAMED: usize = 5;
 
-/// What a simulated time depends on.
+/// Sensitivities of a simulated time.
 #[derive(Serialize)]
 pub(super) struct Sensitivities {
     /// Without noise of the machine.
@@ -39,7 +40,7 @@ struct Row {
     place: String,
     /// How often it occurs on the path; of a parameter of links this is the derivative of the time.
     count: u64,
-    /// What that counts.
+    /// The counted unit.
     counts: &'static str,
     /// Time on the path that is proportional to it.
     time_ns: u64,
@@ -50,7 +51,7 @@ struct Row {
 #[derive(Serialize)]
 struct Tolerated {
     slowdown_percent: f64,
-    /// By how much all latencies may grow, percent; none where the time does not depend on them.
+    /// By how much all latencies may grow, percent; none if the time does not depend on them.
     growth_percent: Option<f64>,
     /// Whether a simulation with such latencies took that much longer; otherwise the growth is an upper bound.
     confirmed: bool,
@@ -61,7 +62,7 @@ impl Sensitivities {
     ///
     /// # Arguments
     /// * `elements` - of the work of the path
-    /// * `simulate` - gives the time and the path on a machine
+    /// * `simulate` - returns the time and the path on a machine
     ///
     /// # Errors
     /// Those of the simulation.

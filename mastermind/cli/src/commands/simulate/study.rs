@@ -7,7 +7,7 @@
 //! [set]                                       # variables of the model
 //! steps = [10, 100]
 //!
-//! [machine]                                   # what stands in the machine file
+//! [machine]                                   # keys of the machine file
 //! "network.latency_ns" = [2500, 25000]
 //! ```
 //!
@@ -15,8 +15,8 @@
 //! waiting for others.
 //!
 //! # Source
-//! V. Adve et al., "POEMS", IEEE TSE 2000, sections 5.2 to 5.4: sweeps over processors, blocking and latency, and the parts of the
-//! time, beside an analytic model.
+//! V. Adve et al., "POEMS", IEEE TSE 2000, sections 5.2 to 5.4: sweeps over processors, blocking and latency, and the
+//! parts of the time, compared with an analytic model.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -53,7 +53,7 @@ struct Study {
     machine: BTreeMap<String, Vec<toml::Value>>,
 }
 
-/// What a study varies.
+/// The dimension that a study varies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Varied {
     Ranks,
@@ -71,7 +71,7 @@ struct Axis {
 /// One combination.
 #[derive(Debug, Serialize)]
 struct Row {
-    /// What was varied, in the order of the study.
+    /// Values of the varied settings, in the order of the study.
     settings: BTreeMap<String, String>,
     ranks: u32,
     time_s: f64,
@@ -253,7 +253,7 @@ fn run(
     Ok(simulate(&program, machine)?)
 }
 
-/// The analytic model as a program of one action: what it costs is evaluated as every cost is.
+/// The analytic model as a program of one action, so that it is evaluated like any other cost.
 fn analytic(model: &Model, text: &str, machine: &Machine) -> anyhow::Result<Model> {
     let cost = parse(text).with_context(|| format!("cannot read analytic model \"{text}\""))?;
     let link = &machine.inter;
@@ -379,7 +379,7 @@ fn figure(axes: &[Axis], report: &Report) -> anyhow::Result<StudyFigure> {
     })
 }
 
-/// Heads and cells of a row: what was varied, then what came of it.
+/// Heads and cells of a row: the varied settings, then the results.
 fn cells(axes: &[Axis], row: &Row) -> Vec<(String, String)> {
     let mut cells: Vec<(String, String)> = Vec::new();
     if axes.iter().all(|axis| axis.varied != Varied::Ranks) {

@@ -1,4 +1,4 @@
-//! `simulate --trace`: what each process does when, to a file.
+//! `simulate --trace`: the activities of each process over time, written to a file.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use mastermind_simulation::trace::{Perfetto, paje};
 
 use crate::destination::Force;
 
-/// What a trace shows.
+/// The simulation that a trace shows.
 pub struct Shown<'a> {
     pub title: &'a str,
     pub elements: &'a [ElementInfo],

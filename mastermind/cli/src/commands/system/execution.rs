@@ -15,7 +15,7 @@ use crate::commands::profile;
 /// Least calls whose quantiles say where 95 of 100 lie: below, one of the two ends would be the least or the greatest itself.
 const MIN_CALLS: usize = 40;
 
-/// The recorded calls of a method with the parameters that are asked for.
+/// The recorded calls of a method with the requested parameters.
 struct Calls<'a> {
     /// By method: its name, and the parameters' names.
     methods: Vec<(String, Vec<String>)>,
@@ -91,7 +91,7 @@ pub fn recorded(records: &Path, call: &str, at: &[(&str, f64)]) -> anyhow::Resul
 fn summed_up(seconds: &[f64]) -> Answer {
     let n = seconds.len();
     let mean_s = seconds.iter().sum::<f64>() / n as f64;
-    // The interval is that of single calls, and the mean may lie beside them where a few take very long.
+    // The interval is of single calls, and the mean may lie outside it if a few take very long.
     let quantile = |share: f64| seconds[((n - 1) as f64 * share).round() as usize];
     let interval_s =
         (n >= MIN_CALLS).then(|| [quantile(0.025).min(mean_s), quantile(0.975).max(mean_s)]);
@@ -109,7 +109,7 @@ fn summed_up(seconds: &[f64]) -> Answer {
 /// Runs an assembly and times it, or a method of it.
 ///
 /// # Errors
-/// The run fails; its records are not what is asked for.
+/// The run fails; its records lack the requested calls.
 pub fn executed(assembly: &Path, call: &ToolCall<'_>) -> anyhow::Result<Answer> {
     let folder = tempfile::tempdir().context("cannot make a folder for the records")?;
     let records = folder.path().join("records");

@@ -1,7 +1,7 @@
 //! `system graph`: the dependence graph, a band for each domain, as Graphviz, JSON, or a picture.
 //!
 //! # Source
-//! The bands are those of Figure 3.2 of V. Adve et al., "POEMS", IEEE TSE 2000.
+//! The bands are as in Figure 3.2 of V. Adve et al., "POEMS", IEEE TSE 2000.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -163,7 +163,8 @@ impl Drawn {
         drawn
     }
 
-    /// Rows within a domain by the longest path of calls, in a row those whose callers are further left first.
+    /// Assigns rows within a domain by the longest path of calls; in a row, components whose callers are further left
+    /// come first.
     fn place(&mut self) {
         let is_call = |arrow: &&Arrow| arrow.protocol == Protocol::CallReturn.name();
         // There are no circles, so as many rounds as components settle everything.
@@ -187,7 +188,7 @@ impl Drawn {
             found: vec![None; self.components.len()],
             next: 0.0,
         };
-        // Those that nothing requests first, so that what they request is below them.
+        // Components without a caller come first, so that the components that they request are below them.
         let is_requested = |place: &usize| self.requests.iter().any(|one| one.ends.1 == *place);
         let mut order: Vec<usize> = (0..self.components.len()).collect();
         order.sort_by_key(|place| is_requested(place));
@@ -201,7 +202,8 @@ impl Drawn {
     }
 }
 
-/// Columns of a tree of requests: one for each component that requests nothing, else the middle of what is requested.
+/// Columns of a tree of requests: one for each component that requests nothing, otherwise the middle of the requested
+/// ones.
 struct Columns<'a> {
     requests: &'a [Arrow],
     found: Vec<Option<f64>>,
@@ -213,7 +215,7 @@ impl Columns<'_> {
         if self.found[place].is_some() {
             return;
         }
-        // Whoever requests it further on is drawn to it where it is.
+        // A component that is requested again later keeps its column, and the new caller moves to it.
         self.found[place] = Some(self.next);
         let requests = self.requests.iter().filter(|one| one.ends.0 == place);
         let (calls, then): (Vec<_>, Vec<_>) =

@@ -1,4 +1,4 @@
-//! What `system evaluate` found: the value of each component, by which method, and how far the other methods are off.
+//! The results of `system evaluate`: the value of each component, its method, and the differences of the other methods.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ struct Row {
     component: String,
     domain: &'static str,
     kind: String,
-    /// What it was given, in base units.
+    /// Its parameters, in base units.
     parameters: BTreeMap<String, f64>,
     /// Requests with these parameters.
     requests: usize,
@@ -66,13 +66,13 @@ struct MethodRow {
 /// A comparison at other parameters than those of the evaluation.
 #[derive(Serialize)]
 pub struct CrossChecked {
-    /// Those parameters, in base units.
+    /// The parameters, in base units.
     at: BTreeMap<String, f64>,
     nodes: Vec<Row>,
 }
 
-/// The cheapest method of each component that is within the bound for all that it was asked; only of components with several of
-/// which no selector asks for one.
+/// The cheapest method of each component that is within the bound for all requests to it; only for components with
+/// several methods, none of which a selector requests.
 pub fn agreeing(graph: &Graph<'_>, found: &Evaluation) -> BTreeMap<usize, usize> {
     let mut agreeing = BTreeMap::new();
     let is_asked = |place: usize| {

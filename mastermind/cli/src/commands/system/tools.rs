@@ -39,7 +39,7 @@ const FORMS: [(&str, &[&str]); 4] = [
     ("message", &["bytes"]),
 ];
 
-/// Evaluates methods with the files beside a system file.
+/// Evaluates methods with the files next to a system file.
 pub struct FileTools {
     folder: PathBuf,
 }
@@ -76,7 +76,7 @@ impl Tools for FileTools {
 
 impl FileTools {
     /// # Arguments
-    /// * `folder` - what names of files are relative to
+    /// * `folder` - base of relative file names
     pub fn new(folder: &Path) -> Self {
         let folder = folder.to_owned();
         Self { folder }
@@ -93,7 +93,7 @@ impl FileTools {
         read_machine(&text).with_context(act)
     }
 
-    /// The machine that a call is for: that of the file, with the attributes that are other than the file's.
+    /// The machine for a call: the file's, with the attributes of the call in place of its own.
     fn machine_of(&self, call: &ToolCall<'_>) -> anyhow::Result<Machine> {
         let Some((file, wanted)) = call.machine else {
             bail!("cannot find machine: none, expected on = and a component with machine =");
@@ -104,7 +104,7 @@ impl FileTools {
         for (name, value) in wanted {
             if of_file.get(name).is_some_and(|known| known != value) {
                 let mut links = vec![&mut machine.inter];
-                // A machine with one kind of link stays one.
+                // A machine with one type of link keeps one.
                 links.extend(
                     [&mut machine.intra]
                         .into_iter()
@@ -118,7 +118,7 @@ impl FileTools {
         Ok(machine)
     }
 
-    /// What is wrong with a method, as far as its files say.
+    /// Errors in the files of a method.
     fn problems(&self, method: &ToolMethod) -> Vec<anyhow::Error> {
         let path = self.path(&method.subject);
         let mut problems = Vec::new();
@@ -191,7 +191,7 @@ impl FileTools {
                 "{name} is negative at {coordinate}, and 0 was put in its place"
             ));
         }
-        // Sums over many calls are what a system is made of, so the mean counts.
+        // A system consists of sums over many calls, so the mean counts.
         let value_s = found.mean_s;
         Ok(Answer {
             value_s,

@@ -1,4 +1,4 @@
-//! `wrap --adapt`: between which libraries is chosen while the program runs, and what came of it.
+//! `wrap --adapt`: the choice of libraries while the program runs, and the report on it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,10 +30,10 @@ pub struct AdaptArguments {
 }
 
 impl AdaptArguments {
-    /// What is chosen in a program, by libraries that its calls may be sent to; `None` if nothing is.
+    /// The choice for a program, between libraries that its calls may be sent to; `None` without `--adapt`.
     ///
     /// # Errors
-    /// The models cannot be read; nothing may be sent elsewhere.
+    /// The models cannot be read; there is no library to send calls to.
     pub fn config(
         &self,
         program: &str,
@@ -98,7 +98,7 @@ pub fn check(proxy: &LibraryProxy, library: &Path, missing: &[String]) -> anyhow
     Ok(())
 }
 
-/// Drops what was decided in an earlier run, by the ranks that this process starts.
+/// Removes the decisions of an earlier run, by the ranks that this process starts.
 pub fn forget(config: &WrapConfig, launched: Option<&Launched>) -> anyhow::Result<()> {
     for path in of_ranks(config, launched, true)? {
         let _ = fs::remove_file(path);
@@ -106,7 +106,8 @@ pub fn forget(config: &WrapConfig, launched: Option<&Launched>) -> anyhow::Resul
     Ok(())
 }
 
-/// What ranks that this process starts have left: why nothing is chosen, and what was decided if that is asked for.
+/// The files of the ranks that this process starts: notes why nothing is chosen, and with `with_decisions` the
+/// decisions.
 fn of_ranks(
     config: &WrapConfig,
     launched: Option<&Launched>,
@@ -126,7 +127,7 @@ fn of_ranks(
     Ok(paths)
 }
 
-/// Tells what was decided; of several ranks the first one does.
+/// Prints the decisions; of several ranks, the first does.
 pub fn tell(config: &WrapConfig, launched: Option<&Launched>) {
     if config.adapt.is_none() {
         return;

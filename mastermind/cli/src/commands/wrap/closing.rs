@@ -1,4 +1,5 @@
-//! What a user sees when a wrapped program of MPI has ended: its time, the share of MPI, and where that goes.
+//! The lines that a user sees when a wrapped program of MPI has ended: its time, the share of MPI, and the functions
+//! with most of it.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +8,10 @@ use mastermind_records::{MpiRank, Run, starts_or_ends};
 /// Functions that are named.
 const MOST_FUNCTIONS: usize = 3;
 
-/// A few lines; `None` where no rank called MPI.
+/// A few lines; `None` if no rank called MPI.
 ///
 /// # Arguments
-/// * `n_ranks` - ranks that the launcher told of
+/// * `n_ranks` - number of ranks from the launcher
 /// * `directory` - the records, as they are named in a command
 pub(super) fn lines(run: &Run, n_ranks: Option<usize>, directory: &str) -> Option<String> {
     let ranks = run.mpi_ranks();

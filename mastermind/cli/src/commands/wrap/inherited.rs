@@ -1,7 +1,8 @@
-//! What this process inherited and Rust's runtime changes before `main`: the program that `wrap` starts gets it as it was.
+//! State that this process inherited and Rust's runtime changes before `main`, restored for the program that `wrap`
+//! starts.
 //!
-//! The runtime ignores SIGPIPE and opens `/dev/null` in place of a standard stream that is closed, and `Command` empties the set of
-//! blocked signals. A program that `nohup` or a shell's trap started with ignored signals would notice.
+//! The runtime ignores SIGPIPE and opens `/dev/null` in place of a closed standard stream, and `Command` empties the
+//! set of blocked signals. A program that `nohup` or a shell's trap started with ignored signals would notice.
 
 use std::io;
 use std::mem;
@@ -55,7 +56,7 @@ pub(super) unsafe fn restore(blocked: &libc::sigset_t) -> io::Result<()> {
             1 => libc::SIG_IGN,
             _ => libc::SIG_DFL,
         };
-        // SAFETY: required of the caller. What the system does not let change is as it was.
+        // SAFETY: required of the caller. Signals that the system does not let change keep their action.
         unsafe { libc::signal(signal, action) };
     }
     let closed = CLOSED.load(Ordering::Relaxed);

@@ -1,6 +1,6 @@
-//! Calls of proxied functions that never ended, though the program did: a jump (`longjmp`) went past them, or their thread or process
-//! ended meanwhile. No code of the proxy runs then, so the call has no record. The thread's next call shows it, and the log says so;
-//! where none came, the call is open in a log that has ended.
+//! Calls of proxied functions that never ended, although the program did: a jump (`longjmp`) left them, or their thread
+//! or process ended in the meantime. No code of the proxy runs then, so the call has no record. The thread's next call
+//! reveals it and is noted in the log; if there is none, the call is open in a log that has ended.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use mastermind_records::{Log, Run};
 
 use super::round_about::Interface;
 
-/// A line for each function some call of which never ended, and for what else the logs say of calls without a record.
+/// A line for each function with calls that never ended, and for the other calls without a record in the logs.
 pub(super) fn lines(run: &Run, interfaces: &[Interface]) -> Vec<String> {
     let logs = || run.logs().iter();
     let left: BTreeSet<_> = logs().flat_map(|log| left(log, interfaces)).collect();

@@ -1,21 +1,22 @@
-//! What the dynamic linker is to be told, so that a program starts under `wrap` whenever it starts alone.
+//! Settings of the dynamic linker with which a program starts under `wrap` whenever it starts alone.
 //!
 //! # Thread-local memory
-//! With an audit library the linker reserves room for the thread-local memory of libraries that need it at a fixed distance before it
-//! knows them; alone it reserves what the libraries at hand need. So [`variables`] adds that sum, over the libraries that the linker
-//! itself lists for the program, to the reserve (`glibc.rtld.optional_static_tls`): each thread has as much as alone, and the rest
-//! of its stack for itself.
+//! With an audit library the linker reserves room for the thread-local memory of libraries that need it at a fixed
+//! distance before it knows them; without one it reserves what the libraries need. So [`variables`] adds that sum, over
+//! the libraries that the linker itself lists for the program, to the reserve (`glibc.rtld.optional_static_tls`). Each
+//! thread then has as much as without `wrap`, and the rest of its stack for itself.
 //!
 //! # Other C libraries
-//! A program of musl has a dynamic linker that cannot load libraries of glibc, and ends where it is told to. Its name differs from that of
-//! this program's own ([`Loading::obstacle`]), and such a program runs without ours.
+//! A program of musl has a dynamic linker that cannot load libraries of glibc, and ends if it is asked to. Its name
+//! differs from that of this program's own ([`Loading::obstacle`]), and such a program runs without ours.
 //!
 //! # Sanitizers
-//! AddressSanitizer ends a program where another library comes before its own, for fear that functions are defined twice. Preloaded
-//! proxies define none of those that it replaces, so it is asked not to (`verify_asan_link_order`). LeakSanitizer as a library of its own
-//! frees by looking for its thread-local memory; with an audit library the dynamic linker frees as it makes that memory, so the one calls
-//! the other without an end (glibc 2.36, GCC 12). Such a program runs without ours, and so does one under Valgrind, which takes the
-//! memory of an audit library for a fault. Programs of MemorySanitizer, and Valgrind behind a script, are noticed in `preload`.
+//! AddressSanitizer ends a program if another library comes before its own, in case functions are defined twice.
+//! Preloaded proxies define none of those that it replaces, so this check is switched off (`verify_asan_link_order`).
+//! LeakSanitizer as a separate library looks for its thread-local memory when it frees; with an audit library the
+//! dynamic linker frees while it makes that memory, so the two call each other endlessly (glibc 2.36, GCC 12). Such a
+//! program runs without our libraries, and so does one under Valgrind, which reports the memory of an audit library as
+//! a fault. Programs of MemorySanitizer, and Valgrind behind a script, are detected in `preload`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -29,9 +30,9 @@ use super::{LAUNCHERS, is_program, round_about};
 /// Bytes that glibc reserves beyond its own needs where nothing is said, the default of its tunable.
 const DEFAULT_BYTES: u64 = 512;
 
-/// Bytes that are added for programs which a shell or a launcher starts, whose libraries are not known here: what the libraries
-/// of Debian 12 other than sanitizers need at most is jemalloc's 2.7 kB. More would be missing from a thread with the smallest
-/// stack that POSIX knows, 16 KiB.
+/// Bytes that are added for programs that a shell or a launcher starts, whose libraries are not known here. Except for
+/// sanitizers, the largest need among the libraries of Debian 12 is jemalloc's 2.7 kB. More would be missing from a
+/// thread with the smallest stack that POSIX knows, 16 KiB.
 const UNKNOWN_BYTES: u64 = 4096;
 
 /// Programs that start others, besides launchers of MPI.
@@ -40,7 +41,7 @@ const STARTERS: [&str; 21] = [
     "parallel", "perl", "python3", "setsid", "sh", "taskset", "time", "timeout", "xargs", "zsh",
 ];
 
-/// Words of a command that are taken for programs, at most: each is read, and its libraries are listed.
+/// Maximum number of words of a command that are examined as programs: each is read, and its libraries are listed.
 const MAX_PROGRAMS: usize = 4;
 
 /// A program that runs others with a memory of its own.
@@ -53,7 +54,7 @@ const TUNABLES: &str = "GLIBC_TUNABLES";
 const STATIC_TLS: &str = "glibc.rtld.optional_static_tls";
 const ASAN_OPTIONS: &str = "ASAN_OPTIONS";
 
-/// A command's programs, as far as they can be seen in it.
+/// The programs of a command, as far as they can be seen in it.
 pub(super) struct Loading {
     /// Bytes that the reserve must have beyond its default.
     bytes: u64,
@@ -64,7 +65,7 @@ pub(super) struct Loading {
 }
 
 impl Loading {
-    /// Asks the dynamic linker for the libraries of what is started.
+    /// Asks the dynamic linker for the libraries of the started programs.
     pub(super) fn of(words: &[OsString]) -> Self {
         let first = words.first().map(Path::new).and_then(round_about::found);
         let name = first.as_deref().and_then(Path::file_name);
@@ -111,7 +112,7 @@ impl Loading {
         let asan = appended(std::env::var_os(ASAN_OPTIONS), "verify_asan_link_order=0");
         let before = std::env::var_os(TUNABLES);
         let reserved = reserved(before.as_deref()).unwrap_or(DEFAULT_BYTES);
-        // What cannot be read is no library, and needs nothing.
+        // A file that cannot be read is no library, and needs nothing.
         let ours = static_tls(preloaded).unwrap_or(0);
         let bytes = self.bytes + ours + reserved;
         let tunables = appended(before, &format!("{STATIC_TLS}={bytes}"));
@@ -157,7 +158,7 @@ fn is_starter(name: &str) -> bool {
     STARTERS.contains(&stem) || LAUNCHERS.contains(&stem)
 }
 
-/// What a user asked for in the same variable.
+/// The user's value of the same tunable.
 fn reserved(tunables: Option<&OsStr>) -> Option<u64> {
     let text = tunables?.to_str()?;
     let value = |part: &str| {
@@ -169,7 +170,7 @@ fn reserved(tunables: Option<&OsStr>) -> Option<u64> {
     text.split(':').filter_map(value).next_back()
 }
 
-/// A setting behind those that are there; of one setting the last counts.
+/// A setting appended to the existing ones; the last one of a name counts.
 fn appended(before: Option<OsString>, setting: &str) -> OsString {
     let mut all = before.unwrap_or_default();
     if !all.is_empty() {
@@ -183,7 +184,7 @@ fn appended(before: Option<OsString>, setting: &str) -> OsString {
 fn libraries(program: &Path) -> Option<Vec<PathBuf>> {
     let linker = Startup::read(program).ok()??.interpreter?;
     let mut list = Command::new(linker);
-    // No library of ours: the list is that of the program alone.
+    // None of our libraries: the list is of the program alone.
     list.arg("--list").arg(program).env_remove("LD_AUDIT");
     let listed = list
         .stdin(Stdio::null())
@@ -210,7 +211,7 @@ fn static_tls(libraries: &[impl AsRef<Path>]) -> Option<u64> {
     needs.sum()
 }
 
-/// What a line of the list says.
+/// The content of a line of the list.
 enum Listed {
     Library(PathBuf),
     Missing,

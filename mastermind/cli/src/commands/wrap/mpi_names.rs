@@ -1,5 +1,6 @@
-//! Which calls of MPI are not in the records, since they do not come to the proxy: a program that defines functions of MPI itself is
-//! searched before every preloaded library, and whoever calls a function by its profiling name wants none in between.
+//! Finds calls of MPI that are not in the records because they do not come to the proxy. A program that defines
+//! functions of MPI itself is searched before every preloaded library, and a caller of a function's profiling name
+//! wants no library in between.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -64,7 +65,7 @@ fn of_object(
             named(&defined)
         ));
     }
-    // What a library between the program and MPI calls is no call of the program's.
+    // A call by a library between the program and MPI is not the program's.
     if !defined.is_empty() {
         return None;
     }

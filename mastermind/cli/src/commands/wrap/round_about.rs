@@ -1,7 +1,8 @@
-//! Which calls of the proxied functions are not in the records, since they go round the proxies, and why.
+//! Finds calls of the proxied functions that are not in the records because they bypass the proxies, and the reasons.
 //!
-//! What the processes wrote down (`trace.rs`) names the objects; their files say the rest (`proxy_reach`): copies of functions, and
-//! calls that were bound when the object was linked. A program that nothing can be preloaded into is named too.
+//! The file of the processes (`trace.rs`) names the objects. Their files show the rest (`proxy_reach`): copies of
+//! functions, and calls that were bound when the object was linked. A program that nothing can be preloaded into is
+//! named too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -27,11 +28,11 @@ pub struct Interface {
     pub functions: Vec<String>,
 }
 
-/// The calls that go round the proxies, a line for each object and reason.
+/// The calls that bypass the proxies, a line for each object and reason.
 ///
 /// # Arguments
 /// * `program` - the file that was started
-/// * `interfaces` - what was proxied
+/// * `interfaces` - the proxied interfaces
 pub fn lines(program: Option<&Path>, trace: &Trace, interfaces: &[Interface]) -> Vec<String> {
     let names = interfaces.iter().flat_map(|interface| &interface.functions);
     let names: BTreeSet<&str> = names.map(String::as_str).collect();
@@ -67,7 +68,7 @@ pub fn lines(program: Option<&Path>, trace: &Trace, interfaces: &[Interface]) ->
     lines
 }
 
-/// What the functions `NAME@NUMBER` of the records are, a line each.
+/// The meaning of the functions `NAME@NUMBER` in the records, a line each.
 pub fn other_definitions(trace: &Trace) -> Vec<String> {
     let line = |other: &OtherDefinition| {
         let version = match other.version.as_str() {
@@ -83,7 +84,7 @@ pub fn other_definitions(trace: &Trace) -> Vec<String> {
     trace.definitions.iter().map(line).collect()
 }
 
-/// The file of a program, looked for as the system does, and behind a script's first line.
+/// The file of a program, found as the system does; for a script, its interpreter.
 pub fn found(path: &Path) -> Option<PathBuf> {
     let path = if path.components().count() > 1 || path.is_absolute() {
         path.to_owned()
@@ -217,7 +218,7 @@ pub(super) fn named(functions: &[(&str, u64)]) -> String {
     text
 }
 
-/// What to do about a definition that is not recorded; nothing where no mark-up says what is.
+/// Advice about a definition that is not recorded; empty if mark-up does not help.
 fn advice(function: &str) -> &'static str {
     match function.starts_with("GOMP_") {
         true => "",
@@ -247,7 +248,7 @@ fn bound(trace: &Trace) -> Vec<String> {
             ),
         }
     };
-    // A reference that was told as it was bound is seen once more as its object closes.
+    // A reference that was reported when it was bound is seen again when its object closes.
     let is_told = |bound: &Bound| {
         let call = Bound {
             how: "call".into(),
@@ -311,7 +312,8 @@ fn libraries_in(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The library of this system with most of an interface's functions; of those named like the interface, or else of all.
+/// The library of this system with most of an interface's functions, among those named like the interface, or else
+/// among all.
 fn library_of(interface: &Interface) -> Option<PathBuf> {
     let mut ldconfig = Command::new("ldconfig");
     let paths = std::env::var_os("PATH").unwrap_or_default();

@@ -1,9 +1,9 @@
 //! The signals that this process gets while the program runs.
 //!
-//! All signals are blocked and taken one by one, so that none is lost and each comes with its sender. One that was sent to this
-//! process alone is the program's and is passed on. One that was sent to the whole process group, by a terminal, a shell or a
-//! launcher, has reached the program already: [`Signals::is_of_group`] finds out by a witness, a process of the same group that
-//! does nothing but report the signals that it got.
+//! All signals are blocked and taken one by one, so that none is lost and each comes with its sender. A signal to this
+//! process alone is meant for the program and is passed on. A signal to the whole process group, by a terminal, a shell
+//! or a launcher, has reached the program already. [`Signals::is_of_group`] distinguishes them by a witness, a process
+//! of the same group that only reports the signals that it got.
 
 use std::io;
 use std::mem;
@@ -23,12 +23,12 @@ const N_SIGNALS: usize = 65;
 /// Descriptors that are closed one by one where the system (Linux before 5.9) has no call for all; usual limit of a process.
 const MAX_DESCRIPTORS: i32 = 1024;
 
-/// The witness is asked what it got.
+/// Asks the witness for its signals.
 const ASK: i32 = 0;
 
 /// Blocked signals, and the witness.
 pub(super) struct Signals {
-    /// What was blocked before.
+    /// The signals that were blocked before.
     before: libc::sigset_t,
     witness: Option<Witness>,
     /// Signals that the witness got and this process did not yet take, by number.
@@ -58,7 +58,7 @@ impl Arrived {
 
     /// Sends it to a process.
     pub(super) fn pass_on(&self, process: libc::pid_t) {
-        // SAFETY: a number and a process. One that has just ended needs none.
+        // SAFETY: a number and a process. A process that has just ended needs no signal.
         unsafe {
             if self.code == libc::SI_QUEUE {
                 libc::sigqueue(process, self.number, self.value);
@@ -70,7 +70,7 @@ impl Arrived {
 }
 
 impl Signals {
-    /// Blocks all signals for this thread and those that it starts from now on.
+    /// Blocks all signals for this thread and the threads that it starts from now on.
     pub(super) fn block() -> Self {
         // SAFETY: sets and actions of this function's own. A child's end is not noticed where SIGCHLD is ignored.
         let before = unsafe {
@@ -87,7 +87,7 @@ impl Signals {
         }
     }
 
-    /// What was blocked before.
+    /// The signals that were blocked before.
     pub(super) fn before(&self) -> libc::sigset_t {
         self.before
     }
@@ -120,7 +120,7 @@ impl Signals {
         let Some(witness) = &self.witness else {
             return is_of_terminal(arrived);
         };
-        // Takes the system's list of processes for itself, so whoever is on his way through the group has ended.
+        // This call locks the system's list of processes, so a sender that is going through the group has finished.
         // SAFETY: the group stays.
         unsafe { libc::setpgid(0, libc::getpgrp()) };
         let Some(got) = witness.ask() else {
@@ -147,7 +147,7 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        // What arrived after the program had ended was meant for it.
+        // Signals that arrived after the program had ended were meant for it.
         while take(Some(0)).is_ok() {}
         // SAFETY: the set that was blocked before.
         unsafe { libc::sigprocmask(libc::SIG_SETMASK, &self.before, ptr::null_mut()) };
@@ -156,7 +156,7 @@ impl Drop for Signals {
 
 /// Takes a signal that has arrived; waits for one without a limit.
 fn take(limit_ms: Option<i32>) -> io::Result<Arrived> {
-    // SAFETY: a set and what is filled in; the fields are those of a signal that was sent, else they are not looked at.
+    // SAFETY: a set, and a structure to fill; the fields are only read for a signal that was sent.
     unsafe {
         let (mut all, mut info): (libc::sigset_t, libc::siginfo_t) = (mem::zeroed(), mem::zeroed());
         libc::sigfillset(&mut all);
@@ -235,7 +235,7 @@ impl Witness {
         n == bytes.len() as isize
     }
 
-    /// How many of each signal it got since it was asked last; `None` if it does not answer.
+    /// Number of each signal that it got since the last question; `None` if it does not answer.
     fn ask(&self) -> Option<[u8; N_SIGNALS]> {
         let mut got = [0; N_SIGNALS];
         if !self.send(ASK) || !is_readable(self.socket.as_raw_fd(), PATIENCE_MS) {
@@ -274,12 +274,12 @@ fn is_readable(descriptor: RawFd, patience_ms: i32) -> bool {
     unsafe { libc::poll(&mut wanted, 1, patience_ms) > 0 }
 }
 
-/// What the witness does: it answers until its socket is closed.
+/// The main loop of the witness: it answers until its socket is closed.
 ///
 /// # Safety
 /// The process has just been forked, all signals are blocked.
 unsafe fn witness(parent: libc::pid_t, socket: RawFd) -> ! {
-    // SAFETY: calls of the system. No stream of the program is held open, and it ends with its parent.
+    // SAFETY: system calls. No stream of the program is kept open, and it ends with its parent.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         libc::dup2(socket, 0);
@@ -291,7 +291,7 @@ unsafe fn witness(parent: libc::pid_t, socket: RawFd) -> ! {
         if libc::getppid() != parent {
             libc::_exit(0);
         }
-        // The stopped program that is observed; 0 for none.
+        // The stopped program that is watched; 0 for none.
         let mut program: libc::pid_t = 0;
         loop {
             let patience = if program == 0 { -1 } else { OBSERVE_MS };
