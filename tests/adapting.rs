@@ -325,7 +325,7 @@ fn one_that_fails_where_a_dispatcher_tries_it_gets_no_calls_and_the_run_goes_on(
     assert!(told.contains("all calls: test.SteadyFlux"), "{told}");
 }
 
-/// Past the limit calls are summed up only: nothing is decided by what nobody sees.
+/// Past the limit calls are only summed up, and no decision is based on calls that are not recorded.
 #[test]
 fn where_calls_have_no_record_any_more_the_run_goes_on_as_it_is() {
     let scratch = Scratch::new();
@@ -473,7 +473,7 @@ fn mass_and_energy_stay_where_components_are_swapped() {
     }
 }
 
-/// A slow flux, and one that is faster: the second run begins with what the first one has learned.
+/// A slow flux and a faster one: the second run begins with what the first one learned.
 #[test]
 fn what_was_learned_is_kept_for_the_next_run() {
     let scratch = Scratch::new();

@@ -1,5 +1,5 @@
-//! Meshes at the edge of what is one: no patch, narrow patches, more ranks than patches, boxes that make no mesh, components
-//! that fail amid a regrid.
+//! Unusual meshes: no patch, narrow patches, more ranks than patches, boxes that form no valid mesh, components that
+//! fail in the middle of a regrid.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -97,7 +97,7 @@ fn a_shock_that_enters_and_leaves_a_finer_level_keeps_speed_and_plateau() {
     }
     for (place, profile) in places.iter().zip(&profiles) {
         let cell = |x: f64| (x / 3.0 * profile.len() as f64) as usize;
-        // Behind the shock, and before what its start left.
+        // Behind the shock, and before the disturbance that its start left.
         for state in &profile[cell(place - 0.25)..cell(place - 0.08)] {
             for (found, expected) in [(state[0], post.rho), (state[1], post.u), (state[3], post.p)]
             {

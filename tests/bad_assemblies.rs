@@ -12,7 +12,7 @@ fn error(scratch: &Scratch, assembly: &Path, arguments: &[&str]) -> String {
     assert!(!scratch.path("records").exists());
     let check = scratch.verb("check", assembly, arguments).error();
     assert_eq!(problems(&check), problems(&run));
-    // No launcher is started either: it would say so, or that there is none.
+    // No launcher is started either: its own errors would appear.
     let ranks = [arguments, &["--ranks", "2"]].concat();
     assert_eq!(scratch.verb("run", assembly, &ranks).error(), run);
     run

@@ -1,4 +1,4 @@
-//! A library that is none, or not one for us: one clear error, and nothing is run.
+//! A file that is no library, or no component library of ours: one clear error, and nothing is run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -109,7 +109,7 @@ fn inclusive_is_exclusive_plus_children_and_wall_is_at_least_mpi() {
     }
 }
 
-/// Wall time of the run, and the sum over what its call paths have for themselves.
+/// The profile of a run: its wall time, and the own times of its call paths.
 fn profile(scratch: &Scratch, records: &str) -> Value {
     let printed = scratch.mastermind(&["profile", records, "--json"]).well();
     serde_json::from_str(&printed).expect("JSON")

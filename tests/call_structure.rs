@@ -1,4 +1,4 @@
-//! How often which component is called with what: the counting rules (case study, section 6).
+//! How often each component is called, and with which arguments: the counting rules (case study, section 6).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use mastermind_tests::{Scratch, mpis};
 use serde_json::Value;
 
-/// The case study for a short while, with two fluxes and two constructors of states, and what their authors say of them.
+/// The case study for a short while, with two fluxes and two constructors of states, and their authors' annotations.
 fn shock(scratch: &Scratch) -> PathBuf {
     let attributes = "[attributes.\"hydro.GodunovFlux\"]\nscratch_bytes = 64.0\nexact = 1\n\n\
                       [attributes.\"hydro.EfmFlux\"]\nscratch_bytes = 128.0\nexact = 0\n\n[go]";
@@ -143,7 +143,7 @@ fn planned_runs_give_the_models_of_every_alternative() {
         std::os::unix::fs::symlink(scratch.path(&from), scratch.path(&to)).expect("a link");
     }
     let many = json(&choose(&["--json", "--runs", "many"]).well());
-    // Where other work made these runs unlike what their models say, Student's interval is the narrower one.
+    // If other work made these runs differ from the models, Student's interval is the narrower one.
     let bounds = ["low", "high"].map(|end| many["run_bounds"][end].as_f64());
     let told = choose(&["--runs", "many"]).well();
     let says = told.contains("95 % of the runs differ from what the models say by ");

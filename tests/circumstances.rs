@@ -1,4 +1,4 @@
-//! How a run was started and on what, which its logs know, and runs of unlike commands, which no verb puts together without a word.
+//! Logs record how and on which machine a run was started; no verb combines runs of different commands without a note.
 
 use std::path::Path;
 use std::process::Command;
@@ -210,7 +210,7 @@ fn verbs_warn_of_a_rank_that_waited_for_a_processor() {
     let info: Value = serde_json::from_str(&info).expect("JSON");
     let share = info["processor_shares"]["0"].as_f64().expect("a share");
     assert!((share - 1.0 / 1.4).abs() < 1e-12);
-    // Of what an earlier version recorded nothing is known, which is said.
+    // Records of an earlier version lack this, and `info` says so.
     let text = scratch.mastermind(&["info", "waited"]).well();
     assert!(text.contains("command          not known"), "{text}");
 }

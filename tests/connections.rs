@@ -1,5 +1,5 @@
-//! Connections that come, go and move while a run is recorded: whoever makes them, every call is in the records, with the
-//! class that ran. The components count for themselves.
+//! Connections that appear, disappear and move while a run is recorded. Whoever makes them, every call is in the
+//! records, with the class that ran. The components count their calls themselves.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -234,14 +234,15 @@ quit
             "{ranks:?}"
         );
         assert!(run.is_finished(), "{ranks:?}");
-        // Whatever the threads that stay had time for, those that were waited for are there.
+        // The remaining threads have no fixed number of calls, but the calls of the threads that were waited for are
+        // there.
         let calls = run.logs().iter().flat_map(|log| log.records());
         let calls = calls.filter(|record| record.method.port == "work").count();
         assert!(calls >= 100, "{calls}");
     }
 }
 
-/// `cca.PerfParam` is there for who registers it, in a run that is recorded and in one that is not.
+/// `cca.PerfParam` is available to a component that registers it, in a run that is recorded and in one that is not.
 #[test]
 fn a_component_asks_what_was_recorded() {
     let scratch = scratch();
@@ -258,7 +259,7 @@ fn a_component_asks_what_was_recorded() {
     scratch.verb("run", &file, &without).well();
 }
 
-/// `cca.PerfModel` is there for who registers it, in Rust and in C, and knows the calls made so far.
+/// `cca.PerfModel` is available to a component that registers it, in Rust and in C, and knows the calls made so far.
 #[test]
 fn a_component_asks_what_models_say() {
     let scratch = scratch();

@@ -1,4 +1,4 @@
-//! Counters in a run: in the tables of the methods that opted in, with the reason where there are none.
+//! Counters in a run: in the tables of the methods that opted in, with the reason if a counter is not available.
 
 use std::fs;
 

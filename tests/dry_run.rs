@@ -144,7 +144,7 @@ fn no_verb_takes_dry_calls_for_measurements() {
     let added = ["history", "add", "dry", "--to", "history"];
     let error = shock.scratch.mastermind(&added).error();
     assert!(error.contains("dry"), "{error}");
-    // A run with everything over the dry one is none.
+    // A full run that overwrites the dry one is not a dry run.
     shock.run(&["--records", "dry", "--overwrite"]).well();
     assert!(!shock.scratch.path("dry/dry.json").exists());
     let said = shock.scratch.mastermind(&["profile", "dry"]).stderr;
@@ -295,7 +295,8 @@ fn each_rank_is_predicted() {
         let real = shock.json(&["profile", "real", "--json"]);
         let row = method(&prediction, "flux.flux.compute");
         assert_eq!(row["calls"].as_u64(), Some(calls(&real, "flux.compute")));
-        // In a replay the ranks wait for each other, and compute what was left out.
+        // In a replay the ranks wait for each other, and compute for the predicted time of the calls that were left
+        // out.
         shock.scratch.write("machine.toml", MACHINE);
         let replay = ["simulate", "dry", "--machine", "machine.toml", "--json"];
         let error = shock.scratch.mastermind(&replay).error();

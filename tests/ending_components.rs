@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use mastermind_tests::{Ended, Scratch, bin_dir, c_library};
 
-/// Sod's tube with a flux that ends the process in one way; none without a C compiler.
+/// Sod's tube with a flux that ends the process in the given way; none without a C compiler.
 fn assembly(scratch: &Scratch, way: &str) -> Option<PathBuf> {
     let name = way.to_lowercase();
     let library = c_library(scratch, &name, "ending", &[&format!("WAY={way}")])?;
@@ -71,7 +71,7 @@ fn by_a_signal_in_a_call() {
         let callers =
             ["InviscidFlux", "RK2", "ShockDriver"].map(|class| format!("of class hydro.{class}\n"));
         let mut rest = &ended.stderr[found..];
-        // A stack that is used up has no room for the callers in what is looked at.
+        // The part of an exhausted stack that is examined has no room for the callers.
         for class in callers.iter().filter(|_| way != "DEEP") {
             let at = rest
                 .find(class.as_str())

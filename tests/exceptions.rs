@@ -1,5 +1,5 @@
-//! A component in C++ that throws out of a call: whoever catches it gets it, monitored or not; where nobody can, the
-//! process ends with a clear word; and what was recorded is there.
+//! A component in C++ that throws out of a call: a component that can catch it does, monitored or not. Otherwise the
+//! process ends with a clear message, and the records up to that point are there.
 
 use std::mem::MaybeUninit;
 use std::path::PathBuf;

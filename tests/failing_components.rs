@@ -80,8 +80,8 @@ fn in_c_without_a_message() {
     assert_golden("component-no-message", &errors);
 }
 
-/// An error names the instance that it is from, and not those that pass it on: from Rust, from C, and where a script starts
-/// the application; recorded, through proxies, as well.
+/// An error names the instance where it occurred, and not those that pass it on: from Rust, from C, and if a script
+/// starts the application; also if it is recorded, through proxies.
 #[test]
 fn an_error_names_its_instance() {
     let scratch = Scratch::new();

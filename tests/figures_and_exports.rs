@@ -114,7 +114,7 @@ fn figures_are_drawn_in_both_formats() {
     }
 }
 
-/// The same drawing as `graph` makes of the wiring, of what was called: each instance with its time, each way with its calls.
+/// `graph` draws the recorded calls like the wiring: each instance with its time, each connection with its calls.
 #[test]
 fn a_figure_has_the_size_that_is_asked_for() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,5 @@
-//! A disk that fills up while a run is recorded: the run goes on, its results are the same, and what could not be recorded
-//! is counted.
+//! A disk that fills up while a run is recorded: the run goes on, its results are the same, and calls that could not be
+//! recorded are counted.
 
 use std::process::Command;
 

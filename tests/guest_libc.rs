@@ -1,4 +1,4 @@
-//! Proxies of functions that a recorder calls itself: the program's calls are recorded, and none of the recorder.
+//! Proxies of functions that a recorder calls itself: the program's calls are recorded, and not the recorder's.
 
 use std::path::Path;
 use std::process::Command;

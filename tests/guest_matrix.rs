@@ -23,9 +23,10 @@
 //! ```
 //!
 //! # What is compared
-//! Exit code, signal, standard output, and standard error without the lines of `wrap` are those of the program alone: under plain
-//! `wrap`, and under `wrap --proxy` of the library `tally` (`tests/fixtures/round_about`). `calls: NAME N` in the output, summed over
-//! all such lines, is what `profile` shows for that function. Every run ends within [`PATIENCE`].
+//! Exit code, signal, standard output, and standard error without the lines of `wrap` must equal those of the program
+//! alone: under plain `wrap`, and under `wrap --proxy` of the library `tally` (`tests/fixtures/round_about`). `calls:
+//! NAME N` in the output, summed over all such lines, must equal the number of `profile` for that function. Every run
+//! ends within [`PATIENCE`].
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -39,10 +40,10 @@ use std::time::{Duration, Instant};
 use mastermind_tests::{Scratch, bin_dir, mpirun, mpis_with, output, root, skip};
 use serde_json::Value;
 
-/// Longest time that a program may take: a bound against hanging, many times what any of them takes.
+/// Longest time that a program may take: a bound against hanging, many times the time of any of them.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The exit code of a program that cannot do on this machine what its row is about, as automake's tests have it.
+/// The exit code of a program that cannot run its test on this machine, as in automake.
 const CANNOT: i32 = 77;
 
 macro_rules! rows {
@@ -201,7 +202,7 @@ const INCLUDING: &[&str] = &[
     "-pthread",
     "-ldl",
 ];
-/// A program that compiles a library with OpenMP itself, and is none of it.
+/// A program without OpenMP that compiles and loads a library with OpenMP.
 const LOADING_GCC: &[&str] = &[
     "-DCOMPILER=\"gcc\"",
     concat!(
@@ -220,7 +221,7 @@ const LOADING_CLANG: &[&str] = &[
     ),
     "-ldl",
 ];
-/// Compilers, and what their OpenMP needs.
+/// Compilers, and the requirement for their OpenMP.
 const GCC: (&str, &str) = ("gcc", "cc");
 const CLANG: (&str, &str) = ("clang", "libomp");
 /// Part of the message where a jump left a call.

@@ -1,4 +1,5 @@
-//! The guide and the README are true: their commands are executed, and print what the page says; no link leads nowhere.
+//! The guide and the README are true: their commands are executed, and print what the page shows; every link has a
+//! target.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +13,7 @@ fn page(name: &str) -> PathBuf {
     root().join("docs/src").join(name)
 }
 
-/// Follows pages, those that need MPI where there is one.
+/// Executes pages; those that need MPI are skipped without one.
 fn follow(names: &[&str]) {
     for name in names {
         let page = page(name);

@@ -214,7 +214,7 @@ fn a_slower_component_ends_a_check_with_1_and_more_work_does_not() {
     let interval =
         ["lower_percent", "upper_percent"].map(|end| first[end].as_f64().expect("an end"));
     assert!(interval[0] < 6.0 && 6.0 < interval[1], "{interval:?}");
-    // Against what is the usual by now, or with a limit above it, all is well.
+    // Compared with the present usual time, or with a limit above it, all is well.
     scratch
         .mastermind(&[&check[..], &["--since", "c31"]].concat())
         .well();

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use mastermind_tests::{Scratch, bin_dir, compile_mpi, mpi_fixture, mpirun, mpis_with, output};
 
-/// Installs what is built, and moves it elsewhere.
+/// Installs the build, and moves it elsewhere.
 fn installed(scratch: &Scratch) -> PathBuf {
     let (prefix, moved) = (scratch.path("prefix"), scratch.path("moved"));
     let mut xtask = Command::new(bin_dir().join("xtask"));

@@ -85,7 +85,7 @@ fn a_missing_back_end() {
         ", expected an MPI with its back end; run mastermind doctor",
     );
     assert!(error.starts_with(start) && error.ends_with(end), "{error}");
-    // One rank needs none, whoever started it.
+    // One rank needs no launcher, whatever started it.
     for mpi in mpis() {
         let mut command = mpi.launch(1);
         command.arg(&lone).arg("run").arg(&assembly);
@@ -209,7 +209,7 @@ fn what_the_first_rank_finds_wrong_is_told_once() {
             );
             assert!(!scratch.path("records").exists());
         }
-        // A measurement never ends what it measures.
+        // A failing measurement never ends the program that it measures.
         let mut command = mpi.launch(2);
         command.arg(bin_dir().join("mastermind"));
         let unwritable = ["--records", "/proc/records"];

@@ -24,7 +24,7 @@ enum Obstacle {
 }
 
 impl Obstacle {
-    /// Those that take records away, and why none are written any more, as the verbs say it.
+    /// The obstacles that cost records, and the reason as the verbs word it.
     const LOSING: [(Obstacle, &str); 3] = [
         (Obstacle::Limit, "the limit of the records is reached"),
         (Obstacle::FullDisk, "No space left on device"),
@@ -62,7 +62,7 @@ impl Obstacle {
 /// Runs the case study with its results in a file.
 ///
 /// # Returns
-/// What it printed.
+/// Its output.
 fn run(scratch: &Scratch, assembly: &Path, records: &str, obstacle: Obstacle) -> String {
     let mut command = Command::new("unshare");
     if obstacle == Obstacle::FullDisk {

@@ -1,5 +1,5 @@
-//! Manners of the command line: nothing is written over unasked, `-o -` is standard output and nothing else is on it, the ending
-//! decides the format, the verbs are found by what they are for.
+//! Manners of the command line: no file is overwritten unasked, `-o -` is standard output and nothing else is printed
+//! there, the file's ending decides the format, and verbs are grouped by purpose.
 
 use std::fs;
 use std::path::Path;
@@ -225,7 +225,7 @@ fn completed(scratch: &Scratch, words: &[&str]) -> Vec<String> {
     lines.lines().map(str::to_owned).collect()
 }
 
-/// Names are those in the files on the line.
+/// Completed names come from the files on the line.
 #[test]
 fn a_shell_completes_names_from_files() {
     let scratch = Scratch::new();
@@ -263,7 +263,7 @@ fn a_shell_completes_names_from_files() {
     );
 }
 
-/// Of what is said on standard error, `--quiet` leaves errors only.
+/// With `--quiet`, only errors remain on standard error.
 #[test]
 fn a_quiet_verb_prints_errors_only() {
     let scratch = Scratch::new();
@@ -283,7 +283,7 @@ fn a_quiet_verb_prints_errors_only() {
     assert!(plain.stderr.starts_with("error:"), "{plain:#?}");
 }
 
-/// One word for one thing: counts are `--n` and what is there goes by `--force` in every verb; earlier words go on working.
+/// One word for each concept: counts are `--n` and overwriting is `--force` in every verb; earlier words still work.
 #[test]
 fn counts_and_force_have_one_word_in_every_verb() {
     let scratch = Scratch::new();

@@ -1,4 +1,4 @@
-//! Monitoring changes nothing of what is computed, and counts exactly what was called (case study, section 6).
+//! Monitoring does not change the results, and counts the calls exactly (case study, section 6).
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -29,10 +29,10 @@ fn compile(library: &str, version: Option<u32>, folder: &Path) -> PathBuf {
     program
 }
 
-/// Runs a program under `wrap` as it is run alone.
+/// Runs a program under `wrap`; the result must be the same as alone.
 ///
 /// # Returns
-/// What `wrap` complained of, and what `profile --mpi` shows.
+/// The warnings of `wrap`, and the output of `profile --mpi`.
 fn recorded(scratch: &Scratch, before: Option<Command>, program: &Path) -> (String, Value) {
     let words = [
         "wrap",
@@ -116,7 +116,7 @@ fn the_standard_abi_is_read_as_every_other() {
         let (_, shown) = recorded(&scratch, Some(launcher), &program);
         assert_eq!(functions(&shown), expected(), "{mpi}");
     }
-    // By what the library says of itself, or by its name.
+    // By the version that the library reports, or by its name.
     for (library, version) in [("libmpi.so.1", Some(1)), ("libmpi_abi.so.1", None)] {
         let scratch = Scratch::new();
         let program = compile(library, version, &scratch.path(""));

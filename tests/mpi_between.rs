@@ -101,7 +101,7 @@ fn a_program_runs_through_a_library_before_mpi() {
                 .iter()
                 .map(cell)
                 .collect();
-            // The ranks are those that MPI has started, not those that the library shows.
+            // The ranks are those of MPI, not those that the library shows to the program.
             let expected = [
                 [0, 1, 11, 120],
                 [1, 0, 10, 80],

@@ -113,7 +113,7 @@ fn bytes_peer_and_ranks_of_each_call() {
             ];
             assert_eq!(events(&records, rank, &scratch), expected, "{mpi}");
         }
-        // Two requests that a call completed are no calls, and what takes no time has no model.
+        // Two requests that a call completed are no calls, and a part without a time has no model.
         let tables = [
             mastermind(&["profile", "--mpi", "--json", &records]),
             mastermind(&["fit", &records, "-o", "-"]),

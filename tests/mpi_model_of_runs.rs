@@ -43,7 +43,7 @@ fn one_model_of_three_runs_is_simulated_where_it_is_known() {
         let said = scratch.mastermind(&words).well();
         assert!(said.starts_with("ring.toml is written: "), "{said}");
         let model = fs::read_to_string(scratch.path("ring.toml")).expect("a model");
-        // Whether costs follow a pattern depends on what else the machine does; that is tested where costs are known.
+        // Whether costs follow a pattern depends on other work on the machine; other tests with known costs check that.
         for part in [
             "ranks = { recorded = [2, 3, 4]",
             "to = \"(process + 1) % processes\", bytes = \"800\"",

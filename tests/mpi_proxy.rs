@@ -255,8 +255,8 @@ fn declared(header: &str) -> BTreeMap<String, usize> {
     declared
 }
 
-/// Declared functions that are not wrapped, as the head of the table says: queries, address arithmetic, and what has floating-point
-/// numbers or any number of arguments; a predefined callback.
+/// Declared functions that are not wrapped, as in the head of the table: queries, address arithmetic, and functions
+/// with floating-point numbers or variable arguments; a predefined callback.
 const LEFT_OUT: [&str; 21] = [
     "MPI_Address",
     "MPI_Aint_add",

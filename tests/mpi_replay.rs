@@ -15,7 +15,7 @@ fn record(mpi: &str, program: &str, ranks: u32, scratch: &Scratch) {
 }
 
 /// # Returns
-/// What it printed.
+/// Its output.
 fn record_with(
     mpi: &str,
     program: &str,
@@ -160,7 +160,7 @@ fn ranks_that_share_processors_and_sleep_compute_for_their_processor_time() {
             let computed: f64 = computed.parse().expect("nanoseconds");
             let work = replayed["processes"][rank]["work_ns"].as_f64();
             let work = work.expect("a number");
-            // The sleep of each step is two thirds of what most ranks compute in it.
+            // The sleep of each step is two thirds of the computation of most ranks in it.
             assert!(
                 work > 0.99 * computed && work < 1.25 * computed + 1e7,
                 "{mpi}, rank {rank}: {work} of {computed} ns"

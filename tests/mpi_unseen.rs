@@ -127,7 +127,8 @@ fn bytes_that_are_no_plain_messages() {
         // Only one of the two has them.
         let has_parts = bytes(&report, "MPI_Start") > 0;
         let (parts, bytes_of_parts) = if has_parts { (1, 4 * 5 * 4) } else { (0, 0) };
-        // Rank 0 writes 10, 3 and 4 numbers, sends 7, and what is in parts; rank 1 reads 5 reals from it, and reads and writes 2, 1 and 1.
+        // Rank 0 writes 10, 3 and 4 numbers, and sends 7, in parts; rank 1 reads 5 reals from it, and reads and writes
+        // 2, 1 and 1.
         let (there, back) = (28 + 40 + 12 + 16, 8 + 4 + 4);
         let there = [
             Some(0),

@@ -1,4 +1,4 @@
-//! A method has one name in a run and one in models, and each verb takes what is shorter and means one method.
+//! A method has one name in a run and one in models, and each verb accepts a shorter form that means one method.
 
 use mastermind_tests::Scratch;
 

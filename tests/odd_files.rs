@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mastermind_tests::Scratch;
 
-/// `expected.tsv` has a line a file: its name, `model` or `error`, and a part of what `fit` says of it.
+/// `expected.tsv` has a line for each file: its name, `model` or `error`, and a part of the output of `fit`.
 #[test]
 fn odd_files_give_a_model_or_one_clear_error() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/odd");

@@ -67,7 +67,7 @@ fn a_reader_that_has_gone_away_ends_it_quietly() {
             .stdout(writer.try_clone().expect("a pipe"))
             .stderr(writer);
         let code = command.status().expect("mastermind").code();
-        // A panic is 101, a signal none.
+        // A panic would be 101, and a signal would give none.
         assert!(matches!(code, Some(0..=2)), "{arguments:?}: {code:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! `mastermind pack`: every verb says of packed records what it says of logs, and a damaged container is an error.
+//! `mastermind pack`: every verb prints the same for packed records as for logs, and a damaged container is an error.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -75,7 +75,7 @@ fn said(scratch: &Scratch, assembly: Option<&str>) -> Said {
     all
 }
 
-/// Packs the records of a scratch folder and compares what the verbs say.
+/// Packs the records of a scratch folder and compares the outputs of the verbs.
 fn pack_and_compare(scratch: &Scratch, assembly: Option<&str>) -> Value {
     let before = said(scratch, assembly);
     let profile = &before["profile R --json"];

@@ -18,7 +18,7 @@ fn names(directory: &Path, ending: &str) -> Vec<String> {
     names
 }
 
-/// Checks what of the logs of a directory is packed, and that nothing is left of how it was done.
+/// Checks which logs of a directory are packed, and that no temporary file is left.
 fn check(directory: &Path, n_logs: usize, containers: &[&str]) {
     assert_eq!(names(directory, ".mmr").len(), n_logs);
     assert_eq!(names(directory, ".mmp"), containers);

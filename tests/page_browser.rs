@@ -73,7 +73,7 @@ impl Page {
         let options = json!({ "args": arguments, "binary": "/usr/bin/chromium" });
         let mut capabilities = serde_json::Map::new();
         capabilities.insert("goog:chromeOptions".into(), options);
-        // The test answers what the page asks its user.
+        // The test answers the dialogs of the page.
         capabilities.insert("unhandledPromptBehavior".into(), "ignore".into());
         let client = ClientBuilder::new(HttpConnector::new())
             .capabilities(capabilities)
@@ -146,7 +146,7 @@ impl Page {
             .to_owned()
     }
 
-    /// Types into what has the focus.
+    /// Types into the focused element.
     pub async fn keys(&self, keys: &str) {
         self.settled().await;
         let focused = self.client.active_element().await.expect("focus");
@@ -179,7 +179,7 @@ impl Page {
         panic!("{find}: not reached by the tabulator");
     }
 
-    /// Writes a text in the place of what stands in a field.
+    /// Replaces the text of a field.
     pub async fn fill(&self, find: &str, text: &str) {
         self.until(&format!("return {find} !== null")).await;
         self.tab_to(find).await;

@@ -203,7 +203,7 @@ fn the_sample_of_the_papers_is_drawn_by_keyboard() {
         )
         .await;
         page.says("name", "A4").await;
-        // A cost that names what there is not is found wrong while it is typed, at its field.
+        // A cost with an unknown name is reported at its field while it is typed.
         page.fill(&labelled("cost"), "nothing(1)").await;
         page.until("return [...document.querySelectorAll('.field small')].some((one) => one.textContent.includes('nothing'))")
             .await;

@@ -186,7 +186,7 @@ fn another_library_takes_the_calls_and_keeps_its_own() {
     );
 }
 
-/// A program that is running, and what it answers to a line.
+/// A running program that answers lines.
 struct Running {
     child: Child,
     printed: BufReader<std::process::ChildStdout>,

@@ -1,4 +1,5 @@
-//! `run --adapt` of rc scripts: the classes of `#!alternatives` are swapped while what the script starts runs, over all its starts.
+//! `run --adapt` of rc scripts: the classes of `#!alternatives` are swapped while the started components run, over all
+//! starts of the script.
 
 use std::fs;
 
@@ -73,7 +74,7 @@ fn a_script_is_adapted_over_all_its_starts() {
         .lines()
         .find_map(|line| line.split_once(" in ")?.1.split_once(" steps"));
     assert_eq!(steps.map(|(steps, _)| steps), Some("120"), "{told}");
-    // The script with what was found, and the assembly of its last start.
+    // The script with the chosen class, and the assembly of its last start.
     assert!(told.contains("--replace flux=test.SteadyFlux"), "{told}");
     let adapted = scratch.read("records/adapted.toml");
     assert!(adapted.contains("flux = \"test.SteadyFlux\""), "{adapted}");

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use mastermind_tests::{Ended, Scratch, bin_dir, mpis};
 
-/// A flux solver alone, which is made, looked at and taken away: as Bocca writes them to test a component.
+/// A flux solver alone, which is made, displayed and removed, as Bocca's test scripts for a component do.
 const SHOWN_AND_REMOVED: &str = "#!ccaffeine bootstrap file.
 # ------- don't change anything ABOVE this line.-------------
 path append no/such/folder

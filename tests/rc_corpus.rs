@@ -9,7 +9,7 @@ use std::process::Command;
 use mastermind_tests::{Ended, Scratch, bin_dir, c_library, mpis, root, succeeds};
 use serde_json::Value;
 
-/// A script, and what is expected of it.
+/// A script, and its expected results.
 struct Form {
     name: String,
     text: String,

@@ -1,4 +1,5 @@
-//! Verbs that read records under a launcher: the ranks share the logs out, and the first one prints what one process prints.
+//! Verbs that read records under a launcher: the ranks share the logs, and the first one prints the same as one
+//! process.
 
 use std::fs;
 
@@ -47,7 +48,7 @@ fn on_ranks(scratch: &Scratch, mpi: &str, ranks: u32, words: &[&str]) -> Ended {
     scratch.run(command.arg(bin_dir().join("mastermind")).args(words))
 }
 
-/// Compares what verbs print on one process and on several, and what they write into `out`.
+/// Compares the output of verbs on one process and on several, and their files in `out`.
 fn check(scratch: &Scratch, mpi: &str, verbs: &[&str]) {
     for verb in verbs {
         let words: Vec<_> = verb.split(' ').collect();

@@ -1,4 +1,4 @@
-//! `recommend`: each loss is named with its cause, an action is carried out and scored, and what is wrong is said.
+//! `recommend`: each loss is named with its cause, an action is carried out and scored, and wrong use is an error.
 
 use std::path::PathBuf;
 

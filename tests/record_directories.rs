@@ -61,7 +61,8 @@ fn a_directory_with_other_files_is_fine() {
     assert_eq!(scratch.read("records/notes.txt"), "mine");
 }
 
-/// A measurement never ends what it measures: the run ends as it would have, and says that nothing is recorded.
+/// A failing measurement never ends the program that it measures: the run ends as usual, and reports that nothing is
+/// recorded.
 #[test]
 fn where_no_records_can_be_written_the_run_goes_on() {
     let scratch = Scratch::new();

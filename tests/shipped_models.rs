@@ -9,7 +9,7 @@ use serde_json::Value;
 #[test]
 fn models_beside_a_library_count_until_there_are_own_ones() {
     let scratch = Scratch::new();
-    // A vendor's folder: one flux, and what it took at the vendor's.
+    // A vendor's folder: one flux, with the models of its times at the vendor's.
     fs::create_dir(scratch.path("vendor")).expect("a folder");
     let library = "libhydro_efm_flux.so";
     let vendors = scratch.path(&format!("vendor/{library}"));
@@ -47,7 +47,7 @@ fn models_beside_a_library_count_until_there_are_own_ones() {
     let json = choose("own.json", &["--json"]).well();
     let chosen: Value = serde_json::from_str(&json).expect("JSON");
     let shipped = chosen["shipped_models"].as_array().expect("a list");
-    // Only what is missing is taken: the other classes that were recorded there have own models.
+    // Only missing models are taken: the other classes that were recorded there have their own.
     assert_eq!(shipped.len(), 1, "{json}");
     assert_eq!(shipped[0]["class"], "hydro.EfmFlux");
     assert!(

@@ -154,7 +154,7 @@ fn a_component_in_fortran_provides_and_uses_a_port() {
             |record: &Record<'_>| record.method.class == class && record.method.method == method;
         records.filter(is_one).count()
     };
-    // Of 21 systems one is none, and each of the others is solved once more for what was left over.
+    // Of 21 systems one is singular, and each of the others is solved once more for its residual.
     assert_eq!(calls("demo.Refining", "solve"), 21);
     assert_eq!(calls("demo.Jacobi", "solve"), 40);
     assert_eq!(calls("demo.Refining", "get_effort"), 20);
@@ -162,7 +162,7 @@ fn a_component_in_fortran_provides_and_uses_a_port() {
     assert_eq!(calls("demo.Jacobi", "scale_table"), 1);
 }
 
-/// The crate builds, and what C has for the hash of each interface is what `#[port]` makes of it.
+/// The crate builds, and the hashes of interfaces in C equal those that `#[port]` computes.
 #[test]
 fn the_ports_in_rust_are_those_in_c() {
     let scratch = Scratch::new();
@@ -190,7 +190,7 @@ fn the_ports_in_rust_are_those_in_c() {
     cargo(&["test"], &rust);
 }
 
-/// The ports of this project, said in SIDL: both languages take what is made of them.
+/// The ports of this project, written in SIDL: both languages accept the generated code.
 #[test]
 fn the_ports_of_this_project_are_made_of_sidl() {
     let scratch = Scratch::new();

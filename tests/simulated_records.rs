@@ -1,4 +1,4 @@
-//! `simulate --records`: the ranks of a simulated run have records that say what the simulation says.
+//! `simulate --records`: the records of the ranks of a simulated run agree with the simulation.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,5 @@
-//! A struct of functions that take it as their first argument becomes a port: two models that a library puts behind such a struct
-//! are components, and what a component in C calls of them is measured.
+//! A struct of functions that take it as their first argument becomes a port: two models that a library has behind such
+//! a struct are components, and a component in C's calls of them are measured.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -86,7 +86,7 @@ fn structs_of_functions_are_ports() {
     }
     for class in ["model.Halving", "model.Model"] {
         let of = |method: &str| calls.get(&(class, method)).cloned().unwrap_or_default();
-        // The second begins with what is not there, and says so by its result.
+        // The second one begins with a missing file, and reports that by its result.
         let begun = [(String::new(), false), (String::new(), true)];
         assert_eq!(of("initialize"), begun, "{class}");
         assert_eq!(of("update").len(), 3, "{class}");

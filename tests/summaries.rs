@@ -1,4 +1,4 @@
-//! The summary that the ranks of a run write together says what all their logs say.
+//! The summary that the ranks of a run write together equals the sum of all their logs.
 
 use mastermind_tests::{Scratch, mpis};
 use serde_json::Value;

@@ -22,7 +22,7 @@ const GENERATED: &str = "tests/golden";
 /// Longest file, in lines.
 const LONGEST: usize = 800;
 
-/// Lines above an `unsafe` in which its reason is looked for.
+/// Lines above an `unsafe` that are searched for its reason.
 const REASON_WITHIN: usize = 10;
 
 /// Lines that break a rule with reason: file, part of the line, why.
@@ -103,7 +103,7 @@ impl Source {
         }
     }
 
-    /// Whether this belongs to a crate that may do what others leave to it.
+    /// Whether this belongs to a crate for which a rule does not hold.
     fn is_in(&self, folders: &[&str]) -> bool {
         folders.iter().any(|folder| self.path.starts_with(folder))
     }
@@ -309,7 +309,7 @@ fn only_the_binaries_print() {
     none(
         "printing outside the command line, xtask and benches",
         |source| {
-            // A build script speaks to Cargo by what it prints.
+            // A build script communicates with Cargo by its output.
             let is_build_script = source.path.ends_with("/build.rs");
             if is_build_script || source.is_in(&["mastermind/cli/", "xtask/", "benches/"]) {
                 return vec![];

@@ -1,4 +1,4 @@
-//! `mastermind calibrate`: the machine file of ranks that are started, and what it needs.
+//! `mastermind calibrate`: the machine file from the started ranks, and its requirements.
 
 use std::thread::available_parallelism;
 

@@ -17,7 +17,7 @@ fn an_example_is_copied_whole_and_runs_where_it_is() {
     scratch.mastermind(&["examples", "sod", "deep/er"]).well();
     let run = ["run", "deep/er/sod.toml", "--set", "driver.max_steps=2"];
     scratch.mastermind(&run).well();
-    // Nothing is written over, and nothing is left of what failed.
+    // No file is overwritten, and a failed copy leaves nothing.
     let before = scratch.read("deep/er/sod.toml");
     scratch.mastermind(&["examples", "sod", "deep/er"]).error();
     assert_eq!(scratch.read("deep/er/sod.toml"), before);

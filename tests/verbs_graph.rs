@@ -60,7 +60,7 @@ fn calls_and_times_of_a_run_are_those_of_its_profile() {
             (measured_s / own_s - 1.0).abs() < 1e-6,
             "{name}: {measured_s}, expected {own_s}"
         );
-        // Models keep the total of what they were fitted to, unless a part was clamped.
+        // Models keep the total of the calls that they were fitted to, unless a part was clamped.
         let predicted_s = node["predicted"]["compute_s"].as_f64().expect("a time");
         assert!(
             predicted_s > 0.5 * own_s && predicted_s < 2.0 * own_s,
@@ -76,7 +76,7 @@ fn calls_and_times_of_a_run_are_those_of_its_profile() {
     assert_eq!(dot.matches("[label=\"").count(), 11 + 12, "{dot}");
 }
 
-/// The dual of another assembly: the models of what was recorded of it elsewhere.
+/// The dual of another assembly: with models of its records elsewhere.
 #[test]
 fn what_has_no_model_is_named() {
     let scratch = Scratch::new();

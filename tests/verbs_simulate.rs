@@ -1,4 +1,4 @@
-//! `simulate`: charts, traces, schedules, and what is refused.
+//! `simulate`: charts, traces, schedules, and refused input.
 
 use std::collections::BTreeSet;
 
@@ -97,7 +97,7 @@ fn a_schedule_ends_when_loggp_says() {
     let charts = [&words[..], &["--html", "ping.html"]].concat();
     scratch.mastermind(&charts).well();
     let page = scratch.read("ping.html");
-    // Calls and time of what each rank did: work, then two messages' overhead.
+    // Calls and time of each rank: work, then two messages' overhead.
     assert!(page.contains("[1,1000],[2,3007]"), "{page}");
     let timed = [&charts[..], &["--timeline", "0-1", "--force"]].concat();
     scratch.mastermind(&timed).well();

@@ -94,7 +94,7 @@ fn a_launcher_can_be_wrapped() {
         assert!(told.contains("most of it: MPI_"), "{told}");
         assert!(from("MPI: ") < from("all of it: mastermind profile --mpi <dir>/calls.c.records"));
         ended.well();
-        // Folder and run have the name of the program, not of what started it.
+        // Folder and run have the name of the program, not of the launcher or shell that started it.
         let profile = profile(&scratch.text("calls.c.records"));
         assert_eq!(profile["ranks"], 2);
         assert_eq!(calls(&profile)["MPI_Barrier()"], 10.0);

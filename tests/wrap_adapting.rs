@@ -9,7 +9,7 @@ use mastermind_records::Run;
 use mastermind_tests::{Ended, Scratch, bin_dir, compile_mpi, mpirun, mpis_with, output, root};
 use serde_json::Value;
 
-/// Where the program finds what was decided.
+/// The decisions, as the program finds them.
 const DECISIONS: &str = "records/decisions.0.jsonl";
 
 /// A library in implementations of different speed, a program that is linked with one, the proxy, and models of that one.
@@ -79,7 +79,7 @@ impl Work {
         text(&program).to_owned()
     }
 
-    /// Runs the ranks of a program, each under what comes before it.
+    /// Runs the ranks of a program, each after the given words.
     fn launched(&self, mpi: &str, ranks: &[(u32, &[&str])], program: &[&str]) -> Ended {
         let mut parts = ranks.iter();
         let (n, before) = parts.next().expect("a rank");
@@ -206,8 +206,8 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// The program's library calls itself through its proxy, and the other one does not: the former's calls of
-/// itself are its own time, or it would seem to take none.
+/// The program's library calls itself through its proxy, and the other one does not. The former's calls of itself count
+/// as its own time; otherwise it would seem to take none.
 #[test]
 fn calls_go_to_the_faster_library_and_stay_there() {
     let work = Work::new(30, 1);
@@ -343,7 +343,7 @@ fn where_calls_have_no_record_any_more_nothing_is_left_on_trial() {
     assert_eq!(n_acts(&["try"]), n_acts(&["keep", "back"]), "{decisions:?}");
 }
 
-/// The launcher starts what is wrapped, or is wrapped itself.
+/// The launcher starts the wrapped program, or is wrapped itself.
 #[test]
 fn ranks_swap_in_the_same_call() {
     let work = Work::new(100, 3);
@@ -389,7 +389,7 @@ fn ranks_come_back_in_the_same_call() {
     }
 }
 
-/// Where ranks cannot decide together they go on as they are, and none waits for another.
+/// If ranks cannot decide together they keep their libraries, and none waits for another.
 #[test]
 fn ranks_that_cannot_decide_together_are_told() {
     let work = Work::new(100, 3);

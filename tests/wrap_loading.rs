@@ -93,7 +93,8 @@ fn a_program_without_a_library_ends_as_alone() {
     );
 }
 
-/// A program whose dynamic linker is none of glibc's runs without the libraries of `wrap`, also where another program starts it.
+/// A program with another dynamic linker than glibc's runs without the libraries of `wrap`, also if another program
+/// starts it.
 #[test]
 fn a_program_of_another_c_library_runs_unmeasured() {
     const PROGRAM: &str = "#include <stdio.h>\nint main(void) { puts(\"here\"); return 3; }\n";

@@ -316,7 +316,7 @@ struct Fixture {
 
 impl Fixture {
     /// # Arguments
-    /// * `more` - what is added to the mark-up of `tally`
+    /// * `more` - text that is added to the mark-up of `tally`
     fn new(more: &str) -> Self {
         let scratch = Scratch::new();
         let fixture = Self { scratch };
@@ -343,7 +343,7 @@ impl Fixture {
         let mut cc = Command::new("cc");
         cc.arg("-O2").arg("-o").arg(path);
         cc.args(sources.iter().map(|name| source(name)));
-        // Libraries come after what needs them.
+        // Libraries come after the files that need them.
         cc.arg("-L")
             .arg(self.path("plain"))
             .arg("-L")
@@ -527,7 +527,7 @@ fn is_missing(case: &Case, fixture: &Fixture) -> bool {
             let nobody = std::os::unix::fs::chown(&program, Some(65534), None).is_ok();
             let mut chmod = Command::new("chmod");
             output(chmod.arg("u+s").arg(&program));
-            // Others may look into the folder, or the new user could not start it.
+            // Other users may enter the folder, or the new user could not start the program.
             let mut chmod = Command::new("chmod");
             output(chmod.arg("a+rx").arg(fixture.path("")));
             !nobody

@@ -1,4 +1,4 @@
-//! A wrapped program finds the names that it finds without: the proxy gives none that its MPI lacks.
+//! A wrapped program finds the same names as alone: the proxy exports none that its MPI lacks.
 
 use std::process::Command;
 

@@ -31,7 +31,7 @@ fn compile(compiler: &str, name: &str, scratch: &Scratch) -> Option<PathBuf> {
     Some(program)
 }
 
-/// The document of `profile --openmp --json` of a wrapped run, and what the program wrote.
+/// The document of `profile --openmp --json` of a wrapped run, and the output of the program.
 fn profile(scratch: &Scratch, program: &PathBuf) -> (Value, String) {
     let records = scratch.path("records");
     let mastermind = || Command::new(bin_dir().join("mastermind"));
@@ -112,7 +112,7 @@ fn counts_are_those_of_the_source() {
     }
 }
 
-/// On the code before, threads of LLVM's runtime lost what they were in after 1024 regions.
+/// In earlier code, threads of LLVM's runtime lost their state after 1024 regions.
 #[test]
 fn many_regions_are_all_measured() {
     for (compiler, _) in COMPILERS {

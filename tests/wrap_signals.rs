@@ -173,7 +173,7 @@ fn wrap_is_stopped_with_the_program_and_goes_on_with_it() {
     let send = |signal: &str, process: u32| {
         output(Command::new("kill").args([signal, &process.to_string()]));
     };
-    // By the program alone, and by who continues it or `wrap`.
+    // Continued by the program alone, and by the process that continues it or `wrap`.
     for (round, continued) in [program, wrap].into_iter().enumerate() {
         send("-STOP", program);
         wait(true);

@@ -1,4 +1,4 @@
-//! The summary of a wrapped run says what the logs of all ranks say, and is there where all of them ended well.
+//! The summary of a wrapped run agrees with the logs of all ranks, and exists if all of them ended without an error.
 
 use std::path::Path;
 
@@ -94,7 +94,7 @@ fn ranks_that_run_without_leave_no_summary_of_all() {
             "{}",
             told(&scratch)
         );
-        // A later run is not mixed with what this one left.
+        // A later run is not mixed with the files of this one.
         wrap(&scratch, mpi, 2, &[], &[&program]).well();
         assert!(told(&scratch).contains("of all ranks"));
     }

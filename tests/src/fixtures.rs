@@ -97,7 +97,7 @@ pub fn rust_library(name: &str) -> PathBuf {
         .args(["build", "--offline", "--quiet", "--manifest-path"])
         .arg(folder.join("Cargo.toml"))
         .env("CARGO_TARGET_DIR", &target)
-        // As for the crates that the binary makes, so that what both depend on is the same.
+        // The same setting as for the crates that the binary makes, so that shared dependencies are built once.
         .env("CARGO_PROFILE_DEV_DEBUG", "false")
         .env_remove("RUSTFLAGS");
     let status = command.status().expect("cargo");

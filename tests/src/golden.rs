@@ -4,10 +4,10 @@ use std::fs;
 
 use crate::root;
 
-/// Checks that `text` is what `tests/golden/<name>.txt` holds.
+/// Checks that `text` equals `tests/golden/<name>.txt`.
 ///
 /// # Panics
-/// If it is not.
+/// If it differs.
 #[track_caller]
 pub fn assert_golden(name: &str, text: &str) {
     let path = root().join(format!("tests/golden/{name}.txt"));

@@ -10,9 +10,9 @@
 //!                           may stand in another order
 //! ````
 //!
-//! In what is printed, a line `...` stands for any number of lines, `[..]` for anything within a line; blanks count as one. A page
-//! that needs MPI says `<!-- needs: mpi -->`, and is passed over where there is none; one with `<!-- needs: python -->` finds the Python
-//! package.
+//! In the expected output, a line `...` stands for any number of lines, `[..]` for anything within a line; blanks count
+//! as one. A page that needs MPI says `<!-- needs: mpi -->`, and is skipped without one; for a page with `<!-- needs:
+//! python -->` the Python package is available.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ use crate::{Scratch, bin_dir, python_package};
 enum Block {
     /// A file to be written.
     File { name: String, text: String },
-    /// Commands, each with what it prints.
+    /// Commands, each with its expected output.
     Console {
         commands: Vec<Spoken>,
         fails: bool,
@@ -32,7 +32,7 @@ enum Block {
     },
 }
 
-/// A command and what it prints.
+/// A command and its expected output.
 struct Spoken {
     command: String,
     printed: Vec<String>,

@@ -8,10 +8,10 @@ use crate::bin_dir;
 /// Runs a command.
 ///
 /// # Returns
-/// What it wrote to its output.
+/// Its standard output.
 ///
 /// # Panics
-/// If it does not end well, with what it wrote.
+/// If it fails, with its output.
 pub fn succeeds(command: &mut Command) -> String {
     let output = command.output().expect("a program");
     let out = String::from_utf8_lossy(&output.stdout).into_owned();

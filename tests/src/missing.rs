@@ -3,10 +3,10 @@
 use std::env;
 use std::fmt::Display;
 
-/// Names, with blanks between them, of what this machine is known to have: `cargo xtask test` says it.
+/// Names, separated by blanks, of the requirements that this machine is known to meet; `cargo xtask test` sets it.
 const WITH: &str = "MASTERMIND_TEST_WITH";
 
-/// Names of what is hidden from the tests on purpose.
+/// Names of requirements that are hidden from the tests on purpose.
 const WITHOUT: &str = "MASTERMIND_TEST_WITHOUT";
 
 /// Set, and not to `false`, by services of continuous integration.

@@ -23,7 +23,7 @@ pub fn mpis_with(program: &str) -> Vec<&'static str> {
     found
 }
 
-/// The back end for an MPI among what is tested; a note where there is none.
+/// The back end for an MPI among the tested libraries; notes a missing one as skipped.
 pub fn back_end_library(mpi: &str) -> Option<PathBuf> {
     let library = bin_dir().join("mpi").join(mpi).join("libcca_comm_mpi.so");
     if library.is_file() {
@@ -67,7 +67,7 @@ pub fn mpi_fixture(name: &str) -> PathBuf {
 /// Compiles a program of `tests/fixtures/mpi`, in C or in Fortran.
 ///
 /// # Arguments
-/// * `objects` - what is linked to it
+/// * `objects` - to be linked to it
 ///
 /// # Panics
 /// If it does not compile.
@@ -91,14 +91,14 @@ pub fn compile_mpi(
     program
 }
 
-/// The launcher of an MPI for `ranks` of what comes after it.
+/// The launcher of an MPI for `ranks` of the program to be added.
 ///
 /// # Arguments
 /// * `folder` - a folder of the test's own
 pub fn mpirun(mpi: &str, ranks: u32, folder: &Path) -> Command {
     let mut command = Command::new(format!("mpirun.{mpi}"));
     if mpi == "openmpi" {
-        // Launchers that run at the same time take away from one another what they share (Open MPI 4.1).
+        // Launchers that run at the same time remove each other's shared files (Open MPI 4.1).
         command.env("OMPI_MCA_orte_tmpdir_base", folder);
         command.args([
             "--allow-run-as-root",

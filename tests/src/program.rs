@@ -205,10 +205,10 @@ impl Scratch {
 }
 
 impl Ended {
-    /// Checks that it ended well, and returns what it printed.
+    /// Checks that it succeeded, and returns its output.
     ///
     /// # Panics
-    /// If it did not.
+    /// If it failed.
     #[track_caller]
     pub fn well(self) -> String {
         assert_eq!(self.code, Some(0), "{self:#?}");

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::{Scratch, bin_dir, root, skip};
 
-/// Puts the package into a folder, for who has that in `PYTHONPATH`.
+/// Puts the package into a folder, to be used with that in `PYTHONPATH`.
 ///
 /// # Returns
 /// Whether there is a Python.

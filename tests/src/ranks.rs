@@ -48,7 +48,7 @@ enum Request {
 /// Runs `work` on each of `n` ranks.
 ///
 /// # Returns
-/// What each rank returned, in rank order.
+/// The results of the ranks, in rank order.
 ///
 /// # Panics
 /// If a rank panics.
