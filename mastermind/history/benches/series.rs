@@ -148,7 +148,7 @@ fn stores(folder: &Path) -> Vec<Series> {
     all
 }
 
-/// What was found of what was sought.
+/// Number of changes found, and of changes to find.
 #[derive(Default)]
 struct Found {
     n: usize,
@@ -166,7 +166,7 @@ impl Found {
     }
 }
 
-/// What was found of a component, over all places.
+/// Findings about a component, over all places.
 #[derive(Default)]
 struct OfComponent {
     share: f64,
@@ -304,7 +304,8 @@ fn measure(all: &[Series], figures: &mut Figures) {
                     }
                 }
             }
-            // What is no change of a component: alarms that the same runs do not have without it.
+            // Alarms that are no change of a component: those that the same runs do not have
+            // without it.
             let base: Vec<String> = alarms.keys().cloned().collect();
             let mut count = |what: &'static str, runs: Vec<RunSums>| {
                 let called = series.called(&series.check(&runs));

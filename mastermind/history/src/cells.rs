@@ -1,8 +1,8 @@
-//! Cells: the parameters of calls, exact or cut to a few bits, and what was counted at each.
+//! Cells: the parameters of calls, exact or cut to a few bits, and the sums of each.
 //!
-//! Where a method is called with ever new parameters, numbers are cut to so many bits behind the leading one that at most
-//! [`MAX_CELLS`](crate::MAX_CELLS) cells are left: so the bounds of cells are the same in all runs, and those of a coarser cut are bounds of all finer
-//! ones.
+//! If a method is called with ever new parameters, numbers are cut to so many bits behind the leading one that at most
+//! [`MAX_CELLS`](crate::MAX_CELLS) cells are left: so the bounds of cells are the same in all runs, and those of a
+//! coarser cut are bounds of all finer ones.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::segments::{CallSegments, Segments};
 /// Bits behind the leading one at first, once exact parameters are too many: values of a cell differ by at most a sixteenth.
 const MOST_BITS: i64 = 4;
 
-/// What the key of a cell and its sums are made of, for one parameter.
+/// One parameter of a cell's key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Part {
     Integer(i64),
@@ -60,7 +60,7 @@ impl Part {
     }
 }
 
-/// A number as JSON; what is no finite number as text.
+/// A number as JSON; infinities and NaN as text.
 fn real(x: f64) -> Json {
     Number::from_f64(x).map_or_else(|| Json::from(x.to_string()), Json::Number)
 }
@@ -249,7 +249,7 @@ impl Parameters {
         Some(Self(object.into_iter().collect()))
     }
 
-    /// Whether there is none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What changed at equal parameters, from the sums of many runs of one program on one machine.
+//! Changes at equal parameters, from the sums of many runs of one program on one machine.
 //!
 //! For each component ([`panel`]) the logarithms of its cells give an effect of each run; runs
 //! in which the machine was busy count less ([`state`]); the effects have levels ([`levels`]) whose noise is that between runs ([`noise`]). A change that a setting of the
@@ -38,7 +38,7 @@ const MARGIN_PERCENT: f64 = 2.0;
 /// 20 that a step of five scales has after five runs.
 const CHANGES_A_RUN: f64 = 0.01;
 
-/// Fewest runs of a component of which anything is said.
+/// Minimum number of runs of a component for a verdict.
 const MIN_RUNS: usize = levels::MIN_BEFORE;
 
 /// Runs by which the noise of a series is less sure: an estimate from `n` runs counts as larger by a factor of `sqrt(1 + UNSURE_RUNS / n)`.
@@ -48,13 +48,13 @@ const UNSURE_RUNS: f64 = 4.0;
 /// Latest runs that the machine's state is reported of.
 const LATEST: usize = 5;
 
-/// Share of what the machine's state adds to a run that a block of runs has in common.
+/// Share of the machine state's contribution to a run that a block of runs has in common.
 const OF_BLOCK: f64 = 0.5;
 
 /// Standard errors of an interval's half width: 95 %.
 const HALF: f64 = 1.96;
 
-/// What to check.
+/// Settings of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Place of the run before which the reference is; the first level without.
@@ -105,7 +105,7 @@ struct Component {
 /// Effects and their noise.
 struct Series {
     effects: Effects,
-    /// What the machine's state adds to the deviation of a run.
+    /// Contribution of the machine's state to the deviation of a run.
     unlike: Vec<f64>,
     /// Standard deviation of a run in a usual state; `None` of too few runs.
     scale: Option<f64>,
@@ -328,7 +328,8 @@ impl<'r> Program<'r> {
         let latest = &after[after.len().saturating_sub(LATEST)..];
         report.time_percent = ratio(self.workload.times(&name, before, latest));
         report.calls_percent = ratio(self.workload.calls(&name, before, latest));
-        // What changed with a setting has another cause: the reference is the first level since then.
+        // A change that came with a setting has another cause: the reference is the first level since
+        // then.
         let with = |pair: &[levels::Segment]| {
             // The runs that were surely before.
             let (start, end) = (pair[0].start, pair[1].began.0.min(pair[0].end));

@@ -12,7 +12,7 @@ pub enum HistoryError {
     /// The system refused.
     #[error("cannot {act} history \"{}\"", path.display())]
     Io {
-        /// What was tried.
+        /// The failed action.
         act: &'static str,
         /// File or folder.
         path: PathBuf,
@@ -22,7 +22,7 @@ pub enum HistoryError {
     /// A run's file cannot be written or read.
     #[error("cannot {act} run \"{}\"", path.display())]
     Table {
-        /// What was tried.
+        /// The failed action.
         act: &'static str,
         /// The file.
         path: PathBuf,
@@ -34,9 +34,9 @@ pub enum HistoryError {
     NoRun {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         found: String,
-        /// What would be right.
+        /// The expected value.
         expected: String,
     },
     /// No run in the folder.
@@ -52,7 +52,7 @@ pub enum HistoryError {
         name: String,
         /// The store.
         path: PathBuf,
-        /// What was found.
+        /// The value found.
         found: String,
     },
     /// No component of that name.

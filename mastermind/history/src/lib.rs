@@ -1,8 +1,8 @@
-//! Runs over time: what each came to, in a store, and which component became slower or faster at equal parameters.
+//! Runs over time: the sums of each, in a store, and which component became slower or faster at equal parameters.
 //!
-//! * [`RunSums`] is what is kept of a run: its circumstances, and a [`Cell`] for each method and the parameters it was called with, so that
-//!   10⁸ calls become a few hundred rows; [`sum_up`] makes it from records;
-//! * [`Store`] is a folder of such sums, a Parquet file a run;
+//! * [`RunSums`] is the stored part of a run: its circumstances, and a [`Cell`] for each method and the parameters it
+//!   was called with, so that 10⁸ calls become a few hundred rows; [`sum_up`] makes it from records;
+//! * [`Store`] is a folder of such sums, one Parquet file per run;
 //! * [`check`] compares the runs of one program on one machine.
 //!
 //! ```text

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-/// Bins of an octave: a bin is 0.27 % wide, of which a change of 5 % is a nineteenth.
+/// Bins per octave: a bin is 0.27 % wide, a nineteenth of a change of 5 %.
 const PER_OCTAVE: f64 = 256.0;
 
 /// Numbers counted in bins.
@@ -52,7 +52,7 @@ impl Quantiles {
         self.squares_log += log * log;
     }
 
-    /// Adds what another has counted.
+    /// Adds the counts of another.
     pub(crate) fn merge(&mut self, other: &Self) {
         for (bin, n) in &other.bins {
             *self.bins.entry(*bin).or_default() += n;

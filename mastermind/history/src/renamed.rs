@@ -46,7 +46,7 @@ fn has(run: &RunSums, name: &str) -> bool {
         .any(|cell| rest(&cell.method, name).is_some())
 }
 
-/// What follows the name: nothing, or a point and a method.
+/// The text behind the name: nothing, or a point and a method.
 fn rest<'m>(method: &'m str, name: &str) -> Option<&'m str> {
     let rest = method.strip_prefix(name)?;
     (rest.is_empty() || rest.starts_with('.')).then_some(rest)

@@ -1,10 +1,10 @@
-//! What the store keeps of a run.
+//! The part of a run that the store keeps.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// How a run was started, on what, and how it went.
+/// How and on which machine a run was started, and its course.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Circumstances {
@@ -22,7 +22,7 @@ pub struct Circumstances {
     pub mpi_library: Option<String>,
     /// Words of the command line.
     pub command: Vec<String>,
-    /// What the program was asked to do: settings, arguments, and its number of ranks.
+    /// Input of the program: settings, arguments, and its number of ranks.
     pub settings: BTreeMap<String, String>,
     /// The user's name for the sources that ran, such as a commit.
     pub commit: Option<String>,
@@ -32,7 +32,7 @@ pub struct Circumstances {
     pub load: Option<f64>,
     /// Smallest share over the ranks of the processor time that a rank was ready for, 0 to 1.
     pub processor_share: Option<f64>,
-    /// What recording one call cost, nanoseconds, as the run measured it.
+    /// Cost of recording one call, nanoseconds, as the run measured it.
     pub record_ns: Option<f64>,
     /// Version of Mastermind that recorded.
     pub recorder: Option<String>,
@@ -40,12 +40,13 @@ pub struct Circumstances {
     pub finished: bool,
     /// Calls that have no record: they are in no cell.
     pub lost_calls: u64,
-    /// What the ranks of a program of MPI computed; `None` of one rank, of an assembly, and of runs that were added before this was kept.
+    /// Computation of the ranks of a program of MPI; `None` for one rank, for an assembly, and for runs added before
+    /// this was stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub computing: Option<Computing>,
 }
 
-/// What the ranks of a run did outside of MPI.
+/// Work of the ranks of a run outside of MPI.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Computing {
@@ -53,7 +54,7 @@ pub struct Computing {
     pub ranks: u32,
     /// Length of the run, seconds.
     pub elapsed_s: f64,
-    /// Mean over the ranks of what they computed, seconds.
+    /// Mean computation of the ranks, seconds.
     pub mean_s: f64,
     /// Largest of that, seconds.
     pub most_s: f64,
@@ -79,7 +80,7 @@ pub struct Cell {
     pub class: String,
     /// Parameters of the calls as a JSON object, in the order of the interface; the lower bound of each where `bits` is not negative.
     pub parameters: String,
-    /// Bits behind the leading one that the parameters are cut to; -1 where all calls had exactly these.
+    /// Bits behind the leading one that the parameters are cut to; -1 if all calls had exactly these.
     pub bits: i64,
     /// Means of the parameters over the calls, as a JSON object; of exact ones the same numbers.
     pub means: String,
@@ -111,7 +112,8 @@ pub struct RunSums {
 }
 
 impl RunSums {
-    /// The name of the run in the store: when it started, and a hash that tells runs of one second apart. The same run has the same name.
+    /// The name of the run in the store: its start, and a hash that distinguishes runs of one second. The same run has
+    /// the same name.
     pub fn id(&self) -> String {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&self.circumstances.started_unix_ns.to_le_bytes());

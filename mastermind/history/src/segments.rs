@@ -1,8 +1,8 @@
 //! The own time of a caller, in segments: from its beginning to the first measured call made from it, from there to the next, and to its end.
 //!
-//! A call that lasts for seconds is held up by whatever else the machine does. Between two measured calls it does the same short work again and
-//! again, and most of these segments are left alone. Segments between the same two methods with the same parameters form a group; the
-//! quantiles of the groups, times their sizes, add up to what the call takes by itself.
+//! A call that lasts for seconds is delayed by all other load of the machine. Between two measured calls it repeats the
+//! same short work, and most of these segments are undisturbed. Segments between the same two methods with the same
+//! parameters form a group; the quantiles of the groups, times their sizes, add up to the undisturbed time of the call.
 //!
 //! ```text
 //! driver.go   |--a--| compute(n=8) |--b--| compute(n=8) |--b--| write() |--c--|
@@ -44,7 +44,7 @@ impl Segments {
         self.coarsen();
     }
 
-    /// Adds those of a call.
+    /// Adds the segments of a call.
     pub(crate) fn add_call(&mut self, call: &CallSegments) {
         if !call.folded.groups.is_empty() {
             self.merge(&call.folded);
@@ -141,7 +141,8 @@ impl OpenCalls {
     /// Takes a record.
     ///
     /// # Returns
-    /// The segments of the call; `None` of a call from which none was made, or whose time in MPI is not that of calls that were recorded.
+    /// The segments of the call; `None` if no call was made from it, or if its time in MPI is not that of recorded
+    /// calls.
     pub(crate) fn take(&mut self, record: &Record<'_>, own_mpi_ns: u64) -> Option<CallSegments> {
         let end_ns = record.start_ns.saturating_add(record.wall_ns);
         let own = self.close(record.seq);

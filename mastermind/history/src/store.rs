@@ -4,9 +4,10 @@
 //! STORE/program=shock/machine=node3%2CEPYC%2C8/run=20261127T170102Z-0a1b2c3d/sums.parquet
 //! ```
 //!
-//! A run is one file. It is written under another name into the run's folder, synchronised and then renamed: so who reads at the same
-//! time, or after a crash, finds a whole run or none, and two who add the same run leave one. A file says which version of the schema it
-//! has; one of a later version is refused by itself, not with the whole store.
+//! A run is one file. It is written under another name into the run's folder, synchronised and then renamed: so a
+//! reader at the same time, or after a crash, finds a whole run or none, and two processes that add the same run leave
+//! one. A file contains the version of its schema; a file with a later version is refused by itself, not with the whole
+//! store.
 //!
 //! Names in paths hold only letters, digits, `.`, `_` and `-`, the rest as `%XX`, as Hive's partitions have it; the true names are in the file.
 
@@ -47,7 +48,7 @@ pub struct StoredRun {
     pub sums: RunSums,
 }
 
-/// What became of a run that was to be added.
+/// Outcome of adding a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Added {
     /// Its name.
@@ -69,7 +70,7 @@ impl Store {
         &self.path
     }
 
-    /// Adds a run; one that is there already stays as it is.
+    /// Adds a run; an existing one stays unchanged.
     ///
     /// # Errors
     /// The system's: the store is read-only, the disk full.
@@ -175,7 +176,7 @@ impl Store {
     /// The one run of a name, of the beginning of one, or of a commit.
     ///
     /// # Errors
-    /// There is none, or there are several.
+    /// No run matches, or several do.
     pub fn find<'r>(
         &self,
         runs: &'r [StoredRun],

@@ -9,8 +9,8 @@ use crate::cells::{Cells, Part};
 use crate::run_sums::{Cell, Circumstances, RunSums};
 use crate::segments::OpenCalls;
 
-/// Most cells of a method in a run: beyond, parameters are cut to fewer bits. Arbitrary: a thousand runs of ten such methods are two million
-/// rows, which is what a second reads.
+/// Maximum number of cells of a method in a run: beyond, parameters are cut to fewer bits. Arbitrary: a thousand runs
+/// of ten such methods are two million rows, which can be read in a second.
 pub const MAX_CELLS: usize = 200;
 
 /// Method, class, and names of the parameters: a class may be replaced by one of another interface.
@@ -18,8 +18,9 @@ type Key = (String, String, Vec<String>);
 
 /// Sums up the records of a run.
 ///
-/// Times are those of the method's own work: without the measured calls made from it, and without that in MPI, whose functions have
-/// cells of their own. Calls whose own time is unknown, since calls made from them have no record, are left out.
+/// Times are those of the method's own work: without the measured calls made from it, and without its time in MPI,
+/// whose functions have cells of their own. Calls whose own time is unknown, because calls made from them have no
+/// record, are left out.
 ///
 /// # Arguments
 /// * `circumstances` - how the run was started, as far as the records do not say it alone

@@ -1,4 +1,4 @@
-//! A store keeps runs whole whatever happens to it.
+//! A store keeps runs whole, even after crashes and damage.
 
 use std::fs;
 

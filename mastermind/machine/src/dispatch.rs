@@ -13,14 +13,14 @@ use crate::Level;
 pub use ask::{Gemm, ask, load, time_gemm};
 pub use known::{Known, STEERING, known};
 
-/// What a library answers.
+/// Answer of a library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The code that it runs, by its own name: `SkylakeX`, `haswell`.
     pub code: String,
     /// The instructions that this code needs; `None` if its name is not known.
     pub level: Option<Level>,
-    /// What the library says of its version.
+    /// The library's own version text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Threads that it computes with.
@@ -28,17 +28,17 @@ pub struct Answer {
     pub threads: Option<u32>,
 }
 
-/// A library of a run, and what it answered.
+/// A library of a run, and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Library {
     /// Its file.
     pub path: PathBuf,
-    /// What it is: `OpenBLAS`.
+    /// Its name: `OpenBLAS`.
     pub name: String,
     /// The code that it chose.
     #[serde(flatten)]
     pub answer: Answer,
-    /// What it chooses instead when it is asked to, if that needs newer instructions that the processor has.
+    /// The code it chooses instead on request, if that needs newer instructions that the processor has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other: Option<Other>,
 }
@@ -50,7 +50,7 @@ pub struct Other {
     pub variable: String,
     /// Value of the variable.
     pub value: String,
-    /// What the library answered then.
+    /// The library's answer then.
     pub answer: Answer,
 }
 
@@ -58,7 +58,7 @@ pub struct Other {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Dispatch {
-    /// What the processor offers.
+    /// Instruction set of the processor.
     pub offered: Option<Level>,
     /// Libraries that answered, by path.
     pub libraries: Vec<Library>,
@@ -75,10 +75,11 @@ impl Library {
         name.to_string_lossy().into_owned()
     }
 
-    /// Whether it is one that a reader wants to hear of: not the C library and OpenSSL, which every program has, where these run the newest.
+    /// Whether it is worth reporting: not the C library and OpenSSL, which every program has, if these run their newest
+    /// code.
     ///
     /// # Arguments
-    /// * `offered` - what the processor has
+    /// * `offered` - instruction set of the processor
     pub fn is_worth_a_line(&self, offered: Option<Level>) -> bool {
         !self.is_everywhere() || self.is_below(offered)
     }
@@ -92,15 +93,15 @@ impl Library {
     /// Whether its code needs older instructions than the processor has.
     ///
     /// # Arguments
-    /// * `offered` - what the processor has
+    /// * `offered` - instruction set of the processor
     pub fn is_below(&self, offered: Option<Level>) -> bool {
         matches!((self.answer.level, offered), (Some(own), Some(offered)) if own < offered)
     }
 }
 
 impl Dispatch {
-    /// What computes otherwise in another run: libraries of one name that chose other codes, versions or numbers of threads. Those that
-    /// every program has are left out: they differ between most processors, and little of a time is theirs.
+    /// Libraries of one name that chose other codes, versions or numbers of threads in another run. Libraries that
+    /// every program has are left out: they differ between most processors, and take little of the time.
     ///
     /// # Returns
     /// As [`Dispatch::differences`].
@@ -114,11 +115,12 @@ impl Dispatch {
         own.differences(other)
     }
 
-    /// What two runs differ in: libraries of one name that chose other codes or numbers of threads, and variables.
+    /// Differences between two runs: libraries of one name that chose other codes or numbers of threads, and
+    /// variables.
     ///
     /// # Returns
-    /// What differs and its two values, `not set` for a variable that one run does not have. A library that only one of the runs loaded is
-    /// no difference: components bring libraries of their own.
+    /// Each difference and its two values, `not set` for a variable that one run does not have. A library that only one
+    /// of the runs loaded is no difference: components bring libraries of their own.
     pub fn differences(&self, other: &Self) -> Vec<(String, [String; 2])> {
         let mut found = Vec::new();
         for own in &self.libraries {

@@ -39,7 +39,7 @@ impl Level {
     }
 }
 
-/// What this processor and its system offer; `None` for a processor of another family.
+/// Instruction set of this processor and its system; `None` for a processor of another family.
 #[cfg(target_arch = "x86_64")]
 pub fn offered() -> Option<Level> {
     let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
@@ -58,7 +58,7 @@ pub fn offered() -> Option<Level> {
     })
 }
 
-/// What this processor and its system offer; `None` for a processor of another family.
+/// Instruction set of this processor and its system; `None` for a processor of another family.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn offered() -> Option<Level> {
     None

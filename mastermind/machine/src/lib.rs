@@ -1,9 +1,10 @@
-//! What the processor offers and takes, and what libraries make of it.
+//! Instruction sets and costs of the processor, and the code that libraries choose for it.
 //!
-//! A library for many processors holds its hot loops several times, and chooses among them as it is loaded: by the processor, or by a
-//! variable of the environment. A library that does not know the processor may choose code that is several times slower than the
-//! best that it holds, and says nothing. [`dispatch`] asks the libraries which code they chose; [`Level`] orders codes by the
-//! instructions that they need, so that an answer can be compared with what the processor offers.
+//! A library for many processors contains its hot loops several times, and chooses among them as it is loaded: by the
+//! processor, or by a variable of the environment. A library that does not know the processor may choose code that is
+//! several times slower than the best that it contains, without a message. [`dispatch`] asks the libraries which code
+//! they chose; [`Level`] orders codes by the instructions that they need, so that an answer can be compared with the
+//! processor's instruction set.
 //!
 //! ```text
 //! dispatch::known      which libraries answer, and how they are asked

@@ -1,8 +1,8 @@
-//! What a processor does in which time, measured by small programs of its instructions.
+//! Costs of a processor, measured by small programs of its instructions.
 //!
-//! Everything is measured in several passes, which the caller spreads over time, since another program may have the processor, or its
-//! caches, during one of them. A number that differs between the passes is [`Number::unstable`]: on a machine with several tenants that is so
-//! of the larger caches and of memory, which no repetition mends.
+//! Everything is measured in several passes, which the caller spreads over time, since another program may have the
+//! processor, or its caches, during one of them. A number that differs between the passes is [`Number::unstable`]: on a
+//! machine with several tenants that is true of the larger caches and of memory, which no repetition mends.
 //!
 //! ```text
 //! identity    what the system and the instruction cpuid say of it
@@ -30,11 +30,11 @@ pub use ratio::{Kind, Ratio};
 /// Difference between the passes, as a part of the least, from which a number is unstable.
 ///
 /// # Source
-/// Numbers of a quiet machine repeat within 3 to 7 %, those of shared caches by 30 % and more (the study that this was designed from): any bound
-/// between the two separates them.
+/// Numbers of a quiet machine repeat within 3 to 7 %, those of shared caches by 30 % and more (the study behind this
+/// design): any bound between the two separates them.
 pub const UNSTABLE: f64 = 0.15;
 
-/// What was measured several times in each of several passes.
+/// A quantity measured several times in each of several passes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Number {
     /// The best of all.
@@ -72,7 +72,7 @@ pub struct Bandwidth {
 /// All of it. Times in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Processor {
-    /// What it is.
+    /// Its identity.
     #[serde(flatten)]
     pub identity: Identity,
     /// Cycles a second.
@@ -81,7 +81,7 @@ pub struct Processor {
     pub latency_ns: BTreeMap<String, Number>,
     /// An instruction among others that do not wait for each other.
     pub throughput_ns: BTreeMap<String, Number>,
-    /// What is added by a branch that was predicted wrongly, and by the first use of a page of 4 KiB.
+    /// Additional time of a mispredicted branch, and of the first use of a page of 4 KiB.
     pub penalty_ns: BTreeMap<String, Number>,
     /// Loads that wait for each other.
     pub load: Vec<Latency>,
@@ -92,7 +92,7 @@ pub struct Processor {
 /// Measurements of a pass: all values of each, by name.
 pub type Pass = BTreeMap<Key, Vec<f64>>;
 
-/// What is measured.
+/// A measured quantity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     /// Hertz.

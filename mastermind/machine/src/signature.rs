@@ -1,4 +1,4 @@
-//! What a call does, over its size: instructions, loads, stores, branches and misses, as functions of one number.
+//! Work of a call over its size: instructions, loads, stores, branches and misses, as functions of one number.
 //!
 //! In: counts at three sizes or more. Out: for each of them at most two terms of eight with coefficients of 0 or more, those by which
 //! a size that is left out is predicted best from the others. Counts are exact, so that few sizes say which term it is.
@@ -16,15 +16,15 @@ pub mod trace;
 
 use trace::Memory;
 
-/// Sizes that a quantity needs: two for two terms, and one that is left out.
+/// Sizes that a quantity needs: two for two terms, and one for the held-out test.
 pub const MIN_SIZES: usize = 3;
 
 /// How much nearer a second term must bring the size that is left out.
 ///
-/// Arbitrary: counts are exact, so that of two terms where one is right both are as near.
+/// Arbitrary: counts are exact, so of two terms with one right, both are equally close.
 const BETTER: f64 = 0.9;
 
-/// What a quantity may go with.
+/// Terms of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Growth {
     /// Not at all.
@@ -104,7 +104,7 @@ pub struct Quantity {
     pub left_out: f64,
 }
 
-/// What a call does.
+/// Work of a call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Signature {
     /// The function.
@@ -119,7 +119,7 @@ pub struct Signature {
     pub quantities: BTreeMap<String, Quantity>,
 }
 
-/// What a call does at one size.
+/// Work of a call at one size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Traced {
     /// The size.
@@ -128,7 +128,7 @@ pub struct Traced {
     pub counts: BTreeMap<String, f64>,
     /// Whether another call before it had filled the caches.
     pub warm: bool,
-    /// What it reads and writes, where that was asked for.
+    /// Its reads and writes, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
 }
@@ -241,7 +241,7 @@ fn solved(
         _ => {
             let (a, b, d) = (product(0, 0), product(0, 1), product(1, 1));
             let determinant = a * d - b * b;
-            // Terms that no two sizes tell apart.
+            // Terms that no two sizes distinguish.
             if determinant <= 1e-12 * a * d {
                 return None;
             }

@@ -136,7 +136,7 @@ static void add_access(IRSB *out, Addr at, IRExpr *address, Int bytes, Bool is_s
     addStmtToIRSB(out, IRStmt_Dirty(call));
 }
 
-/* Adds what a stretch without exits executes to the counters, if the function runs. */
+/* Adds the counts of a stretch without exits to the counters, if the function runs. */
 static void add_counts(IRSB *out, UInt *counts) {
     for (Int kind = 0; kind < N_KINDS; kind++) {
         if (!counts[kind]) continue;
@@ -152,7 +152,7 @@ static void add_counts(IRSB *out, UInt *counts) {
     }
 }
 
-/* What an operation of floating-point numbers counts as; -1 for others. */
+/* The class that an operation on floating-point numbers counts as; -1 for others. */
 static Int kind_of(IROp op) {
     switch (op) {
     case Iop_DivF64: case Iop_DivF32: case Iop_SqrtF64: case Iop_SqrtF32: case Iop_Div64F0x2: case Iop_Div32F0x4: case Iop_Sqrt64F0x2:

@@ -8,7 +8,8 @@
 //!     transfer        ideal T / T         messages
 //! ```
 //!
-//! `mean` and `max` are of what the ranks compute, `T` is the length of the run, `ideal T` that of its replay with messages that take no time.
+//! `mean` and `max` are of the ranks' computation, `T` is the length of the run, `ideal T` that of its replay with
+//! messages that take no time.
 //!
 //! # Source
 //! M. Wagner et al., "A structured approach to performance analysis" (POP), 2018; the names are those of its users.
@@ -20,7 +21,7 @@ use serde::Serialize;
 /// The factors of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Efficiency {
-    /// Mean over the ranks of what they compute, by the length of the run.
+    /// Mean computation of the ranks, divided by the length of the run.
     pub parallel: f64,
     /// Mean by largest.
     pub load_balance: f64,
@@ -29,7 +30,7 @@ pub struct Efficiency {
     /// Largest by the length of the replay; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serialisation: Option<f64>,
-    /// Length of the replay by that of the run; `None` without one.
+    /// Length of the replay divided by that of the run; `None` without a replay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<f64>,
 }
@@ -37,9 +38,9 @@ pub struct Efficiency {
 impl Efficiency {
     /// # Arguments
     /// * `elapsed_s` - length of the run, seconds
-    /// * `computing_s` - what each rank computes, shape `[ranks]`, seconds
-    /// * `ideal_s` - length of the run with messages that take no time, seconds; one that is longer than the run, as its noise may have it, counts
-    ///   as that
+    /// * `computing_s` - computation of each rank, shape `[ranks]`, seconds
+    /// * `ideal_s` - length of the run with messages that take no time, seconds; if noise makes it longer than the run,
+    ///   the run's length is used
     ///
     /// # Returns
     /// `None` where nothing was computed, or nothing took time.
@@ -49,7 +50,7 @@ impl Efficiency {
         Self::of_sums(elapsed_s, mean_s, most_s, ideal_s)
     }
 
-    /// As [`Efficiency::of`], of the mean and the largest of what the ranks compute.
+    /// As [`Efficiency::of`], from the mean and the largest computation of the ranks.
     pub fn of_sums(elapsed_s: f64, mean_s: f64, most_s: f64, ideal_s: Option<f64>) -> Option<Self> {
         if elapsed_s <= 0.0 || most_s <= 0.0 {
             return None;

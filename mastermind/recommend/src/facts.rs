@@ -1,30 +1,31 @@
-//! What is known of a run and of what could be done about its time. All times are seconds; what is `None`, or empty, is not known.
+//! Facts about a run and about possible savings of its time. All times are seconds; `None`, or an empty list, means
+//! unknown.
 
 use crate::efficiency::Efficiency;
 
 /// Part of the computing that a replay may lack without a word. Arbitrary: the losses that it says are off by no more than that.
 const MAX_LACKING: f64 = 0.1;
 
-/// What is known of a run.
+/// Facts about a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     /// How long its slowest rank took.
     pub elapsed_s: f64,
-    /// What models say of other classes in its assembly.
+    /// Predictions for other classes in its assembly.
     pub choice: Option<ChoiceFacts>,
     /// Libraries that have newer code than the one that they ran.
     pub libraries: Vec<LibraryFacts>,
-    /// What its ranks did.
+    /// Activity of its ranks.
     pub parallel: Option<ParallelFacts>,
-    /// Settings that may be chosen freely, and what other values of them give.
+    /// Settings that may be chosen freely, and predictions for other values of them.
     pub settings: Vec<SettingFacts>,
-    /// Methods that did not take what their models say.
+    /// Methods whose times differ from their models.
     pub off_models: Vec<OffModelFacts>,
 }
 
 impl Facts {
-    /// How well the run uses its ranks, by their sums; what messages and waiting have in it, by a replay that has all of their computing. `None`
-    /// of one rank.
+    /// How well the run uses its ranks, by their sums; the parts of messages and waiting, by a replay that contains all
+    /// of their computation. `None` for one rank.
     pub fn efficiency(&self) -> Option<Efficiency> {
         let parallel = self.parallel.as_ref()?;
         let whole = parallel
@@ -41,13 +42,14 @@ impl Facts {
 }
 
 impl ParallelFacts {
-    /// What each rank computes, by its sums.
+    /// Computation of each rank, by its sums.
     pub(crate) fn computing_s(&self) -> Vec<f64> {
         self.ranks.iter().map(|rank| rank.computing_s).collect()
     }
 
-    /// The part of the ranks' time outside of MPI that the replay does not have as computing, if that is more than [`MAX_LACKING`]: what a program
-    /// does between calls that poll counts as waiting there, and with processor time what it waited for a processor.
+    /// The part of the ranks' time outside of MPI that is not computation in the replay, if that is more than
+    /// [`MAX_LACKING`]: a program's work between calls that poll counts as waiting there, and with processor time its
+    /// waiting for a processor.
     pub fn lacking(&self) -> Option<f64> {
         let replayed_s: f64 = self.replay.as_ref()?.computing_s.iter().sum();
         let all_s: f64 = self.computing_s().iter().sum();
@@ -70,45 +72,46 @@ pub struct Change {
 /// The best assembly, by models.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChoiceFacts {
-    /// What it has in place of the present classes; none where the present assembly is the best.
+    /// Its replacements of the present classes; empty if the present assembly is the best.
     pub changes: Vec<Change>,
-    /// What the present assembly takes, predicted.
+    /// Predicted time of the present assembly.
     pub current_s: f64,
-    /// What the best one takes, predicted.
+    /// Predicted time of the best one.
     pub best_s: f64,
-    /// Interval of their difference with what runs differ by; `None` where no runs show that.
+    /// Interval of their difference, including the scatter of runs; `None` if no runs show that.
     pub saved_interval_s: Option<[f64; 2]>,
     /// Standard deviation of the difference by the models alone.
     pub models_deviation_s: f64,
     /// How many assemblies there are.
     pub assemblies: String,
-    /// What more runs would tell.
+    /// A question that more runs would answer.
     pub open: Option<OpenQuestion>,
 }
 
 /// Two assemblies that runs do not distinguish.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenQuestion {
-    /// The instance and its two classes of which more runs would tell most.
+    /// The instance and its two classes for which more runs are the most informative.
     pub run: (String, [String; 2]),
-    /// What choosing now costs on average against knowing which is better; `None` where no runs show how much they differ.
+    /// Expected cost of choosing now compared with knowing which is better; `None` if no runs show how much they
+    /// differ.
     pub regret_s: Option<f64>,
 }
 
 /// A library that has newer code.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LibraryFacts {
-    /// What it is and runs.
+    /// Its name and the code that it runs.
     pub running: String,
     /// The variable of the environment that has it run the newer one, and its value.
     pub change: (String, String),
     /// How many times as fast that is, least and most; `None` where it was not measured.
     pub gain: Option<[f64; 2]>,
-    /// What recorded calls of the library took.
+    /// Time of recorded calls of the library.
     pub recorded_s: Option<f64>,
 }
 
-/// What the ranks of a run did.
+/// Activity of the ranks of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParallelFacts {
     /// Each rank.
@@ -117,7 +120,7 @@ pub struct ParallelFacts {
     pub processors: Option<u32>,
     /// Most ranks on a host.
     pub ranks_of_host: u32,
-    /// What a replay of the run says.
+    /// Results of a replay of the run.
     pub replay: Option<ReplayFacts>,
     /// Small messages that could be one.
     pub messages: Option<MessageFacts>,
@@ -125,7 +128,7 @@ pub struct ParallelFacts {
     pub waiting: Option<WaitFacts>,
 }
 
-/// What a rank did.
+/// Activity of a rank.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RankFacts {
     /// Rank.
@@ -138,7 +141,7 @@ pub struct RankFacts {
     pub running_s: Option<f64>,
     /// How long it was ready to run and waited for a processor.
     pub waiting_s: Option<f64>,
-    /// What it computed most of, beyond the mean of the ranks: a method and those seconds.
+    /// The method in which it computed most beyond the mean of the ranks, and those seconds.
     pub most_extra: Option<(String, f64)>,
 }
 
@@ -147,9 +150,9 @@ pub struct RankFacts {
 pub struct ReplayFacts {
     /// How long it takes.
     pub free_s: f64,
-    /// Of what each rank computes between two messages, those parts in which no other one computed, by rank.
+    /// Of each rank's computation between two messages, the parts in which no other rank computed, by rank.
     pub alone_s: Vec<f64>,
-    /// What each rank computes, by rank.
+    /// Computation of each rank, by rank.
     pub computing_s: Vec<f64>,
 }
 
@@ -162,7 +165,7 @@ pub struct MessageFacts {
     pub merged: u64,
     /// Their mean size, bytes.
     pub mean_bytes: f64,
-    /// What fewer messages save on the rank that it saves most: expected, least and most.
+    /// Savings of fewer messages on the rank with the largest saving: expected, least and most.
     pub saved_s: [f64; 3],
 }
 
@@ -171,7 +174,7 @@ pub struct MessageFacts {
 pub struct WaitFacts {
     /// The function, and the place that calls it where that is known.
     pub call: String,
-    /// What its calls took on the rank where they took longest.
+    /// Time of its calls on the rank where they took longest.
     pub seconds: f64,
     /// That rank.
     pub rank: u32,
@@ -203,8 +206,8 @@ pub struct OffModelFacts {
     pub method: String,
     /// Its calls.
     pub calls: u64,
-    /// What they took.
+    /// Their measured time.
     pub measured_s: f64,
-    /// What its model says they take, and the interval of that.
+    /// Their predicted time, and its interval.
     pub predicted_s: (f64, [f64; 2]),
 }

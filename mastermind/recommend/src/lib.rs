@@ -1,12 +1,13 @@
-//! What to do next about the time of a run: actions, each with what it would save, how sure that is, and what it costs to try.
+//! Recommends actions to reduce the time of a run, each with its saving, how sure that is, and the cost of trying it.
 //!
-//! The caller gathers [`Facts`]: what the records, the models, a replay and other runs say. Each rule of [`rules`] looks at them and
-//! recommends something or nothing; [`recommend`] puts all of it in order. A rule knows one kind of loss, and takes what it saves from a model:
-//! of the classes that an assembly may have, of the run's total over a setting, of the run with messages that take no time. Nothing here measures,
-//! reads or prints.
+//! The caller gathers [`Facts`] from the records, the models, a replay and other runs. Each rule of [`rules`] reads
+//! them and recommends something or nothing; [`recommend`] puts all of it in order. A rule knows one type of loss, and
+//! takes the saving from a model: of the classes that an assembly may have, of the run's total over a setting, of the
+//! run with messages that take no time. Nothing here measures, reads or prints.
 //!
-//! Savings are of two kinds. Where a model says how long the changed run takes, the saving is its prediction. Where only the loss is
-//! known, since it depends on how well a program is changed, the saving lies between nothing and the whole loss ([`Saving::is_limit`]).
+//! Savings are of two types. If a model predicts the time of the changed run, the saving is its prediction. If only the
+//! loss is known, since it depends on how well a program is changed, the saving is between nothing and the whole loss
+//! ([`Saving::is_limit`]).
 //!
 //! ```
 //! use mastermind_recommend::{Facts, Kind, LibraryFacts, recommend};

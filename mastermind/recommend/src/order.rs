@@ -1,4 +1,4 @@
-//! All rules, and what they recommend in order.
+//! All rules, and their recommendations in order.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub(crate) const LEAST_SHARE: f64 = 0.01;
 /// Part of a run's time by which an action may slow it down at the bad end of its interval without a word.
 const MAX_UNSAID_LOSS: f64 = 0.02;
 
-/// What kind of action it is.
+/// Type of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -37,28 +37,28 @@ pub enum Kind {
     Messages,
     /// A method that takes longer than its model says.
     OffModel,
-    /// Runs that tell more.
+    /// Runs that provide more information.
     Measure,
 }
 
-/// An action, and what it would save.
+/// An action, and its saving.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Recommendation {
-    /// What kind it is.
+    /// Its type.
     pub kind: Kind,
-    /// What to do, as a sentence without its full stop.
+    /// The action, as a sentence without its full stop.
     pub action: String,
-    /// What it would save of the run's time; `None` where that is not known.
+    /// Its saving of the run's time; `None` if unknown.
     pub saving: Option<Saving>,
-    /// What it is concluded from.
+    /// The facts it is concluded from.
     pub evidence: Vec<String>,
-    /// What has to be changed for it.
+    /// The change that it needs.
     pub change: Carried,
     /// Whether the run may become slower by more than 2 % at the bad end of the interval.
     pub may_slow_down: bool,
 }
 
-/// What carries an action out.
+/// How an action is carried out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carried {
@@ -92,9 +92,10 @@ impl Recommendation {
     }
 }
 
-/// What to do next, the action that is expected to save most first; those of unknown saving last.
+/// Recommended actions, the one with the largest expected saving first; those of unknown saving
+/// last.
 ///
-/// What is expected to save less than a hundredth of the run's time is left out.
+/// Actions with an expected saving below a hundredth of the run's time are left out.
 pub fn recommend(facts: &Facts) -> Vec<Recommendation> {
     let mut all: Vec<Recommendation> = RULES.iter().flat_map(|rule| rule(facts)).collect();
     let least_s = LEAST_SHARE * facts.elapsed_s;

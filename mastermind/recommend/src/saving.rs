@@ -1,4 +1,4 @@
-//! What an action would save, and the interval that the saving lies in.
+//! Saving of an action, and its interval.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -23,7 +23,7 @@ pub fn half_width(variance: f64, freedom: f64) -> f64 {
 /// Seconds that an action would save.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Saving {
-    /// What it saves, of a limit at the most; below 0 where it loses.
+    /// The saving, for a limit its maximum; below 0 for a loss.
     pub seconds: f64,
     /// Interval of [`LEVEL`], seconds.
     pub interval_s: [f64; 2],
@@ -67,8 +67,8 @@ impl Saving {
         Self::predicted(seconds, [seconds - half_s, seconds + half_s])
     }
 
-    /// What runs saved: the mean of one less that of the other, with the interval of two samples of one variance; none where neither was
-    /// run twice.
+    /// Measured saving: the mean of some runs less that of the others, with the interval for two samples of one
+    /// variance; without an interval if neither was run twice.
     pub fn of_runs(before_s: &[f64], after_s: &[f64]) -> Self {
         let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len().max(1) as f64;
         let squares = |times: &[f64]| {
@@ -88,14 +88,14 @@ impl Saving {
         Self::predicted(seconds, [seconds - half_s, seconds + half_s])
     }
 
-    /// What one run saved against another: runs differ by a hundredth without a reason.
+    /// Saving of one run against another: runs differ by a hundredth without a reason.
     pub fn of_single_runs(before_s: f64, after_s: f64) -> Self {
         let seconds = before_s - after_s;
         let half_s = LEAST_SHARE * before_s.hypot(after_s);
         Self::predicted(seconds, [seconds - half_s, seconds + half_s])
     }
 
-    /// What it is expected to save, by which actions are put in order: of a limit nothing is known between its ends.
+    /// Its expected value, by which actions are ordered: for a limit all values between its ends are equally likely.
     pub fn expected_s(&self) -> f64 {
         match self.is_limit {
             true => 0.5 * (self.interval_s[0] + self.interval_s[1]),
@@ -103,7 +103,8 @@ impl Saving {
         }
     }
 
-    /// The same with an interval that is wider, or narrower, by a factor. That of a limit stays: nothing lies beyond it.
+    /// The same with an interval that is wider, or narrower, by a factor. A limit's interval stays: no value is beyond
+    /// it.
     pub fn stretched(self, factor: f64) -> Self {
         if self.is_limit {
             return self;

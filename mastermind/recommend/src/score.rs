@@ -1,9 +1,10 @@
-//! How recommendations came out, and what that says of the intervals of the next ones.
+//! Outcomes of recommendations, and the resulting correction of the next ones' intervals.
 //!
-//! A score is a recommendation that was carried out: what it was to save, and what it saved. How far off it was is taken in half-widths of its
-//! interval. With right intervals 95 % of these are below 1. The interval of a new recommendation is stretched by their 95 % quantile
-//! (split conformal prediction), where [`PRIOR`] scores of right intervals count beside those that there are: without any score nothing
-//! changes, and a single one off by three half-widths does not widen all by three.
+//! A score is a recommendation that was carried out: its predicted and its measured saving. Its error is measured in
+//! half-widths of its interval. With right intervals 95 % of these are below 1. The interval of a new recommendation is
+//! stretched by their 95 % quantile (split conformal prediction), where [`PRIOR`] scores of right intervals are added
+//! to the real ones: without any score nothing changes, and a single error of three half-widths does not widen all by
+//! three.
 //!
 //! # Source
 //! G. Shafer, V. Vovk, "A tutorial on conformal prediction", J. Machine Learning Research 9, 2008.
@@ -14,19 +15,20 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use crate::order::Kind;
 use crate::saving::{LEVEL, Saving};
 
-/// Scores of right intervals that count beside the real ones: 19 is the least number of which a 95 % quantile is one of them.
+/// Scores of right intervals that are added to the real ones: 19 is the least number whose 95 % quantile is one of
+/// them.
 const PRIOR: usize = 19;
 
 /// A recommendation that was carried out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
-    /// What kind it was.
+    /// Its type.
     pub kind: Kind,
-    /// What was done.
+    /// The action.
     pub action: String,
-    /// What it was to save.
+    /// Its predicted saving.
     pub predicted: Saving,
-    /// What it saved, seconds.
+    /// Its measured saving, seconds.
     pub measured_s: f64,
     /// Interval of that by the runs that it was measured in, of 95 %, seconds.
     pub measured_interval_s: [f64; 2],
@@ -57,7 +59,7 @@ impl Score {
     }
 }
 
-/// What scores say of intervals.
+/// Correction of intervals by scores.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibration {
     scores: Vec<Score>,
@@ -69,7 +71,7 @@ impl Calibration {
         Self { scores }
     }
 
-    /// How many scores there are of a kind.
+    /// Number of scores of a type.
     pub fn n_of(&self, kind: Kind) -> usize {
         self.scores
             .iter()
@@ -77,7 +79,7 @@ impl Calibration {
             .count()
     }
 
-    /// By how much intervals of a kind are to be wider.
+    /// Factor by which intervals of a type are to be wider.
     pub fn factor(&self, kind: Kind) -> f64 {
         let own = self.scores.iter().filter(|score| score.kind == kind);
         let mut off: Vec<f64> = own.filter_map(Score::off).collect();
@@ -122,7 +124,7 @@ mod tests {
             Calibration::new(scores).factor(Kind::Implementation)
         };
         assert!((factor(&[]) - 1.0).abs() < 1e-12);
-        // One that is right changes next to nothing; many that are off by twice the half-width widen by two.
+        // One right score changes next to nothing; many with errors of twice the half-width widen by two.
         assert!((factor(&[1.1]) - 1.0).abs() < 0.05, "{}", factor(&[1.1]));
         assert!((factor(&[0.0; 40]) - 2.0).abs() < 1e-9);
         // Many that are nearer than their intervals say make these narrower.

@@ -1,4 +1,4 @@
-//! A recorded call of MPI, and what its function does.
+//! A recorded call of MPI, and the action of its function.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use mastermind_programs::CollectiveKind;
 /// A recorded call of MPI; of the parts of a call that have records of their own, a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedCall {
-    /// Name in C, or that of a part of a call (`MPI_Start_send`).
+    /// Name in C, or the name of a part of a call (`MPI_Start_send`).
     pub function: Arc<str>,
     /// When it began, nanoseconds.
     pub start_ns: u64,
@@ -18,7 +18,7 @@ pub struct RecordedCall {
     pub end_ns: u64,
     /// Processor time that its thread took since its previous call here, nanoseconds; `None` where that was not recorded.
     pub cpu_before_ns: Option<u64>,
-    /// What it moved, bytes.
+    /// Bytes that it moved.
     pub bytes: u64,
     /// The other rank, or the root, in the communicator; `None` for none.
     pub peer: Option<u32>,
@@ -26,7 +26,7 @@ pub struct RecordedCall {
     pub world_peer: Option<u32>,
     /// Number of the communicator in its rank.
     pub communicator: Option<i64>,
-    /// Tag; `None` for any, and where there is none.
+    /// Tag; `None` for any, and without a tag.
     pub tag: Option<u32>,
     /// The first of the consecutive requests that it began or completed.
     pub request: Option<u64>,
@@ -34,7 +34,7 @@ pub struct RecordedCall {
     pub requests: u64,
 }
 
-/// What a function does.
+/// Action of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     /// Starts MPI, or ends it.
@@ -47,7 +47,7 @@ pub(super) enum Action {
     Exchange,
     /// That one.
     Exchanged,
-    /// Completes requests, those that its parts tell aside.
+    /// Completes requests other than those in its parts.
     Completes,
     /// One of them.
     Completed,
@@ -57,16 +57,16 @@ pub(super) enum Action {
     Collective { kind: CollectiveKind, waits: bool },
     /// Nothing that takes the time of others.
     Local,
-    /// Communicates in a way that a schedule cannot hold.
+    /// Communicates in a form that a schedule cannot express.
     Unknown,
 }
 
-/// Whether records of a function tell something that a replay needs, or lacks.
+/// Whether records of a function contain information that a replay needs, or lacks.
 pub fn is_communication(function: &str) -> bool {
     action(function) != Action::Local
 }
 
-/// What a function does, by its name in C; that of its form with large counts is the same.
+/// Action of a function, by its name in C; the form with large counts has the same.
 pub(super) fn action(function: &str) -> Action {
     let name = function.strip_prefix("MPI_").unwrap_or(function);
     let name = name.strip_suffix("_c").unwrap_or(name);
@@ -117,7 +117,7 @@ fn collective(name: &str) -> Option<Action> {
     Some(Action::Collective { kind, waits })
 }
 
-/// What begins so communicates in ways that have no records of their parts.
+/// Functions with these prefixes communicate in forms whose parts have no records.
 fn other(name: &str) -> Action {
     const UNKNOWN: [&str; 26] = [
         "Put",
@@ -147,7 +147,7 @@ fn other(name: &str) -> Action {
         "Comm_idup",
         "Psend_init",
     ];
-    // What only asks.
+    // Functions that only query.
     const ASKS: [&str; 8] = [
         "Get_address",
         "Get_count",
@@ -204,7 +204,7 @@ impl Progress {
 
     /// A call that is computation itself.
     pub(super) fn compute_through(&mut self, call: &RecordedCall) {
-        // Where only the clock tells, the next call finds all of it.
+        // Without processor times, the next call counts all of it.
         if call.cpu_before_ns.is_some() {
             self.come_to(call);
             self.computed_ns += call.end_ns.saturating_sub(call.start_ns);
@@ -218,13 +218,13 @@ impl Progress {
         self.has_polled = has_polled;
     }
 
-    /// The thread has computed until its end, of which no call tells.
+    /// The thread has computed until its end, which no call shows.
     pub(super) fn come_to_end(&mut self, end_ns: u64) {
         self.computed_ns += end_ns.saturating_sub(self.now_ns);
         self.now_ns = self.now_ns.max(end_ns);
     }
 
-    /// What it has computed since this was last asked, nanoseconds.
+    /// Its computation since the last call of this function, nanoseconds.
     pub(super) fn take_computed_ns(&mut self) -> u64 {
         std::mem::take(&mut self.computed_ns)
     }
@@ -263,7 +263,7 @@ fn note_off_processor(ranks: &[RecordedRank]) -> Option<String> {
     Some(note)
 }
 
-/// What the records of a run tell that a schedule cannot hold.
+/// Notes on records of a run that a schedule cannot express.
 pub(super) fn notes(ranks: &[RecordedRank]) -> Vec<String> {
     let mut notes = Vec::new();
     let calls_of = |n| counted(n, "call", "calls");

@@ -16,7 +16,7 @@ use mastermind_programs::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct GroupCall {
     pub(super) kind: CollectiveKind,
-    /// In the numbers of the group; 0 where there is none.
+    /// In the numbers of the group; 0 without a root.
     pub(super) root: u32,
     /// As [`Collective`] has them: of the whole, or of one process's part.
     pub(super) bytes: u64,
@@ -40,7 +40,7 @@ struct RankCall<'a> {
 }
 
 impl Groups {
-    /// Puts the calls of all ranks together: those of equal groups in the order in which each rank made them.
+    /// Matches the calls of all ranks: those of equal groups in the order in which each rank made them.
     ///
     /// # Errors
     /// [`ReplayError::Collective`].
@@ -194,18 +194,18 @@ pub(super) fn listed(ranks: &[u32]) -> String {
     }
 }
 
-/// What one rank of a group does in a collective.
+/// A step of one rank of a group in a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// Sends to a rank of the group, and waits for the end or not.
     Send { to: u32, bytes: u64, waits: bool },
     /// Receives from one.
     Receive { from: u32, waits: bool },
-    /// Waits for what it did not wait for.
+    /// Waits for operations that it did not wait for.
     Wait,
 }
 
-/// By rank of the group, what it does.
+/// By rank of the group, its steps.
 type Steps = Rc<Vec<Vec<Step>>>;
 
 /// The messages that collectives are made of, each made once.
@@ -220,7 +220,7 @@ impl Expansions {
         Self { library, known }
     }
 
-    /// What each rank of the group does in a call; nothing in a group of one.
+    /// Steps of each rank of the group in a call; none in a group of one.
     pub(super) fn of(&mut self, call: GroupCall) -> Steps {
         let library = self.library;
         let made = self.known.entry(call);
@@ -266,7 +266,7 @@ fn expanded(call: GroupCall, library: Collectives) -> Vec<Vec<Step>> {
     (0..call.ranks).map(steps).collect()
 }
 
-/// What a rank does that runs these operations.
+/// Steps of a rank that runs these operations.
 fn steps_of(operations: &[Operation], n_slots: usize, rank: u32) -> Vec<Step> {
     let mut slots = vec![0.0; n_slots];
     let mut steps = Vec::new();

@@ -4,8 +4,9 @@
 //! smallest is fitted to all runs. That error, and the same of the sum of all costs, say how far beyond the recorded runs a model may go.
 //!
 //! # Source
-//! The formulas: work that is shared, work that each rank does, and both with what grows with a tree of ranks or with their number; as the
-//! single-parameter terms of A. Calotoiu et al., "Using Automated Performance Modeling to Find Scalability Bugs in Complex Codes", SC13.
+//! The formulas: work that is shared, work that each rank does, and both with a term that grows with a tree of ranks or
+//! with their number; as the single-parameter terms of A. Calotoiu et al., "Using Automated Performance Modeling to
+//! Find Scalability Bugs in Complex Codes", SC13.
 
 use std::collections::BTreeMap;
 
@@ -40,11 +41,11 @@ pub(super) const MAX_FACTOR: u32 = 4;
 pub(super) struct Cost {
     /// Nanoseconds, or bytes, as an expression.
     pub(super) text: String,
-    /// What the other runs predict for the largest; `None` where too few have it.
+    /// Prediction of the other runs for the largest; `None` if too few have it.
     pub(super) held_out: Option<f64>,
     /// By how much the formula is off the run that it is furthest off, relative to the largest cost.
     pub(super) off: f64,
-    /// What the formula gives for each run, by its number of ranks.
+    /// Value of the formula for each run, by its number of ranks.
     pub(super) fitted: BTreeMap<u32, f64>,
 }
 
@@ -79,7 +80,7 @@ pub(super) fn fitted(by_ranks: &BTreeMap<u32, Vec<f64>>) -> Cost {
             .map(|seconds| seconds * 1e9)
     });
     let predicted: Vec<Option<f64>> = predicted.collect();
-    // What predicts equally well is told apart by how near it comes when it is fitted to all.
+    // Of equally good predictions, the one with the smaller error of the fit to all is used.
     let error = |ns: Option<f64>| {
         ns.map_or(f64::INFINITY, |ns| {
             (ns - measured).abs() / measured.max(1.0)

@@ -16,7 +16,7 @@ pub struct Delay {
 }
 
 impl RecordedRank {
-    /// Lets the rank compute what it left out.
+    /// Adds the computation that the rank left out.
     ///
     /// # Arguments
     /// * `delays` - for each of its threads, in the order of time

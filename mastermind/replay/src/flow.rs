@@ -11,7 +11,8 @@ use super::folding::{Call, Kind, Loops, Node, Place, Repeats, aligned, folded, n
 /// Share of the computation of a rank up to which the computation before a call of several runs has no element of its own.
 const SHORT_COST: f64 = 0.005;
 
-/// The flow of all ranks of all runs. The ranks that call most come first of several runs: in their order lie those of the others.
+/// The flow of all ranks of all runs. With several runs the ranks with the most calls come first: their order includes
+/// the order of the others.
 ///
 /// # Errors
 /// It has more elements than `most`: how many are known by then.
@@ -27,7 +28,7 @@ pub(super) fn flow(
         number_columns(&mut ranks, repeats.is_exact);
         for calls in ranks {
             let nodes = folded(calls, repeats);
-            // What one rank alone has, all have together.
+            // The common flow has at least the elements of one rank.
             if nodes.len() > most {
                 return Err(nodes.len());
             }
@@ -49,14 +50,14 @@ pub(super) fn flow(
     Ok(places)
 }
 
-/// Adds to the computation before each collective that all ranks wait in how long the busiest rank waits there for others: another rank is the
-/// slowest each time, and no mean over rounds tells that.
+/// Adds to the computation before each collective that all ranks wait in the time that the busiest rank waits there for
+/// others: another rank is the slowest each time, which means over rounds do not show.
 ///
 /// # Arguments
-/// * `is_world` - whether a group is that of all ranks
+/// * `is_world` - whether a group consists of all ranks
 ///
 /// # Returns
-/// What was added to the computation, relative.
+/// The added computation, relative.
 pub(super) fn level_phases(ranks: &mut [Vec<Call>], is_world: &dyn Fn(u32) -> bool) -> f64 {
     let joins_all = |call: &Call| {
         let kind = match call.key.kind {
@@ -100,7 +101,7 @@ pub(super) fn level_phases(ranks: &mut [Vec<Call>], is_world: &dyn Fn(u32) -> bo
         }
         busiest_ns = own_ns.max(busiest_ns);
     }
-    // What the busiest rank waits for others, by phase as these take.
+    // Waits of the busiest rank for others, distributed over the phases by their times.
     let all_ns: u64 = slowest_ns.iter().sum();
     let late = (all_ns - busiest_ns) as f64 / all_ns.max(1) as f64;
     for (calls, ends) in ranks.iter_mut().zip(&ends) {
@@ -185,7 +186,8 @@ pub(super) fn with_computation(places: Vec<Place>, runs: &[usize]) -> Vec<Place>
         .collect()
 }
 
-/// Adds computation that is short to the next one of the same round, so that a flow has lines for what takes time.
+/// Adds short computation to the next one of the same round, so that a flow has lines only for significant
+/// computation.
 pub(super) fn join_short_computation(places: &mut [Place], total_ns: &[u64]) {
     for at in 0..places.len() {
         let (before, after) = places.split_at_mut(at + 1);

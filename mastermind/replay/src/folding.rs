@@ -10,7 +10,7 @@ const MAX_PERIOD: usize = 1000;
 /// Largest table of the alignment of two ranks.
 const MAX_TABLE: usize = 1 << 24;
 
-/// What a call does.
+/// Action of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Send {
@@ -37,13 +37,13 @@ pub(super) enum Peer {
     Rank(u32),
 }
 
-/// What tells calls apart that are not rounds of one loop.
+/// Key of a call; calls with different keys are not rounds of one loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) kind: Kind,
-    /// To whom it sends, or the root.
+    /// Destination of its send, or the root.
     pub(super) to: Peer,
-    /// From whom it receives.
+    /// Source of its receive.
     pub(super) from: Peer,
     /// Group of a collective.
     pub(super) group: u32,
@@ -55,7 +55,7 @@ pub(super) struct Key {
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub(super) key: Key,
-    /// Numbers of the tags of what it sends and receives; `None` where they differ from round to round.
+    /// Numbers of the tags of its send and its receive; `None` if they differ from round to round.
     pub(super) tags: Option<[u32; 2]>,
     /// Rounds.
     pub(super) n: u64,
@@ -121,7 +121,8 @@ impl Node {
     }
 }
 
-/// Has all ranks fold alike where they call the same functions: what differs in any rank differs in all.
+/// Makes all ranks fold equally if they call the same functions: a difference in any rank is a
+/// difference in all.
 ///
 /// # Arguments
 /// * `ranks` - the calls of each, shape `[n_ranks][n_calls]`
@@ -147,7 +148,7 @@ pub(super) fn number_columns(ranks: &mut [Vec<Call>], is_exact: bool) {
     }
 }
 
-/// What tells nodes apart.
+/// Key of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Shape {
     /// A call, and its size and tags where those count.
@@ -166,7 +167,7 @@ impl Shapes {
     }
 }
 
-/// What is repeated.
+/// Repetitions that are folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Repeats {
     /// Whether calls of other sizes and tags are other calls.
@@ -175,7 +176,7 @@ pub(super) struct Repeats {
     pub(super) of_single_messages: bool,
 }
 
-/// Makes loops of what is repeated, those with the shortest bodies first.
+/// Makes loops of repetitions, those with the shortest bodies first.
 pub(super) fn folded(calls: Vec<Call>, repeats: Repeats) -> Vec<Node> {
     let is_exact = repeats.is_exact;
     let mut shapes = Shapes::default();
@@ -253,23 +254,23 @@ fn fold(
     folded
 }
 
-/// A place in the program that all ranks share: what each of them does there.
+/// A place in the program that all ranks share, with the action of each of them there.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
     /// By point; `None` where it does nothing there.
     Call(Kind, Vec<Option<Call>>),
     /// Rounds by point; `None` where it takes no part.
     Loop(Vec<Option<u64>>, Vec<Place>),
-    /// Computation by point, nanoseconds, and its rounds; `None` where there is none.
+    /// Computation by point, nanoseconds, and its rounds; `None` for points without.
     Compute(Vec<Option<(u64, u64)>>),
 }
 
 /// Which loops of two ranks may be one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Loops {
-    /// Those of as many rounds.
+    /// Loops with the same number of rounds.
     OfSameRounds,
-    /// Those of as many rounds, and those of the same calls.
+    /// Loops with the same number of rounds, and loops of the same calls.
     OfSameCalls,
 }
 
@@ -325,7 +326,7 @@ impl Place {
 }
 
 impl Node {
-    /// The first rounds of a loop and the others, each with its share of what the rounds sum up to.
+    /// The first rounds of a loop and the others, each with its share of the sums over the rounds.
     fn split(&self, rounds: u64, of: u64) -> Self {
         let share = |value: u64| (u128::from(value) * u128::from(rounds) / u128::from(of)) as u64;
         match self {
@@ -341,7 +342,7 @@ impl Node {
         }
     }
 
-    /// The kind and role of each call in it.
+    /// The function and role of each call in it.
     fn steps(nodes: &[Self], into: &mut Vec<(Kind, u32)>) {
         for node in nodes {
             match node {
@@ -367,8 +368,8 @@ impl Place {
     }
 }
 
-/// Loops of a rank that do what several loops of others do one after the other, as where these differ by partners that it does not have:
-/// each becomes as many loops.
+/// Loops of a rank that correspond to several consecutive loops of others, as when these differ by partners that it
+/// does not have: each becomes as many loops.
 fn split_as(places: &[Place], nodes: Vec<Node>) -> Vec<Node> {
     let loops = places.iter().filter_map(|place| match place {
         Place::Loop(rounds, body) => {
@@ -418,7 +419,8 @@ fn split_as(places: &[Place], nodes: Vec<Node>) -> Vec<Node> {
     all
 }
 
-/// One list of places whose order is that of each point, a rank of a run: a shortest common supersequence, point by point.
+/// One list of places that contains the order of each point, a rank of a run: a shortest common supersequence, point by
+/// point.
 ///
 /// # Arguments
 /// * `nodes` - of a point that `places` do not have yet, and number of points in all
@@ -434,7 +436,7 @@ pub(super) fn aligned(
     };
     let (n, m) = (places.len(), nodes.len());
     let is_too_large = (n + 1) * (m + 1) > MAX_TABLE;
-    // Longest common subsequence from each pair on; beyond the bound only what is alike at once is taken together.
+    // Longest common subsequence from each pair on; beyond the bound only adjacent equal nodes are matched.
     let mut longest = vec![0_u32; if is_too_large { 0 } else { (n + 1) * (m + 1) }];
     if !is_too_large {
         for i in (0..n).rev() {

@@ -1,4 +1,5 @@
-//! How ranks lie, and what of it depends on their number: sides of grids, and axes.
+//! Arrangements of ranks, and the quantities of them that depend on the number of ranks: sides of
+//! grids, and axes.
 
 use std::fmt;
 
@@ -54,7 +55,7 @@ impl fmt::Display for Grid {
     }
 }
 
-/// Of a side, of that of the number of ranks.
+/// Exponent of a side, from the exponent of the number of ranks.
 type Exponent = fn(u32) -> u32;
 
 /// The sides of the grids of two and three axes that `MPI_Dims_create` makes of a power of two, longest first: name, and value of 2 to the `k`.

@@ -1,4 +1,4 @@
-//! A recorded run as a schedule: each rank does again what it did, and computes in between as long as it did.
+//! A recorded run as a schedule: each rank repeats its calls, and computes in between as long as it did.
 //!
 //! ```text
 //! call.rs        a recorded call, and what a function of MPI does
@@ -12,13 +12,14 @@
 //!                grid.rs, rank_expressions.rs, costs.rs and writer.rs
 //! ```
 //!
-//! Point-to-point messages go where they went, in the order in which MPI matched them. A collective is the messages that
-//! `collectives.toml` makes of it, of the algorithm that the machine's library takes; what makes or frees communicators is a
-//! barrier. All that the records do not tell, and all that a schedule cannot hold, is a note.
+//! Point-to-point messages go to their recorded ranks, in the order in which MPI matched them. A collective becomes the
+//! messages that `collectives.toml` defines for the algorithm of the machine's library; a call that makes or frees
+//! communicators is a barrier. Missing information, and calls that a schedule cannot express, are notes.
 //!
-//! Matching is done once more, in the order of the sends, by sender, communicator and tag, so that a receive from any rank has the sender that it
-//! had, and what has no counterpart is seen and named. Computation is the time between two calls; a polling loop waits. `simulation` knows no
-//! records: `cli/src/recorded_run.rs` hands over what it needs.
+//! Matching is done once more, in the order of the sends, by sender, communicator and tag, so that a receive from any
+//! rank has its recorded sender, and calls without a counterpart are found and reported. Computation is the time
+//! between two calls; a polling loop waits. `simulation` knows no records: `cli/src/recorded_run.rs` passes the data it
+//! needs.
 //!
 //! # Source
 //! T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010, section 3 (Schedgen, which makes schedules of traces: collectives
@@ -55,7 +56,7 @@ use rank::{RankSchedule, Resolved};
 /// Most bytes of a collective: some are made of a message for each 64 KiB.
 const MAX_COLLECTIVE_BYTES: u64 = 1 << 36;
 
-/// What a rank did in a run.
+/// Activity of a rank in a run.
 #[derive(Debug, Clone, Default)]
 pub struct RecordedRank {
     /// Calls of MPI of each of its threads, in the order of their starts.
@@ -88,11 +89,11 @@ impl RecordedRank {
 pub struct Replay {
     /// The schedule in GOAL, for [`mastermind_programs::goal::read_goal`].
     pub goal: Vec<u8>,
-    /// Messages of the program's own, those of collectives aside.
+    /// Messages of the program itself, without those of collectives.
     pub messages: u64,
     /// Calls of collectives, over all ranks.
     pub collectives: u64,
-    /// What is not in the schedule, or not as it was.
+    /// Calls that are missing in the schedule, or changed.
     pub notes: Vec<String>,
 }
 
@@ -115,7 +116,7 @@ pub enum ReplayError {
         "cannot replay run: a collective of {bytes} bytes, expected at most {MAX_COLLECTIVE_BYTES}"
     )]
     TooLarge {
-        /// What the records say.
+        /// The recorded bytes.
         bytes: u64,
     },
     /// A program model has one flow a process.
@@ -128,13 +129,13 @@ pub enum ReplayError {
         /// How many.
         threads: usize,
     },
-    /// What differs from rank to rank is no expression of the rank.
+    /// A difference between ranks is no expression of the rank.
     #[error(
         "cannot write run as a program: no pattern in the ranks or sizes of a {element} of {ranks} ranks, expected one, or at most {} ranks; a schedule (.goal) can hold them",
         rank_expressions::MAX_TABLE
     )]
     NoPattern {
-        /// What they do.
+        /// Their operation.
         element: String,
         /// Ranks.
         ranks: usize,
@@ -177,9 +178,9 @@ pub enum ReplayError {
         members: String,
         /// The rank.
         rank: u32,
-        /// What it called.
+        /// Its call.
         found: String,
-        /// What the first rank called.
+        /// The first rank's call.
         expected: String,
         /// That rank.
         first: u32,
@@ -199,11 +200,11 @@ fn all_have_calls(ranks: &[RecordedRank]) -> Result<(), ReplayError> {
     }
 }
 
-/// The schedule that does what a run did.
+/// The schedule that repeats a run.
 ///
 /// # Arguments
-/// * `ranks` - what each rank did, shape `[n_ranks]`
-/// * `library` - whose algorithms collectives are made by
+/// * `ranks` - activity of each rank, shape `[n_ranks]`
+/// * `library` - library whose algorithms collectives use
 ///
 /// # Errors
 /// [`ReplayError`] where ranks have no calls, or collectives that do not fit together.

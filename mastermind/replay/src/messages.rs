@@ -35,7 +35,8 @@ impl Sent {
     }
 }
 
-/// Gives each receive the tag of its message; what has no counterpart computes nothing in its place, and is a note.
+/// Gives each receive the tag of its message; an operation without a counterpart becomes a computation of no time,
+/// and is a note.
 ///
 /// # Returns
 /// The messages of the program's own.

@@ -1,17 +1,20 @@
-//! Recorded runs as a program model: what all ranks do as one flow, with the costs that the runs had.
+//! Recorded runs as a program model: the operations of all ranks as one flow, with the costs of the
+//! runs.
 //!
-//! The calls of each rank become loops where they are repeated (`folding.rs`), and the flows of all ranks one flow whose order is that
-//! of each of them (`flow.rs`). Whom a rank sends to, and what a step costs, are expressions of `process` (`rank_expressions.rs`): a
-//! pattern holds for runs of other sizes too, a table of ranks does not. A cost is the mean over the rounds of a loop, and over
-//! the ranks where these differ by little.
+//! Repeated calls of each rank become loops (`folding.rs`), and the flows of all ranks one flow that contains the order
+//! of each of them (`flow.rs`). The destination of a message, and the cost of a step, are expressions of `process`
+//! (`rank_expressions.rs`): a pattern applies to runs of other sizes too, a table of ranks does not. A cost is the mean
+//! over the rounds of a loop, and over the ranks if these differ by little.
 //!
-//! Several runs on different numbers of ranks are one model: the flows of the ranks of all of them are joined, expressions are of `process` and
-//! `processes`, and costs are fitted over `processes` (`costs.rs`). What tells calls apart that are different steps of the program (their tags,
-//! the directions of their partners), and how ranks lie, are not recorded: each is tried, and the simplest of those is taken of which the
-//! most is known beyond the recorded numbers of ranks. A model of several runs is known for those numbers only where an expression is not.
+//! Several runs on different numbers of ranks are one model: the flows of the ranks of all of them are merged,
+//! expressions are of `process` and `processes`, and costs are fitted over `processes` (`costs.rs`). Two things are not
+//! recorded: which calls are different steps of the program (by their tags, or by the directions of their partners),
+//! and the arrangement of the ranks. So each possibility is tried, and of those that are known furthest beyond the
+//! recorded numbers of ranks the simplest is used. Where an expression is unknown, a model of several runs is known for
+//! those numbers only.
 //!
-//! Repeated calls are folded shortest bodies first; the joined flow is a shortest common supersequence. What waits for certain requests, and
-//! sizes that differ without a pattern, are notes.
+//! Repeated calls are folded shortest bodies first; the merged flow is a shortest common supersequence. Waits for
+//! certain requests, and sizes that differ without a pattern, are notes.
 //!
 //! # Source
 //! V. Adve et al., "POEMS: End-to-End Performance Design of Large Parallel Adaptive Computational Systems", 2000 (static task
@@ -30,10 +33,11 @@ use super::writer::Writer;
 use super::{RecordedRank, ReplayError, call};
 use mastermind_programs::KnownRanks;
 
-/// Longest text of an element: what has no pattern is a list of ranks.
+/// Longest text of an element: without a pattern it is a list of ranks.
 const MAX_LINE: usize = 10_000;
 
-/// Most elements of a flow that tells calls of different sizes apart, and of any.
+/// Maximum number of elements of a flow that distinguishes calls of different sizes, and of any
+/// flow.
 const MAX_EXACT: usize = 500;
 pub(super) const MAX_ELEMENTS: usize = 20_000;
 
@@ -49,31 +53,32 @@ pub struct RecordedProgram {
     pub elements: usize,
     /// The numbers of ranks that it is known for.
     pub ranks: KnownRanks,
-    /// What is not in the model, or not as it was.
+    /// Calls that are missing in the model, or changed.
     pub notes: Vec<String>,
 }
 
-/// The program model that does what a run did.
+/// The program model that repeats a run.
 ///
 /// # Arguments
-/// * `name` - of the model
-/// * `ranks` - what each rank did, shape `[n_ranks]`
+/// * `name` - name of the model
+/// * `ranks` - activity of each rank, shape `[n_ranks]`
 ///
 /// # Errors
-/// As [`super::replay`]; [`ReplayError::Threads`], [`ReplayError::NoPattern`] and [`ReplayError::TooManyElements`] where what the ranks
-/// do is no single program.
+/// As [`super::replay`]; [`ReplayError::Threads`], [`ReplayError::NoPattern`] and [`ReplayError::TooManyElements`] if
+/// the ranks do not run a single program.
 pub fn program(name: &str, ranks: &[RecordedRank]) -> Result<RecordedProgram, ReplayError> {
     program_of_runs(name, &[ranks])
 }
 
-/// The program model that does what each of some runs of a program on different numbers of ranks did, and what it would do on others.
+/// The program model that repeats each of some runs of a program on different numbers of ranks, and predicts runs on
+/// others.
 ///
 /// # Arguments
-/// * `name` - of the model
-/// * `runs` - what each rank of each did, shape `[n_runs][n_ranks]`, in any order
+/// * `name` - name of the model
+/// * `runs` - activity of each rank of each run, shape `[n_runs][n_ranks]`, in any order
 ///
 /// # Errors
-/// Those of [`program`]; [`ReplayError::SameRanks`] where two runs have as many ranks.
+/// The errors of [`program`]; [`ReplayError::SameRanks`] if two runs have as many ranks.
 pub fn program_of_runs(
     name: &str,
     runs: &[&[RecordedRank]],
@@ -200,7 +205,8 @@ fn written_of_one(
     })
 }
 
-/// What tells calls of one function apart that are different places in the program, apart from their order.
+/// Criterion, other than their order, that distinguishes calls of one function at different places in the
+/// program.
 #[derive(Debug, Clone, Copy)]
 enum Role {
     /// Nothing.
@@ -239,8 +245,8 @@ impl Role {
     }
 }
 
-/// Of the flows by each role, on lines and grids of ranks, the one of which the most is known beyond the runs; of these that on the simplest
-/// grid, and of these the shortest.
+/// Of the flows by each role, on lines and grids of ranks, the one that is known furthest beyond the runs; of these the
+/// one on the simplest grid, and of these the shortest.
 fn written_of_several(
     name: &str,
     (recorded, all): Runs<'_>,
@@ -292,7 +298,7 @@ fn written_of_several(
             }
         }
     }
-    // What is not known on the simplest of grids may be an accident of few runs.
+    // A pattern that the simplest grid does not show may be an accident of few runs.
     found.sort_by_key(|(order, _)| *order);
     let (best, others) = match found.split_first() {
         Some((best, others)) => (best, others),

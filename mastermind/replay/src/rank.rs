@@ -9,10 +9,10 @@ use super::collectives::{Expansions, Groups, Step};
 /// Longest computation between two polls that belongs to waiting, nanoseconds: a program that polls does little else.
 pub const POLL_GAP_NS: u64 = 1000;
 
-/// What an operation does.
+/// Action of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Task {
-    /// Computes, nanoseconds; 0 only joins what it waits for.
+    /// Computes, nanoseconds; with 0 it only combines its waits.
     Compute(u64),
     /// Sends.
     Send(Message),
@@ -27,20 +27,20 @@ pub(super) struct Message {
     pub(super) peer: Option<u32>,
     pub(super) bytes: u64,
     pub(super) space: Space,
-    /// In the program's own messages any where there is none.
+    /// `None` in a message of the program means any tag.
     pub(super) tag: Option<u32>,
 }
 
-/// Which messages a message is told apart from by its tag.
+/// Messages among which the tag identifies a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Space {
     /// The program's own, by communicator.
     Program(u32),
-    /// Those of a collective: group, and which call of it.
+    /// Messages of a collective: group, and index of the call.
     Collective(u32, u32),
 }
 
-/// What an operation waits for.
+/// An operation that another one waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wait {
     pub(super) on: u32,
@@ -48,7 +48,7 @@ pub(super) struct Wait {
     pub(super) begins: bool,
 }
 
-/// An operation, and what it waits for: a range of [`RankSchedule::waits`].
+/// An operation, and its waits: a range of [`RankSchedule::waits`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) task: Task,
@@ -63,7 +63,8 @@ pub(super) struct RankSchedule {
     pub(super) waits: Vec<Wait>,
 }
 
-/// What only later calls of a rank tell of its receives from any rank: where the message of a request came from.
+/// Information about a rank's receives from any rank that only its later calls contain: the source of a
+/// request's message.
 #[derive(Debug, Default)]
 pub(super) struct Resolved {
     sources: HashMap<u64, u32>,
@@ -93,7 +94,7 @@ impl Resolved {
 pub(super) struct Spaces(BTreeMap<i64, u32>);
 
 impl Spaces {
-    /// Communicators of one group are told apart by the order in which the rank came to use them.
+    /// The order of first use by the rank distinguishes communicators of one group.
     pub(super) fn of(rank: &RecordedRank) -> Self {
         let mut of_group = BTreeMap::<&[u32], u32>::new();
         let numbers = rank.communicators.iter().map(|(number, group)| {
@@ -104,7 +105,7 @@ impl Spaces {
         Self(numbers.collect())
     }
 
-    /// That of a call.
+    /// The number for a call.
     pub(super) fn number(&self, call: &RecordedCall) -> u32 {
         let number = call.communicator.unwrap_or(-1);
         self.0.get(&number).copied().unwrap_or(0)
@@ -124,17 +125,17 @@ struct Builder<'a> {
     /// Calls of each group so far.
     called: HashMap<u32, u32>,
     rank: u32,
-    /// What of a collective is under way until its next wait.
+    /// Operations of a collective in progress until its next wait.
     internal: Vec<u32>,
 }
 
 /// Where a thread is.
 struct Thread {
     cpu: u8,
-    /// What its next operation waits for.
+    /// Waits of its next operation.
     after: Vec<Wait>,
     progress: Progress,
-    /// What the latest exchange waited for.
+    /// Waits of the latest exchange.
     before_exchange: Vec<Wait>,
 }
 
@@ -210,7 +211,7 @@ impl Builder<'_> {
     fn call(&mut self, thread: &mut Thread, call: &RecordedCall) {
         let action = action(&call.function);
         match action {
-            // What these take is computation: the next one begins when they have ended.
+            // The time of these calls is computation: the next one begins when they have ended.
             Action::Local | Action::Unknown => {
                 thread.progress.compute_through(call);
                 return;
@@ -354,7 +355,7 @@ impl Builder<'_> {
             let last = self.push(thread, Task::Compute(0), false);
             self.requests
                 .extend(call.request.map(|request| (request, last)));
-            // The calls that follow wait for what was before it only.
+            // The calls that follow wait only for operations before it.
             thread.after = before;
         }
     }

@@ -1,13 +1,15 @@
-//! What differs from rank to rank, and from run to run, as an expression of `process` and `processes`: whom a rank sends to, which ranks take
-//! part, how often, how much.
+//! Differences from rank to rank, and from run to run, as an expression of `process` and `processes`: destinations,
+//! participating ranks, counts, sizes.
 //!
-//! Ranks are looked at as the places of a grid: `div(process, s) % e` is the place on an axis of `e` places that are `s` ranks apart. Of one run
-//! `s` and `e` are divisors of its number of ranks; of several runs they are functions of that number ([`Quantity`]): the sides of the grids that
-//! `MPI_Dims_create` makes of a power of two, the number itself, constants.
+//! Ranks are treated as places of a grid: `div(process, s) % e` is the place on an axis of `e` places that are `s`
+//! ranks apart. For one run `s` and `e` are divisors of its number of ranks; for several runs they are functions of
+//! that number ([`Quantity`]): the sides of the grids that `MPI_Dims_create` makes of a power of two, the number
+//! itself, constants.
 //!
-//! Of the expressions that agree with every recorded rank the simplest is taken: lines and rings before grids ([`Grid`]), these before
-//! constants. It holds for other numbers of ranks too, unless an equally simple one differs from it on twice as many ranks as
-//! were recorded; where a less simple one does, it is assumed, which is reported. What no expression fits is a table of the ranks.
+//! Of the expressions that agree with every recorded rank the simplest is used: lines and rings before grids
+//! ([`Grid`]), these before constants. It applies to other numbers of ranks too, unless an equally simple one differs
+//! from it on twice as many ranks as were recorded; if a less simple one does, it is assumed, which is reported. If no
+//! expression fits, it is a table of the ranks.
 //!
 //! # Source
 //! V. Adve et al., "POEMS: End-to-End Performance Design of Large Parallel Adaptive Computational Systems", 2000, section 3.2.3 (symbolic sets of
@@ -17,7 +19,7 @@ use std::fmt::Write as _;
 
 use super::grid::{Axis, Grid, Quantity, SIDES};
 
-/// Most ranks that a table has, those of all runs together.
+/// Maximum number of ranks in a table, over all runs.
 pub(super) const MAX_TABLE: usize = 64;
 
 /// How far a pattern is known.
@@ -117,7 +119,7 @@ pub(super) struct Patterns {
 impl Patterns {
     /// # Arguments
     /// * `recorded` - ranks of each run, ascending; the points of each run follow those of the one before
-    /// * `grid` - how ranks of several runs lie
+    /// * `grid` - arrangement of the ranks of several runs
     pub(super) fn of(recorded: &[u32], grid: Grid) -> Self {
         let mut runs: Vec<i64> = recorded.iter().map(|ranks| i64::from(*ranks)).collect();
         let points = (0..).zip(&runs);
@@ -241,7 +243,7 @@ impl Patterns {
         (0..n).all(spans)
     }
 
-    /// The place of a process on an axis, with a word for a size that is that of the run.
+    /// The place of a process on an axis, with a name for a size that depends on the run.
     fn place_text(&self, axis: &Axis) -> String {
         let Axis { stride, places } = axis;
         match (stride.is(1), self.is_outermost(axis)) {
@@ -306,7 +308,8 @@ impl Patterns {
             is_member.iter().map(|is_member| Some(*is_member)).collect();
         let candidates = self.conditions(is_member);
         if let Some((mut pattern, candidate)) = self.simplest(&values, candidates, &|_, _| true) {
-            // What only the largest run does may be the first of what larger ones do more of, as the steps of a tree.
+            // An element of the largest run only may be the first of several that larger runs have, as the steps of a
+            // tree.
             let n_members = |run: usize| {
                 let all = self.points.iter().zip(is_member);
                 all.filter(|((of, _), is_member)| *of == run && **is_member)
@@ -337,7 +340,7 @@ impl Patterns {
             [Candidate { tier, text, of }]
         };
         let none = constant("false", 0, Box::new(|_, _| false));
-        // Those of the larger runs.
+        // Conditions of the larger runs.
         let smallest = self
             .points
             .iter()
@@ -372,7 +375,8 @@ impl Patterns {
         none.into_iter().chain(larger).chain(on_axes).chain(range)
     }
 
-    /// Those of a place on an axis: of one run any place, of several the first and the last one.
+    /// Conditions on a place on an axis: for one run any place, for several the first and the last
+    /// one.
     fn conditions_on<'a>(&'a self, axis: &'a Axis) -> impl Iterator<Item = Candidate<'a, bool>> {
         let is_all = axis.stride.is(1) && self.is_outermost(axis);
         let places = if self.is_single() {
@@ -433,7 +437,8 @@ impl Patterns {
         };
         let is_member: Vec<bool> = named.iter().map(Option::is_some).collect();
         let (guard, is_member) = self.members(&is_member);
-        // Where ranks at an edge name nobody the ends of an axis are not joined, if that agrees.
+        // If ranks at an edge name no partner, the ends of an axis are not connected, if that
+        // agrees.
         let joins = guard.is_none();
         let found = self.simplest(&values, self.ranks(pair, joins), &*is_member);
         let found = found.or_else(|| self.simplest(&values, self.ranks(pair, true), &*is_member));
@@ -453,8 +458,8 @@ impl Patterns {
     /// Expressions that give a rank.
     ///
     /// # Arguments
-    /// * `rank`, `other` - a rank, and whom it names
-    /// * `joins` - whether the ends of axes may be joined
+    /// * `rank`, `other` - a rank, and its partner
+    /// * `joins` - whether the ends of axes may be connected
     fn ranks(
         &self,
         (rank, other): (i64, i64),
@@ -515,7 +520,8 @@ impl Patterns {
         all
     }
 
-    /// Those of an axis: some steps along it, without and with its ends joined, and its first place.
+    /// Partners on an axis: some steps along it, without and with its ends connected, and its first
+    /// place.
     fn ranks_on<'a>(
         &'a self,
         axis: &'a Axis,
@@ -627,13 +633,14 @@ impl Patterns {
             .map(|(pattern, _)| pattern)
     }
 
-    /// On a grid a size is that of a side before it is one of all ranks.
+    /// On a grid a size is first assumed to be that of a side, then one of all ranks.
     fn tier_of_size(&self, quantity: &Quantity) -> u8 {
         let has_sides = self.quantities.len() > 1;
         u8::from(has_sides && quantity.tier() == 0)
     }
 
-    /// Straight lines over a quantity or its inverse, through the first two runs that differ; a third one that differs too confirms them.
+    /// Straight lines over a quantity or its inverse, through the first two runs that differ; a third one that differs
+    /// too confirms them.
     fn lines(&self, known: Vec<(usize, f64)>) -> impl Iterator<Item = Candidate<'_, f64>> {
         self.quantities.iter().flat_map(move |quantity| {
             let forms: [(&str, Form); 3] =

@@ -1,4 +1,4 @@
-//! Recorded calls as those of a program.
+//! Converts recorded calls to those of a program.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::collectives::{Groups, in_order};
 use super::folding::{Call, Key, Kind, Peer};
 use super::rank::Spaces;
 
-/// Recorded calls becoming those of a program.
+/// State of the conversion of recorded calls to those of a program.
 pub(super) struct Reader {
     pub(super) groups: Groups,
     /// KnownRanks of each group of a collective.
@@ -23,7 +23,7 @@ pub(super) struct Reader {
     pub(super) n_pending: u64,
     /// Collectives that were begun, and ended later.
     pub(super) n_begun: u64,
-    /// Waits that another one right after them stands for, with computation between them.
+    /// Waits that a later one right after them replaces, with computation between them.
     pub(super) n_joined: u64,
 }
 
@@ -34,7 +34,7 @@ impl Reader {
     pub(super) fn calls(&mut self, rank: u32, recorded: &RecordedRank) -> Vec<Call> {
         let spaces = Spaces::of(recorded);
         let mut calls: Vec<Call> = Vec::new();
-        // Whether a request is that of a receive.
+        // Whether a request is a receive's.
         let mut open = HashMap::<u64, bool>::new();
         let mut called = HashMap::<u32, u32>::new();
         let (mut progress, mut gap_ns) = (Progress::new(recorded.span_ns.0), 0);
@@ -110,7 +110,7 @@ impl Reader {
     }
 
     fn message(&mut self, kind: Kind, call: &RecordedCall, spaces: &Spaces) -> Call {
-        // A receive from any rank has none, one from nobody moves nothing.
+        // A receive from any rank has no partner, a message from nobody moves nothing.
         let other = match call.world_peer {
             Some(rank) => Peer::Rank(rank),
             None if matches!(kind, Kind::Receive { .. }) && call.bytes > 0 => Peer::Any,

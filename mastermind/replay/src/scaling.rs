@@ -1,8 +1,9 @@
 //! Computation of a recorded run as another processor takes it: each stretch between two calls of MPI by the factors of the components that computed
 //! in it.
 //!
-//! In: a rank, the calls of components on each of its threads, and a factor for each of them. Out: the rank, whose calls have the processor
-//! time before them by the factors. A stretch belongs to the innermost call of a component; what is in none takes the factor of all else.
+//! Input: a rank, the calls of components on each of its threads, and a factor for each of them. Output: the rank, with
+//! the processor time before its calls scaled by the factors. A stretch belongs to the innermost call of a component;
+//! time outside of all has the general factor.
 
 use crate::RecordedRank;
 use crate::call::{Action, action, ends};
@@ -96,7 +97,7 @@ impl RecordedRank {
     ///
     /// # Arguments
     /// * `components` - calls of components, for each of its threads
-    /// * `others` - the factor of what no component computes
+    /// * `others` - the factor of computation outside of components
     pub fn scale(&mut self, components: &[Vec<ComponentCall>], others: f64) {
         let (start_ns, end_ns) = self.span_ns;
         let mut last_ns = end_ns;

@@ -16,7 +16,8 @@ const SAME_COST: f64 = 0.02;
 /// Share of the costs of a run from which on one without a pattern matters.
 const MIN_SHARE: f64 = 0.01;
 
-/// The tags of what the ranks send at a place, or receive; `None` for a rank whose tags differ from round to round.
+/// The tags of the ranks' sends at a place, or of their receives; `None` for a rank whose tags differ from round to
+/// round.
 fn tags_of(calls: &[Option<Call>], is_sent: bool) -> impl Iterator<Item = Option<u32>> {
     let of_message = move |call: &&Call| match is_sent {
         true => call.key.to != Peer::Nobody,
@@ -55,7 +56,7 @@ pub(super) struct Writer<'a> {
     pub(super) unknown: BTreeSet<String>,
     /// Sizes that are means over the number of ranks, by element, and how far off the others predict the largest run, relative.
     fitted: BTreeMap<String, f64>,
-    /// Patterns that are assumed, and what else they may be.
+    /// Patterns that are assumed, and their alternatives.
     assumed: BTreeMap<String, String>,
     /// Of the largest run: costs of a rank on average, and those that the other runs predict, nanoseconds.
     held_out_ns: (f64, f64),
@@ -65,11 +66,11 @@ pub(super) struct Writer<'a> {
     total_ns: f64,
     /// The points that come to the flow that is being written.
     comes: Vec<bool>,
-    /// By run: computation, and what the formulas make of it, nanoseconds.
+    /// By run: computation, and its value by the formulas, nanoseconds.
     work_ns: Vec<(f64, f64)>,
-    /// Whether costs are those of each run, and no formulas.
+    /// Whether costs are those of each run, without formulas.
     is_tabled: bool,
-    /// Elements so far, of which each has a number in its name.
+    /// Number of elements so far; an element's name contains its number.
     n: usize,
     /// Length of the longest line.
     pub(super) longest: usize,
@@ -94,7 +95,7 @@ fn computed_ns(patterns: &Patterns, places: &[Place]) -> f64 {
     each.sum()
 }
 
-/// What each point does at a place.
+/// Call of each point at a place.
 type Calls = [Option<Call>];
 
 impl<'a> Writer<'a> {
@@ -175,7 +176,8 @@ impl<'a> Writer<'a> {
         pattern.text
     }
 
-    /// A writer of the same flow whose costs are those of each run, where the formulas add up to other work than a run had; else itself.
+    /// A writer of the same flow whose costs are those of each run, if the formulas add up to other work than a run
+    /// had; else itself.
     pub(super) fn or_tabled(self, places: &[Place]) -> Result<Self, ReplayError> {
         let is_off = |(measured, fitted): &(f64, f64)| {
             (fitted - measured).abs() > costs::MAX_ERROR * measured.max(1.0)
@@ -194,7 +196,7 @@ impl<'a> Writer<'a> {
         format!("{word} {}", self.n + 1)
     }
 
-    /// The numbers of ranks that the model is known for; what it is not known for is a note.
+    /// The numbers of ranks that the model is known for; other numbers are a note.
     pub(super) fn ranks(
         &self,
         recorded: &[u32],
@@ -277,7 +279,7 @@ impl<'a> Writer<'a> {
         let is_in: Vec<bool> = calls.iter().map(Option::is_some).collect();
         let [sent, received] = self.tags(calls);
         let (to, from) = (|call: &Call| call.key.to, |call: &Call| call.key.from);
-        // Messages name whom they are for; the others have to be left out by those that do not come to them.
+        // Messages name their destinations; ranks that do not come to other calls have to leave them out.
         let names_ranks = matches!(
             kind,
             Kind::Send { .. } | Kind::Receive { .. } | Kind::Exchange
@@ -356,7 +358,7 @@ impl<'a> Writer<'a> {
         self.line(depth, &element);
     }
 
-    /// A cost over the number of ranks: that of each run is the mean over its ranks.
+    /// A cost over the number of ranks: each run's is the mean over its ranks.
     fn cost_of_runs(&mut self, computed: &[Option<(u64, u64)>]) -> String {
         let mut by_ranks = BTreeMap::<u32, Vec<f64>>::new();
         let largest = self.patterns.n_runs() - 1;
@@ -503,7 +505,7 @@ impl<'a> Writer<'a> {
 
     fn bytes(&mut self, word: &str, calls: &Calls) -> Result<String, ReplayError> {
         let mean = |call: &Call| (call.bytes as f64 / call.n as f64).round();
-        // What goes to nobody has no size.
+        // A message to nobody has no size.
         let known = |call: &Option<Call>| {
             call.as_ref()
                 .filter(|call| call.key.to != Peer::Nobody)
@@ -519,7 +521,7 @@ impl<'a> Writer<'a> {
         if bytes.iter().all(Option::is_none) {
             return Ok("1".into());
         }
-        // Who sends nothing names nobody.
+        // A rank that sends nothing names no partner.
         let found = self.patterns.by_run(&bytes);
         let name = self.next_name(word);
         if let Some(found) = found.filter(|found| found.reach != Reach::Recorded) {

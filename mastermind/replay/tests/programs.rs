@@ -33,7 +33,7 @@ impl Writer {
         let first = self.request;
         for (tag, function) in [(1, "MPI_Isend"), (0, "MPI_Irecv")] {
             for (side, other) in neighbours.iter().enumerate() {
-                // What a side sends, the opposite one receives.
+                // The opposite side receives the messages of a side.
                 let tag = side as u32 ^ tag;
                 let request = self.request;
                 self.request += 1;
@@ -121,12 +121,12 @@ fn ends(recorded: &[RecordedRank]) -> Vec<u64> {
     processes.map(|process| process.finish_ns).collect()
 }
 
-/// What the ranks do of the program that a run becomes.
+/// Results of the ranks in the program that a run becomes.
 fn simulated(recorded: &[RecordedRank]) -> Vec<ProcessResult> {
     simulated_on(&written(recorded).toml, recorded.len() as u32)
 }
 
-/// What the ranks of a program do.
+/// Results of the ranks of a program.
 pub fn simulated_on(text: &str, n: u32) -> Vec<ProcessResult> {
     let model = read_toml(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     assert_eq!(check(&model, &ModelSet::default()), [], "{text}");
@@ -141,7 +141,7 @@ pub fn simulated_on(text: &str, n: u32) -> Vec<ProcessResult> {
     outcome.processes
 }
 
-/// A stencil on rows of four ranks that ends at the edges: what a rank does at most of its 40 rounds.
+/// A stencil on rows of four ranks that ends at the edges: at most 40 rounds per rank.
 #[test]
 fn a_stencil_is_a_few_elements_that_end_as_its_schedule() {
     let recorded = run_of(12, |writer| {
@@ -380,7 +380,7 @@ fn what_is_no_single_program_is_refused() {
     assert_eq!(error, ReplayError::TooManyElements { elements: 20_002 });
 }
 
-/// What all ranks do a number of times.
+/// Repeated operation of all ranks.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Halo { width: u32, bytes: u64 },
@@ -418,7 +418,7 @@ proptest! {
         let recorded = run_of(n, |writer| {
             let factor = if is_even { 1 } else { 1 + u64::from(writer.rank) };
             for ((steps, rounds, us), number) in parts.iter().zip(1..) {
-                // Rounds of two parts are not those of one loop, since their costs differ.
+                // Rounds of two parts do not fold into one loop, since their costs differ.
                 writer.collective("MPI_Allgather", 0, number, None);
                 for _ in 0..*rounds {
                     for step in steps {

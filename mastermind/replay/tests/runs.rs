@@ -1,4 +1,4 @@
-//! Runs of one program on several numbers of ranks as one program model: it does on other numbers what the program does there.
+//! Runs of one program on several numbers of ranks as one program model, which repeats the program on other numbers.
 
 use mastermind_replay::{
     RecordedCall, RecordedProgram, RecordedRank, ReplayError, program, program_of_runs,
@@ -15,8 +15,8 @@ fn model_of(ranks: &[u32], write: &impl Fn(&mut Writer)) -> RecordedProgram {
     program_of_runs("runs", &runs).expect("a program")
 }
 
-/// A model does on some numbers of ranks what the program does there: as many calls, and at the same time to a hundredth, since costs are
-/// fitted.
+/// Compares a model with the program on some numbers of ranks: as many calls, and the same time to a hundredth, since
+/// costs are fitted.
 fn does_the_same(model: &RecordedProgram, on: &[u32], write: &impl Fn(&mut Writer)) {
     for n in on {
         let recorded = run_of(*n, write);
@@ -95,7 +95,7 @@ fn line(writer: &mut Writer) {
     }
 }
 
-/// Ranks at the ends leave out the neighbour that they do not have, so that their second call is another one than that of the others.
+/// Ranks at the ends leave out the neighbour that they do not have, so their second call differs from the others'.
 #[test]
 fn an_open_line_goes_on() {
     let model = model_of(&[2, 4, 8], &line);
@@ -256,7 +256,7 @@ fn two_runs_on_as_many_ranks_are_refused() {
     assert_eq!(error, ReplayError::SameRanks { ranks: 2 });
 }
 
-/// What all ranks do a number of times.
+/// Repeated operation of all ranks.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Shift { distance: u32, bytes: u64 },
@@ -282,7 +282,8 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// On the recorded numbers of ranks a model sends what the runs sent, whatever that was.
+    /// On the recorded numbers of ranks a model sends the messages of the runs, whatever these
+    /// were.
     #[test]
     fn models_do_on_the_recorded_ranks_what_the_runs_did(
         parts in prop::collection::vec((prop::collection::vec(step(), 1..4), 1..5_u32), 1..4),
@@ -353,7 +354,7 @@ fn ranks_are_as_late_as_the_slowest_of_each_round() {
     );
 }
 
-/// Ranks without a pattern have rounds of their own: what they compute there is theirs alone.
+/// Ranks without a pattern have rounds of their own, whose computation only they have.
 #[test]
 fn rounds_of_some_ranks_are_computed_by_these() {
     let write = |writer: &mut Writer| {

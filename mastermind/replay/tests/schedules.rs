@@ -1,4 +1,4 @@
-//! Recorded runs as schedules: each does again what was recorded, and what is missing is a note.
+//! Recorded runs as schedules: each repeats the recorded calls, and missing information is a note.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ pub fn finishes(ranks: &[RecordedRank]) -> Vec<u64> {
     processes.map(|process| process.finish_ns).collect()
 }
 
-/// What the ranks do of the schedule that a run becomes, without a note.
+/// Results of the ranks in the schedule that a run becomes, without a note.
 pub fn replayed(ranks: &[RecordedRank]) -> Vec<ProcessResult> {
     let replay = made(ranks);
     assert_eq!(replay.notes, [""; 0]);
@@ -129,7 +129,7 @@ fn a_rank_computes_for_as_long_as_it_had_a_processor() {
             vec![
                 call("MPI_Init", (0, 7)),
                 after(3, message("MPI_Send", (20, 25), 1, 3)),
-                // What a schedule cannot hold is computation, and what was before it too.
+                // A call that a schedule cannot express becomes computation, as the time before it.
                 after(4, call("MPI_Win_lock", (35, 36))),
                 after(5, message("MPI_Send", (45, 46), 1, 3)),
                 after(2, call("MPI_Finalize", (65, 70))),
@@ -208,7 +208,7 @@ fn a_rank_computes_by_the_factors_of_its_components() {
     let expected_ns = 10_000 + 30_000 + (4.0 * (2.0 + 3.0) / 3.0 * 1000.0_f64).round() as u64;
     let expected_ns = expected_ns + 21_000 + 27_000 + 3000;
     assert_eq!(work(&|rank| rank.scale(&calls, 1.0)), expected_ns);
-    // What comes after the last call is computation too.
+    // Time after the last call is computation too.
     let mut cut = ranks(vec![vec![call("MPI_Init", (0, 7))]], (7, 65));
     cut[0].scale(&[], 2.0);
     assert_eq!(cut[0].span_ns, (7000, 123_000));
@@ -251,7 +251,7 @@ fn a_message_that_any_receive_gets_has_the_sender_and_tag_that_it_had() {
             vec![message("MPI_Send", (1, 2), 2, 8)],
             vec![message("MPI_Send", (1, 2), 2, 9)],
             vec![
-                // From any rank with any tag: rank 1, as its completion tells, then rank 0.
+                // From any rank with any tag: rank 1, by its completion, then rank 0.
                 with(
                     RecordedCall {
                         bytes: 50,
@@ -295,7 +295,7 @@ fn a_message_that_any_receive_gets_has_the_sender_and_tag_that_it_had() {
 fn collectives_are_the_messages_of_the_library() {
     let barrier = || vec![call("MPI_Barrier", (5, 9))];
     let recorded = ranks(vec![barrier(), barrier()], (0, 9));
-    // One byte each way.
+    // One byte in each direction.
     assert_eq!(finishes(&recorded), [5000 + 5500; 2]);
     let gather = |rank: u32| {
         let root = RecordedCall {
@@ -432,7 +432,7 @@ fn collectives_that_differ_are_refused() {
     assert_eq!(error, ReplayError::NoCalls { rank: 1, ranks: 2 });
 }
 
-/// What a damaged record may claim.
+/// Contents of a damaged record.
 #[test]
 fn any_numbers_are_bounded() {
     let huge = with(call("MPI_Waitall", (3, 4)), 0, u64::MAX);

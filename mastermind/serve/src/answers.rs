@@ -1,4 +1,4 @@
-//! Runs a question and hands over what it printed.
+//! Runs a question and returns its output.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::questions::shown;
 /// A program that prints more is ended, in bytes: a browser shows no document as long.
 const MAX_ANSWER: u64 = 64 * 1024 * 1024;
 
-/// What a verb answered.
+/// Answer of a verb.
 #[derive(Clone, Debug, Serialize)]
 pub struct Answer {
     /// The command line that gives the same, from the folder that is served.
@@ -24,9 +24,9 @@ pub struct Answer {
     pub code: Option<i32>,
     /// The document it printed, as it is.
     pub answer: Option<Box<RawValue>>,
-    /// What it printed, where that is no JSON: a picture.
+    /// Its output, if that is no JSON: a picture.
     pub text: Option<String>,
-    /// What it printed to the standard error, a line each: notes, warnings, errors.
+    /// Its output on the standard error, one per line: notes, warnings, errors.
     pub notes: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ pub fn command_of(program: &Path, folder: &Path, arguments: &[OsString]) -> Comm
     command
 }
 
-/// Asks the program. Who drops the future ends it.
+/// Runs the program. Dropping the future ends it.
 ///
 /// # Errors
 /// It cannot be started, or prints more than 64 MiB.
@@ -66,7 +66,7 @@ pub async fn ask(program: &Path, folder: &Path, arguments: &[OsString]) -> Resul
     let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(failed("it has no output".to_owned()));
     };
-    // Beyond the limit by one byte, so that a full answer is not taken for a cut one.
+    // One byte beyond the limit, so that a full answer is not treated as a truncated one.
     let (mut out, mut err) = (out.take(MAX_ANSWER + 1), err.take(MAX_ANSWER + 1));
     let both = tokio::try_join!(out.read_to_end(&mut printed), err.read_to_end(&mut notes));
     both.map_err(|error| failed(error.to_string()))?;

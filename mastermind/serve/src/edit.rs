@@ -1,4 +1,4 @@
-//! Changes of an assembly file: what is not changed stays as it was, byte for byte, with its comments and its order.
+//! Changes of an assembly file: unchanged parts stay byte for byte, with their comments and their order.
 
 use serde::Deserialize;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value, value};
@@ -16,7 +16,7 @@ pub enum Edit {
         /// Its class.
         class: String,
     },
-    /// A library, or a folder of libraries, in which classes are looked for.
+    /// A library, or a folder of libraries, in which classes are searched.
     AddPath {
         /// As it is to stand in the file.
         path: String,
@@ -58,7 +58,7 @@ pub enum Edit {
         instance: String,
         /// `KEY`, or `PORT.KEY`.
         key: String,
-        /// Its value as TOML has it; what is none is taken for text.
+        /// Its value in TOML's notation; other text is a string.
         value: String,
     },
     /// A parameter back to its default.
@@ -68,7 +68,7 @@ pub enum Edit {
         /// `KEY`, or `PORT.KEY`.
         key: String,
     },
-    /// The classes that may stand for an instance; none takes the entry away.
+    /// The classes that may replace an instance's; an empty list removes the entry.
     SetAlternatives {
         /// The instance.
         instance: String,
@@ -85,7 +85,7 @@ pub enum Edit {
 /// The text of an assembly after some changes, one after the other.
 ///
 /// # Errors
-/// The text is no TOML, or a change names what is not there or has a name that is taken.
+/// The text is no TOML, or a change names a missing entry or has a name that is taken.
 pub fn edited(text: &str, edits: &[Edit]) -> Result<String, Error> {
     let mut document: DocumentMut = text
         .parse()

@@ -1,4 +1,4 @@
-//! What can go wrong, in the words that the page and the terminal show.
+//! Errors, in the words that the page and the terminal show.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ pub enum Error {
     Listen {
         /// The port that was asked for.
         port: u16,
-        /// What the system said.
+        /// The system's error.
         reason: io::Error,
     },
     /// The system takes no connections any more.
     #[error("cannot serve the page: {reason}")]
     Serve {
-        /// What the system said.
+        /// The system's error.
         reason: io::Error,
     },
     /// The system gives no random bytes for the token.
@@ -28,19 +28,19 @@ pub enum Error {
     /// A file or folder cannot be read or written.
     #[error("cannot {act} \"{}\": {reason}", path.display())]
     File {
-        /// What was tried.
+        /// The failed action.
         act: &'static str,
         /// On which file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: io::Error,
     },
-    /// A path leads out of the folder that is served, or is none.
+    /// A path leads out of the folder that is served, or is no path.
     #[error("cannot use path \"{}\": {found}, expected a path within the folder that is served", path.display())]
     Outside {
         /// The path as it was given.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         found: &'static str,
     },
     /// The file is another one than the page had read.
@@ -61,9 +61,9 @@ pub enum Error {
     /// A question or job whose values are no arguments.
     #[error("cannot ask for {what}: {found}")]
     Question {
-        /// What was asked for.
+        /// The requested object.
         what: &'static str,
-        /// What is wrong with it.
+        /// The problem with it.
         found: String,
     },
     /// The program that answers cannot be started, or prints too much.
@@ -71,7 +71,7 @@ pub enum Error {
     Program {
         /// The command line.
         command: String,
-        /// What went wrong.
+        /// The problem.
         found: String,
     },
 }

@@ -14,13 +14,13 @@ const MAX_DEPTH: usize = 6;
 /// Entries beyond this number are not listed.
 const MAX_ENTRIES: usize = 2000;
 
-/// So much of a file tells which kind it is, in bytes.
+/// Bytes of a file from which its type is detected.
 const HEAD: u64 = 64 * 1024;
 
 /// Files longer than this are not shown as text, in bytes.
 const MAX_TEXT: u64 = 4 * 1024 * 1024;
 
-/// What an entry of the folder is, judged by its name and its first lines.
+/// Type of an entry of the folder, by its name and its first lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -45,15 +45,15 @@ pub enum Kind {
 pub struct Entry {
     /// From the folder, with `/`.
     pub path: String,
-    /// What it is.
+    /// Its type.
     pub kind: Kind,
-    /// Its last change, in nanoseconds since 1970; of a record directory that of its newest log.
+    /// Its last change, in nanoseconds since 1970; for a record directory that of its newest log.
     pub changed_ns: String,
-    /// Its size in bytes; of a record directory that of its logs.
+    /// Its size in bytes; for a record directory that of its logs.
     pub bytes: u64,
 }
 
-/// What is in the folder.
+/// Contents of the folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Listing {
     /// By path.
@@ -72,7 +72,7 @@ impl Folder {
     /// Opens a folder.
     ///
     /// # Errors
-    /// It is none, or cannot be read.
+    /// It is no folder, or cannot be read.
     pub fn open(path: &Path) -> Result<Folder, Error> {
         let file = |reason| Error::File {
             act: "open folder",
@@ -90,8 +90,8 @@ impl Folder {
         &self.root
     }
 
-    /// A path of an argument: from the folder, where it is there and lies within. It begins with `./` where it could be taken for an
-    /// option.
+    /// A path of an argument: relative to the folder, if it exists within. It begins with `./` if it could be parsed as
+    /// an option.
     ///
     /// # Errors
     /// The path leads out of the folder, or to nothing.
@@ -137,7 +137,7 @@ impl Folder {
         })
     }
 
-    /// The path without what leads up or elsewhere.
+    /// The path without parts that lead up or elsewhere.
     fn relative(path: &str) -> Result<PathBuf, Error> {
         let outside = |found| Error::Outside {
             path: PathBuf::from(path),
@@ -243,7 +243,7 @@ impl Folder {
         kept.map(drop).map_err(|error| failed(error.error))
     }
 
-    /// What is in the folder that some verb reads.
+    /// The entries of the folder that some verb reads.
     #[must_use]
     pub fn list(&self) -> Listing {
         let mut listing = Listing::default();
@@ -270,7 +270,7 @@ impl Folder {
             let Ok(metadata) = whole.symlink_metadata() else {
                 continue;
             };
-            // What a link leads to is seen where it lies.
+            // The target of a link is listed at its own place.
             if metadata.is_dir() {
                 if let Some(entry) = records(&whole, &relative) {
                     listing.entries.push(entry);
@@ -319,7 +319,7 @@ fn records(whole: &Path, relative: &Path) -> Option<Entry> {
     })
 }
 
-/// What a file is.
+/// Type of a file.
 fn kind(path: &Path) -> Option<Kind> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     match ending.as_str() {
@@ -339,7 +339,7 @@ fn head(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&head).into_owned())
 }
 
-/// By the first tables of a file: what each reader requires.
+/// By the first tables of a file: those that each reader requires.
 fn kind_of_toml(text: &str) -> Option<Kind> {
     let tables: Vec<_> = text
         .lines()

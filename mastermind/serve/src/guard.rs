@@ -1,12 +1,14 @@
-//! Who may ask: the page that this server gave out, in a browser on this machine, with the token of the printed address.
+//! Access control: only the page of this server, in a browser on this machine, with the token of the printed address,
+//! may send requests.
 //!
-//! A server on 127.0.0.1 can be reached by every page that the browser has open. Three checks keep others out:
-//! - **`Host`** has to be this machine's address or `localhost`, with the port. A foreign name that was made to resolve to 127.0.0.1
-//!   (DNS rebinding) has another one.
-//! - **`Origin`**, which a browser sends with what a page asks of another site, has to be this server's, and `Sec-Fetch-Site` has to say
-//!   that it is.
-//! - **the token**, 128 random bits, comes in a header of its own, which a foreign page cannot set without the leave that this server
-//!   gives to nobody (CORS). It is asked for everything but the files of the page, which hold nothing of the user's.
+//! A server on 127.0.0.1 can be reached by every page that is open in the browser. Three checks keep others out:
+//! - **`Host`** must be this machine's address or `localhost`, with the port. A foreign name that was made to resolve
+//!   to 127.0.0.1 (DNS rebinding) has another one.
+//! - **`Origin`**, which a browser sends with a page's requests to another site, must be this server's, and
+//!   `Sec-Fetch-Site` must agree.
+//! - **the token**, 128 random bits, comes in a header of its own, which a foreign page cannot set without a permission
+//!   that this server gives to nobody (CORS). It is required for everything but the files of the page, which contain
+//!   nothing of the user's.
 
 use std::fmt;
 
@@ -17,7 +19,7 @@ use crate::Error;
 /// The header with the token.
 pub const TOKEN_HEADER: &str = "x-mastermind-token";
 
-/// What the page's files may do: nothing but use this server.
+/// Permissions of the page's files: they may only use this server.
 pub const POLICY: &str = "default-src 'self'; img-src 'self' blob: data:; object-src 'none'; base-uri 'none'; form-action 'none'; \
                           frame-ancestors 'none'";
 
@@ -35,7 +37,7 @@ impl Token {
         ))
     }
 
-    /// Whether `given` is the token; takes as long whatever it is.
+    /// Whether `given` is the token; takes the same time for all values.
     fn is(&self, given: &[u8]) -> bool {
         let own = self.0.as_bytes();
         let differing = own

@@ -1,4 +1,5 @@
-//! What was started from the page: its output as it comes, its end, and how it is stopped. Every page that is open sees the same.
+//! Jobs started from the page: their output as it comes, their end, and how they are stopped. All open pages see the
+//! same.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -46,7 +47,7 @@ pub struct Seen {
     pub lines: VecDeque<String>,
 }
 
-/// What every open page hears of.
+/// An event for every open page.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "news", rename_all = "kebab-case")]
 pub enum News {
@@ -95,7 +96,7 @@ impl Jobs {
         })
     }
 
-    /// No one holds this lock while he could panic; what is in it is whole.
+    /// No code with this lock can panic; the data is consistent.
     fn jobs(&self) -> MutexGuard<'_, Vec<Job>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -195,7 +196,8 @@ impl Jobs {
                     }
                 }
             };
-            // What it had printed comes before its end; a process that it left behind may hold its output for ever.
+            // Its remaining output comes before its end; a process that it left behind may keep its output open for
+            // ever.
             for reader in readers.into_iter().flatten() {
                 let _ = tokio::time::timeout(GRACE, reader).await;
             }
@@ -273,7 +275,8 @@ async fn asked(stopped: &mut watch::Receiver<bool>) {
 /// Sends a signal to the processes of a job.
 fn signal(group: Option<u32>, signal: libc::c_int) {
     if let Some(group) = group.and_then(|group| libc::pid_t::try_from(group).ok()) {
-        // SAFETY: kill takes numbers; the group is that of a child that was not waited for, so its number is not another's.
+        // SAFETY: kill takes numbers; the group belongs to a child that was not waited for, so its number is not
+        // another's.
         unsafe { libc::kill(-group, signal) };
     }
 }

@@ -1,8 +1,10 @@
-//! The page: a server for this machine alone that shows in a browser what the verbs of `mastermind` answer.
+//! The page: a server for this machine alone that shows the answers of the verbs of `mastermind` in a
+//! browser.
 //!
-//! The server computes nothing. Each view of the page is a [`Question`], which is a verb with its arguments; the server runs the
-//! program with them, with `--json`, and hands over what it printed, so that a number on the page is the number on the terminal, and
-//! every view can show the command line that gives the same. What writes or runs something is a [`Job`] and needs a click.
+//! The server computes nothing. Each view of the page is a [`Question`], which is a verb with its arguments; the server
+//! runs the program with them, with `--json`, and returns its output, so that a number on the page is the number on the
+//! terminal, and every view can show the command line that gives the same. Writing or running something is a [`Job`]
+//! and needs a click.
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -45,7 +47,7 @@ pub use error::Error;
 pub use folder::{Folder, Kind};
 pub use questions::{Job, Question};
 
-/// What is served, and how.
+/// Settings of the server.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The program whose verbs answer: the `mastermind` binary.
@@ -101,7 +103,7 @@ impl Server {
         format!("http://127.0.0.1:{}/#token={token}", self.address.port())
     }
 
-    /// Answers until `until` is over; then ends what was started from the page.
+    /// Answers until `until` is over; then ends the jobs started from the page.
     ///
     /// # Errors
     /// The system refuses further connections.

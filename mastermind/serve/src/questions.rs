@@ -1,5 +1,5 @@
-//! What the page may ask and start, and the command line of each. A value of the page is only ever the value of an option or a path
-//! within the folder; it cannot become another option.
+//! Questions and jobs of the page, and the command line of each. A value of the page is only ever the value of an
+//! option or a path within the folder; it cannot become another option.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,11 +11,11 @@ use crate::{Error, Folder};
 /// The arguments of the program.
 pub type Arguments = Vec<OsString>;
 
-/// What a view shows: a verb that reads. It writes nothing.
+/// Content of a view: a verb that reads. It writes nothing.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Question {
-    /// What is wrong with an assembly, a script or a program model.
+    /// Problems of an assembly, a script or a program model.
     Check {
         /// The file.
         file: String,
@@ -55,7 +55,7 @@ pub enum Question {
         /// The assembly whose `path` leads to it.
         file: Option<String>,
     },
-    /// What a run was.
+    /// Description of a run.
     Info {
         /// The record directory.
         records: String,
@@ -105,14 +105,14 @@ pub enum Question {
         /// Which time, or which counter.
         metric: Option<String>,
     },
-    /// What to measure next for a method.
+    /// Next measurements for a method.
     Suggest {
         /// The models.
         models: String,
         /// The method.
         method: String,
     },
-    /// The best assembly, and what others take.
+    /// The best assembly, and the times of others.
     Choose {
         /// The assembly.
         file: String,
@@ -143,10 +143,10 @@ pub enum Question {
         /// Values of global variables, `NAME=VALUE`.
         #[serde(default)]
         set: Vec<String>,
-        /// Whether to show what the time depends on.
+        /// Whether to show the parameters that the time depends on.
         #[serde(default)]
         sensitivity: bool,
-        /// Processes to follow: what each does when, as `0-7`.
+        /// Processes whose activities are shown, as `0-7`.
         timeline: Option<String>,
     },
     /// Throughput and waiting of a closed queueing network.
@@ -163,7 +163,7 @@ pub enum Question {
     },
 }
 
-/// What the page may start: a verb that writes, or runs a program of the user's.
+/// A job of the page: a verb that writes, or runs a program of the user's.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(tag = "start", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Job {
@@ -202,7 +202,7 @@ pub enum Job {
         #[serde(default)]
         force: bool,
     },
-    /// Runs what the plan of an assembly lists.
+    /// Runs the plan of an assembly.
     Plan {
         /// The assembly.
         file: String,
@@ -223,7 +223,7 @@ pub enum Job {
     },
 }
 
-/// A command line that grows by what is checked.
+/// A command line that grows by checked values.
 struct Line<'a> {
     folder: &'a Folder,
     arguments: Arguments,
@@ -326,7 +326,7 @@ fn plain(value: &str) -> Result<&str, Error> {
     Ok(value)
 }
 
-/// A word that has to stand for itself on a command line: a class.
+/// A word that is an argument by itself on a command line: a class.
 fn word(value: &str) -> Result<&str, Error> {
     if value.is_empty() || value.starts_with('-') {
         return Err(Error::Question {
@@ -352,7 +352,7 @@ impl Question {
                 records,
                 models,
             } => {
-                // Models say what the recorded calls take.
+                // Models predict the recorded calls.
                 let models = models.as_ref().filter(|_| records.is_some());
                 let line = Line::of(folder, "graph")
                     .path(file)?
@@ -626,7 +626,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the page sends as a value, the verb and the options are the same.
+        /// Whatever value the page sends, the verb and the options are the same.
         #[test]
         fn a_value_becomes_no_option(value in any::<String>()) {
             let (_scratch, folder) = folder()?;

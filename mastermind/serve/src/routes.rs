@@ -46,10 +46,10 @@ const AT_A_TIME: usize = 2;
 /// Bodies of requests beyond this are refused, in bytes.
 const MAX_BODY: usize = 8 * 1024 * 1024;
 
-/// How often the folder is looked at while a page is open, at most.
+/// Minimum time between two scans of the folder while a page is open.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A pause in times of what a look took: looking takes at most one part in a hundred of a processor.
+/// A pause in multiples of a scan's time: scans take at most one part in a hundred of a processor.
 const PAUSE: u32 = 100;
 
 /// The files of the page.
@@ -57,7 +57,7 @@ const PAUSE: u32 = 100;
 #[folder = "assets"]
 struct Assets;
 
-/// What all requests share.
+/// State that all requests share.
 pub struct Shared {
     options: Options,
     folder: Folder,
@@ -85,7 +85,7 @@ impl Shared {
         &self.token
     }
 
-    /// Ends what was started, and the events that pages wait for.
+    /// Ends jobs, and the streams of events that pages wait for.
     pub async fn end(&self) {
         self.jobs.end().await;
         self.over.send_replace(true);
@@ -125,7 +125,7 @@ fn refused(status: StatusCode, sentence: &str) -> Response {
     (status, Json(serde_json::json!({ "error": sentence }))).into_response()
 }
 
-/// A body that is what was asked for, or a refusal that says why not.
+/// A valid body, or a refusal with the reason.
 fn body<T>(given: Result<Json<T>, JsonRejection>) -> Result<T, Box<Response>> {
     match given {
         Ok(Json(body)) => Ok(body),
@@ -172,7 +172,7 @@ pub fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Refuses what comes from elsewhere, and says with each answer what it may be used for.
+/// Refuses requests from elsewhere, and adds the security policy to each answer.
 async fn own_page(State(shared): Share, request: Request, next: Next) -> Response {
     let mut response = match guard::check_origin(request.headers(), shared.port) {
         Ok(()) => next.run(request).await,
@@ -349,11 +349,11 @@ struct Draft {
     /// The file that is edited; its folder is where relative paths of the text begin.
     file: String,
     text: String,
-    /// What is asked of the draft; its `file` is left out.
+    /// The question about the draft, without its `file`.
     question: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Asks about a text that is not saved: it is written beside its file under a hidden name for as long as the question takes.
+/// Runs a question about an unsaved text: it is written next to its file under a hidden name while the question runs.
 async fn check(State(shared): Share, draft: Result<Json<Draft>, JsonRejection>) -> Response {
     let draft = match body(draft) {
         Ok(draft) => draft,
@@ -374,7 +374,7 @@ async fn answered_draft(shared: &Shared, mut draft: Draft) -> Result<Response, E
         path: file.clone(),
         reason,
     };
-    // Verbs tell by the ending what a file is.
+    // Verbs detect the type of a file by its ending.
     let ending = file.extension().map(std::ffi::OsStr::to_string_lossy);
     let suffix = ending.map_or_else(String::new, |ending| format!(".{ending}"));
     let mut hidden = tempfile::Builder::new()
@@ -397,7 +397,7 @@ async fn answered_draft(shared: &Shared, mut draft: Draft) -> Result<Response, E
     let _turn = shared.turns.acquire().await;
     let root = shared.folder.root();
     let mut answer = answers::ask(&shared.options.program, root, &arguments).await?;
-    // What is shown names the file that is edited.
+    // The answer names the file that is edited.
     answer.rename(&path, &file.to_string_lossy());
     Ok(Json(answer).into_response())
 }
@@ -493,7 +493,7 @@ async fn jobs(State(shared): Share) -> Response {
     Json(shared.jobs.list()).into_response()
 }
 
-/// What happens from now on; ends with the server, and where a page has fallen behind, so that it asks for everything again.
+/// Events from now on; ends with the server, and when a page has fallen behind, so that it requests everything again.
 async fn news(State(shared): Share) -> Response {
     let listening = shared.jobs.listen();
     let over = shared.over.subscribe();
@@ -518,7 +518,7 @@ fn events(
     })
 }
 
-/// Looks at the folder while a page is open, and tells when it has changed.
+/// Scans the folder while a page is open, and reports changes.
 async fn look(shared: Arc<Shared>) {
     let mut over = shared.over.subscribe();
     let mut before = None;

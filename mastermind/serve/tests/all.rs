@@ -1,4 +1,5 @@
-//! The server over its socket: who is answered, what is written, what is started and ended. The program that answers is a script.
+//! The server over its socket: accepted and refused requests, written files, started and ended jobs. The program that
+//! answers is a script.
 
 mod client;
 mod guard;

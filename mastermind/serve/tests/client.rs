@@ -22,7 +22,7 @@ pub struct Running {
     pub token: String,
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
-    // The program lies elsewhere, so that the folder holds only what is served.
+    // The program is elsewhere, so that the folder contains only served files.
     _program: TempDir,
 }
 

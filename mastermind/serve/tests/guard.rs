@@ -1,4 +1,4 @@
-//! Who is answered.
+//! Accepted and refused requests.
 
 use super::client::{Result, Running};
 

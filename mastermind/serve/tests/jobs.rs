@@ -1,4 +1,4 @@
-//! What is started from the page, and how it ends.
+//! Jobs started from the page, and their end.
 
 use std::io::{BufRead, BufReader};
 

@@ -1,4 +1,4 @@
-//! What is written, and that nothing is lost.
+//! Written files; nothing is lost.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,9 +1,10 @@
 //! The figure that the time of a cell in a run is taken from.
 //!
-//! Where other work takes the processor away, calls that are shorter than a time slice are either left alone or held up: the shortest repeat
-//! themselves to a thousandth where the means differ by a third. A call that lasts through many slices is held up by the share of the processor that
-//! the run did not get; a caller's own time is made of many short segments. Which of these a cell is, its runs show: the figure that differs least
-//! between them is taken, of those that account for enough of its time.
+//! When other work takes the processor away, calls that are shorter than a time slice are either left alone or delayed:
+//! the shortest repeat to a thousandth while the means differ by a third. A call that lasts through many slices is
+//! delayed by the share of the processor that the run did not get; a caller's own time consists of many short segments.
+//! The runs of a cell show which of these it is: of the figures that account for enough of its time, the one that
+//! differs least between runs is used.
 
 use super::noise;
 use crate::run_sums::Cell;
@@ -20,7 +21,8 @@ const LEAST_PART: f64 = 1.0 / 3.0;
 /// A call of this length or longer does not escape other work, nanoseconds.
 ///
 /// # Source
-/// Linux 6.6, `kernel/sched/fair.c`, `sysctl_sched_base_slice`: 0.75 ms times 1 + log2 of the processors, of which 8 count at most.
+/// Linux 6.6, `kernel/sched/fair.c`, `sysctl_sched_base_slice`: 0.75 ms times 1 + log2 of the number of processors, at
+/// most 8.
 const SLICE_NS: f64 = 3e6;
 
 /// Figures of a cell in a run that its time may be taken from.
@@ -32,7 +34,7 @@ pub(super) enum Figure {
     Median,
     /// The mean call, times the share of the processor that the run got.
     Processor,
-    /// Own time of segments as long as the shortest of their kind.
+    /// Own time if all segments were as long as the shortest of their group.
     LeastSegments,
     LowerQuartileSegments,
     MedianSegments,
@@ -136,7 +138,7 @@ pub(super) fn logs(cell: &Cell, share: f64) -> Option<Logs> {
         false => [mean; 5],
     };
     let is_known = mean.is_finite() && median > 0.0 && calls > 0.0;
-    // What took less than the clock shows took about as long as it shows.
+    // A time below the clock's resolution was about as long as the resolution.
     let log = |ns: f64| if ns.is_nan() { ns } else { ns.max(1.0).ln() };
     let [least_own, lower_own, median_own] = cell.segments_ns;
     let figures = [

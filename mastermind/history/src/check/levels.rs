@@ -1,14 +1,15 @@
-//! The levels of a series and where they change, by the posterior of all ways to cut it.
+//! The levels of a series and where they change, by the posterior over all segmentations.
 //!
 //! ```text
 //! z_r = l_r + noise,   l_r = l_(r-1) with probability 1 - h, else a jump of Laplace's distribution
 //! noise: Student's with 5 degrees of freedom and the run's scale; one run in 50 is an outlier and can be anywhere
 //! ```
 //!
-//! Levels lie on a grid, on which the sums over all ways to cut are exact: a forward pass gives the weight of each level at each run, a backward
-//! pass the probability that the last level began at each run. The likeliest beginning is taken where a change before the end is
-//! sure enough, and what is before it is cut likewise. A step has to last [`MIN_LASTING`] runs: what changed later is pending. The prior
-//! probability `h` carries the number of series that are looked at, so that more of them make no more false alarms.
+//! Levels are on a grid, on which the sums over all segmentations are exact: a forward pass gives the weight of each
+//! level at each run, a backward pass the probability that the last level began at each run. The most likely beginning
+//! is used if a change before the end is certain enough, and the part before it is segmented likewise. A step has to
+//! last [`MIN_LASTING`] runs: a later change is pending. The prior probability `h` contains the number of series that
+//! are checked, so that more of them cause no more false alarms.
 //!
 //! # Source
 //! Yao, *Estimation of a noisy discrete-time step function: Bayes and empirical Bayes approaches*, Annals of Statistics 12 (1984), 1434–1447, with a
@@ -40,7 +41,7 @@ const OUTLIER_WIDTH: f64 = 2.0;
 const MAX_GRID: usize = 600;
 const GRID_STEP: f64 = 0.5;
 
-/// Most changes of a series that are looked for.
+/// Maximum number of changes of a series.
 const MAX_CHANGES: usize = 50;
 
 /// Runs of one level.
@@ -145,13 +146,14 @@ fn credible(begins: &[f64], place: usize) -> (usize, usize) {
     (low, high)
 }
 
-/// The sums over all ways to cut a series.
+/// The sums over all segmentations of a series.
 struct Passes {
     grid: Vec<f64>,
     hazard: f64,
     /// Likelihood of each level at each run, `[run][level]`.
     likelihood: Vec<Vec<f64>>,
-    /// Weight of each level of a segment that begins at each run, before the run is seen; and the logarithm of what they are to be multiplied by.
+    /// Weight of each level of a segment that begins at each run, before the run is seen; and the logarithm of their
+    /// common factor.
     begun: Vec<(Vec<f64>, f64)>,
 }
 

@@ -1,21 +1,22 @@
-//! How much the runs of a series differ though nothing changed, told from the series itself.
+//! Scatter of the runs of a series without a change, estimated from the series itself.
 //!
-//! The variance between runs is what matters: calls of one run share where its data lie and what else the machine does. Differences of runs
-//! that follow one another, or are a few apart, hold no lasting step but at its place; of slow fluctuation those further apart hold more, so the
-//! largest scale over the distances is taken.
+//! The variance between runs matters: calls of one run share the placement of its data and the other load of the
+//! machine. Differences of consecutive runs, or of runs a few apart, contain a lasting step only at its place; slow
+//! fluctuation is larger in those further apart, so the largest scale over the distances is used.
 
 /// Runs for each unit of the distance: of a step there are as many differences as the distance, a tenth of all then, which move neither quantile
 /// much.
 const N_PER_LAG: usize = 10;
 
-/// Distances of the runs whose differences are looked at. Arbitrary powers of two.
+/// Distances of the runs whose differences are used. Arbitrary powers of two.
 const LAGS: [usize; 4] = [1, 2, 4, 8];
 
 /// Fewest runs from which a scale is estimated.
 pub(super) const MIN_RUNS: usize = 4;
 
-/// Quantiles of the absolute differences, each by what it is of a normal distribution of standard deviation 1: √2·Φ⁻¹((1 + p)/2). The median
-/// is not moved by outliers; of runs that are in one of two states, 4 in 5 differences show it.
+/// Quantiles of the absolute differences, each with its value for a normal distribution of standard deviation 1:
+/// √2·Φ⁻¹((1 + p)/2). The median is robust against outliers; if runs are in one of two states, 4 in 5 differences show
+/// it.
 const QUANTILES: [(f64, f64); 2] = [(0.5, 0.953_87), (0.8, 1.812_39)];
 
 /// Standard deviation of a run from its level; `None` of fewer runs than [`MIN_RUNS`].

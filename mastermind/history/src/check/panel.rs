@@ -29,16 +29,16 @@ pub(super) const MIN_SCALE: f64 = 1e-3;
 const MAX_SWEEPS: usize = 100;
 const CONVERGED: f64 = 1e-5;
 
-/// Where the greatest time of a call is this many times the least, groups of cells are looked at by themselves.
+/// If the greatest time of a call is this many times the least, groups of cells are checked separately.
 const MIN_RANGE: f64 = 8.0;
 
 /// Groups by time of a call, of equal width of the logarithm. Arbitrary: more of them have fewer cells and more series to be sure of.
 const N_GROUPS: usize = 3;
 
-/// Where the longest cell is this many times the shortest, the longer half of the cells is looked at by itself. Arbitrary.
+/// If the longest cell is this many times the shortest, the longer half of the cells is checked separately. Arbitrary.
 const HALF_RANGE: f64 = 1.5;
 
-/// Share of a component's time from which a cell is looked at by itself: at most as many cells as an eighth has room for.
+/// Share of a component's time from which a cell is checked separately: at most as many cells as fit into an eighth.
 const OWN_SHARE: f64 = 0.125;
 
 /// A method over all runs.
@@ -130,15 +130,15 @@ impl Panel {
         }
     }
 
-    /// The effects over all cells; then, where calls are of very different length, those of groups of cells of about the same length, of the longer
-    /// half, and of single cells that take much of the time.
+    /// The effects over all cells; then, if calls are of very different length, those of groups of cells of about the
+    /// same length, of the longer half, and of single cells that take much of the time.
     pub(super) fn effects(&self) -> Vec<Effects> {
         let everything = vec![true; self.cells.len()];
         let mut all: Vec<Effects> = self.fit(&everything).into_iter().collect();
         let Some((low, high)) = all.first().map(|effects| effects.range_ns) else {
             return all;
         };
-        // What is called no more says nothing of the latest runs.
+        // Methods that are no longer called give no information about the latest runs.
         let latest = all.iter().flat_map(|of| &of.runs).max();
         let current = latest.map_or(0, |latest| latest.saturating_sub(super::LATEST));
         let mut groups = vec![everything];
@@ -272,7 +272,7 @@ fn mean(weighed: impl Iterator<Item = (f64, f64)>) -> f64 {
     if weights > 0.0 { sum / weights } else { 0.0 }
 }
 
-/// Means of cut parameters, to within what counts as equal.
+/// Means of cut parameters, rounded so that about equal means are equal.
 fn rounded_means(cell: &Cell) -> Vec<i64> {
     if cell.bits < 0 {
         return Vec::new();
@@ -343,7 +343,7 @@ mod tests {
         effects(&runs)[0].values.clone()
     }
 
-    /// A component whose median is held up in every other run.
+    /// A component whose median call is delayed in every other run.
     fn held_up(n: usize, calls: impl Fn(usize) -> u64) -> Vec<([f64; 5], u64)> {
         let run = |run: usize| {
             let more = 1.0 + (run % 2) as f64;

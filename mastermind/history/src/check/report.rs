@@ -1,8 +1,8 @@
-//! What a check says.
+//! Results of a check.
 
 use serde::Serialize;
 
-/// What became of a component at equal parameters.
+/// Verdict about a component at equal parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -59,7 +59,7 @@ pub struct ComponentReport {
     pub runs: usize,
     /// Share of the program's time that is its own, in the latest runs.
     pub share: f64,
-    /// What became of it.
+    /// Its verdict.
     pub verdict: Verdict,
     /// Change of the time of a call at equal parameters, from the reference to the latest runs, percent.
     pub percent: Option<f64>,
@@ -86,7 +86,7 @@ pub struct ComponentReport {
     /// The first of the latest runs that are off and too few to call a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<String>,
-    /// Why nobody can tell.
+    /// Why there is no verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -104,7 +104,8 @@ pub struct ProgramReport {
     pub latest: String,
     /// The run before which the reference is; the first level without.
     pub since: Option<String>,
-    /// By how much all components were slower in the latest runs than usual, percent; `None` where there are too few components to tell.
+    /// How much slower than usual all components were in the latest runs, percent; `None` with too few components for
+    /// an estimate.
     pub machine_percent: Option<f64>,
     /// Components, those that became slower first.
     pub components: Vec<ComponentReport>,
@@ -129,8 +130,8 @@ impl Check {
         all.filter(|(_, component)| is_slower(component)).collect()
     }
 
-    /// Components of which nothing was seen although they might have become slower by more than some percent: so small a change would not
-    /// show.
+    /// Components without a finding that might have become slower by more than some percent: so small a change would
+    /// not show.
     pub fn blind_to(&self, percent: f64) -> Vec<(&ProgramReport, &ComponentReport)> {
         let programs = self.programs.iter();
         let all =

@@ -1,8 +1,9 @@
 //! The state of the machine in each run: quiet, or busy with something else.
 //!
-//! The times of a component are chosen so that other work moves them little ([`panel`](super::panel)). What still moves, moves many components
-//! at once, for minutes or for an afternoon, but not alike: one by nothing, another by three times as much. So it cannot be taken
-//! out; a run says less of a component, by as much as the *other* components were off in it.
+//! The figures of a component are chosen so that other work hardly changes them ([`panel`](super::panel)). The
+//! remaining disturbances affect many components at once, for minutes or for an afternoon, but not equally: one by
+//! nothing, another by three times as much. So they cannot be subtracted; a run counts less for a component the more
+//! the *other* components deviated in it.
 //!
 //! ```text
 //! s_r    weighed median over the other components of their deviation from their median
@@ -13,14 +14,15 @@
 //! noise of the run: sqrt((g_r sigma)^2 + u_r^2 + w_r^2)
 //! ```
 //!
-//! A program of one or two components has no others; there `w_r` alone tells a busy machine.
+//! A program of one or two components has no others; there only `w_r` reveals a busy machine.
 
 use super::noise::{self, median};
 
-/// Fewest other components from which the state is told.
+/// Minimum number of other components for an estimate of the state.
 pub(super) const MIN_OTHERS: usize = 2;
 
-/// Components differ by this factor in what they suffer (seen): so much counts until there are two such runs.
+/// Components differ by this factor in how much they are disturbed (seen): this factor is assumed until there
+/// are two such runs.
 const SUFFERS: f64 = 3.0;
 
 /// Least scale of a component among those that show the state, a logarithm: that one repeats itself better makes it no better a witness, as others
@@ -30,7 +32,7 @@ const WITNESS_SCALE: f64 = 0.01;
 /// Standard errors by which the median of the others must be off to be off.
 const SURE: f64 = 2.0;
 
-/// Standard error of a median of normal noise in that of a mean.
+/// Standard error of a median of normal noise relative to that of a mean.
 const OF_MEDIAN: f64 = 1.2533;
 
 /// Median of the absolute normal distribution of standard deviation 1.
@@ -48,7 +50,7 @@ const CLASS: f64 = 0.25;
 /// Effects or another figure, by run; `None` in runs without it.
 pub(super) type ByRun = Vec<Option<f64>>;
 
-/// What shows the machine's state.
+/// Indicators of the machine's state.
 #[derive(Debug)]
 pub(super) struct State {
     /// Components, each against its usual.
@@ -64,9 +66,9 @@ struct Witness {
     scale: f64,
 }
 
-/// What the machine's state does to a series.
+/// Effect of the machine's state on a series.
 pub(super) struct Noise {
-    /// What it adds to the deviation of each run.
+    /// Its contribution to the deviation of each run.
     pub(super) unlike: Vec<f64>,
     /// Deviation in quiet runs; `None` of too few.
     pub(super) scale: Option<f64>,
@@ -143,8 +145,9 @@ impl Others<'_> {
     /// The noise of a series of the component.
     ///
     /// # Arguments
-    /// * `runs` - those of the series
-    /// * `suffers` - largest part of the waiting for a processor that the component may suffer, 0 to 1
+    /// * `runs` - the runs of the series
+    /// * `suffers` - largest part of the waiting for a processor that may be contained in the
+    ///   component's time, 0 to 1
     pub(super) fn noise(&self, runs: &[usize], values: &[f64], suffers: f64) -> Noise {
         let pairs = runs.iter().zip(values);
         let quiet: Vec<f64> = pairs
@@ -183,7 +186,8 @@ impl Others<'_> {
 ///
 /// # Arguments
 /// * `off` - absolute deviation in each run
-/// * `prior` - what a run of as much is taken for at first, times the figure; it counts as one run
+/// * `prior` - deviation that is assumed at first for a run with a figure of 1; it counts as one
+///   run
 fn in_such_runs(figure: &[f64], off: &[f64], prior: f64, scale: f64) -> Vec<f64> {
     let class = |x: f64| (x / LEAST).ln() / CLASS;
     let n_classes = figure.iter().fold(0.0_f64, |n, x| n.max(class(*x) + 1.0));

@@ -1,10 +1,10 @@
-//! Checks of simulated programs: what is called slower, and what is not.
+//! Checks of simulated programs: which components are reported as slower, and which are not.
 
 use super::generator::Generator;
 use super::*;
 use crate::Cell;
 
-/// A program of five components, of which the last takes 0.5 % of the time.
+/// A program of five components, the last of which takes 0.5 % of the time.
 struct Simulated {
     random: Generator,
     runs: Vec<RunSums>,
@@ -74,7 +74,7 @@ impl Simulated {
         check(&runs, &Options::default())
     }
 
-    /// Names of what changed.
+    /// Names of the changed components.
     fn changed(&self) -> Vec<(String, Verdict)> {
         let components = self.check().components.into_iter();
         let changed = components.filter(|of| of.verdict != Verdict::Same);

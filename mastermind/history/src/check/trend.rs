@@ -2,7 +2,7 @@
 
 use super::levels::{Segment, density};
 
-/// Fewest runs that a drift takes: what takes fewer is a step.
+/// Minimum number of runs of a drift: a change within fewer is a step.
 const MIN_RUNS: usize = 8;
 
 /// Whether levels that follow one another in one direction are better described by a line between the first and the last.

@@ -1,15 +1,15 @@
-//! What the runs did: calls, time and settings, by run.
+//! Workload of the runs: calls, time and settings, by run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::noise::median;
 use crate::run_sums::RunSums;
 
-/// Share of the calls by which the work of runs differs that had another workload. Half of the change that is looked for: a component without parameters
-/// that does 2.5 % more is slower by as much.
+/// Relative difference in calls beyond which runs had another workload. Half of the change to be detected: a component
+/// without parameters that does 2.5 % more is slower by as much.
 const MAX_OTHER_WORK: f64 = 0.025;
 
-/// Latest runs of which the share of the time is taken.
+/// Number of latest runs from which the share of the time is computed.
 const LATEST: usize = 5;
 
 /// Runs at the edge of a level that may belong to the other one.
@@ -18,7 +18,7 @@ const EDGE: usize = 2;
 /// Calls and nanoseconds.
 type Sum = (f64, f64);
 
-/// What the runs did.
+/// Workload of the runs.
 pub(super) struct Workload<'r> {
     methods: HashMap<&'r str, Vec<Sum>>,
     /// Methods of the cells; a cell is a method and parameters.
@@ -141,7 +141,7 @@ impl<'r> Workload<'r> {
     }
 }
 
-/// What a run was asked to do, and on what it did it, as far as that is the same for all its calls.
+/// Settings and machine of a run, as far as they are the same for all its calls.
 fn settings(run: &RunSums) -> BTreeMap<String, String> {
     let circumstances = &run.circumstances;
     let mut settings = circumstances.settings.clone();

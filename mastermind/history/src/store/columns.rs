@@ -89,7 +89,7 @@ pub fn table_of(runs: &[StoredRun]) -> PlainTable {
                 (PlainColumn::Integers(known), PlainColumn::Integers(more)) => known.extend(more),
                 (PlainColumn::Reals(known), PlainColumn::Reals(more)) => known.extend(more),
                 (PlainColumn::Texts(known), PlainColumn::Texts(more)) => known.extend(more),
-                // The columns of all runs are those of `table`.
+                // `table` defines the columns of all runs.
                 _ => {}
             }
         }
@@ -97,7 +97,7 @@ pub fn table_of(runs: &[StoredRun]) -> PlainTable {
     all
 }
 
-/// What is wrong and what would be right.
+/// The problem and the expected value.
 type Problem = (String, String);
 
 /// A column, and the field of a cell that it fills.

@@ -46,7 +46,7 @@ type Dgemm = unsafe extern "C" fn(
     *const i64,
 );
 
-/// What stands before and after the names of OpenBLAS: NumPy's and SciPy's builds rename all of them.
+/// Prefixes and suffixes of OpenBLAS's names: NumPy's and SciPy's builds rename all of them.
 const RENAMED: [(&str, &str); 4] = [("", ""), ("", "64_"), ("scipy_", ""), ("scipy_", "64_")];
 
 /// Rows of the matrices that are multiplied: three of them have 1.5 MB, which a second-level cache of today holds.
@@ -58,7 +58,7 @@ const ROUNDS: usize = 12;
 /// Asks a library which code it runs.
 ///
 /// # Returns
-/// `None` if it is not one of those that can be asked, whatever its file is called.
+/// `None` if it is not one of the libraries that can answer, whatever its file is called.
 ///
 /// # Errors
 /// It cannot be loaded, and why.
@@ -106,7 +106,7 @@ pub fn load(path: &Path) -> Result<(), String> {
 /// Multiplies matrices by a library's `dgemm`.
 ///
 /// # Returns
-/// `None` if it has none.
+/// `None` if it has no such function.
 ///
 /// # Errors
 /// It cannot be loaded, and why.
@@ -179,7 +179,8 @@ impl Open {
         Some(symbol).filter(|symbol| !symbol.is_null())
     }
 
-    /// A symbol of this library's own file: whoever leads its calls to another library is not that one.
+    /// A symbol of this library's own file: a library that forwards its calls to another one is not
+    /// that one.
     fn symbol(&self, name: &str) -> Option<*mut c_void> {
         let symbol = self.any_symbol(name)?;
         let Some(own) = &self.file else {
@@ -197,7 +198,7 @@ impl Open {
         (file == *own).then_some(symbol)
     }
 
-    /// What a function without arguments returns that gives a string.
+    /// Result of a function without arguments that returns a string.
     fn string(&self, name: &str) -> Option<String> {
         let symbol = self.symbol(name)?;
         // SAFETY: functions of the names asked for here take nothing and return a string that stays.
@@ -208,7 +209,7 @@ impl Open {
         }
     }
 
-    /// What a function without arguments returns that gives a number.
+    /// Result of a function without arguments that returns a number.
     fn number(&self, name: &str) -> Option<c_int> {
         let symbol = self.symbol(name)?;
         // SAFETY: functions of the names asked for here take nothing and return an int.
@@ -285,7 +286,8 @@ impl Open {
         ))
     }
 
-    /// The newest of what it was built with that this processor has: its planner chooses among all of those.
+    /// The newest code it was built with that this processor supports: its planner chooses among all of
+    /// those.
     fn fftw(&self) -> Option<Said> {
         let symbol = ["fftw_version", "fftwf_version"]
             .into_iter()
@@ -326,7 +328,8 @@ impl Open {
 
     /// The newest instructions that its functions of strings and memory may use.
     fn libc(&self) -> Option<Said> {
-        /// `struct cpuid_feature` of `sys/platform/x86.h`: what `cpuid` says, and what is active.
+        /// `struct cpuid_feature` of `sys/platform/x86.h`: the result of `cpuid`, and the active
+        /// features.
         #[repr(C)]
         struct Feature {
             offered: [c_uint; 4],

@@ -1,4 +1,5 @@
-//! The libraries that say which code they run: how their files are named, which variable steers them, what their answers mean.
+//! The libraries that report which code they run: the names of their files, the variable that controls them, the
+//! meaning of their answers.
 
 use std::path::Path;
 
@@ -13,7 +14,7 @@ pub enum Known {
     Blis,
     /// Intel's Math Kernel Library.
     Mkl,
-    /// FFTW in double or single precision: it takes the best of what it was built with.
+    /// FFTW in double or single precision: it uses the best code it was built with.
     Fftw,
     /// OpenSSL's cryptography.
     OpenSsl,
@@ -57,7 +58,7 @@ pub fn known(path: &Path) -> Option<Known> {
     }
     let begins = |with: &str| stem.starts_with(with);
     match stem {
-        // Debian and Fedora lead these to an implementation: whoever answers says which one it is.
+        // In Debian and Fedora these lead to an implementation; its answer says which one it is.
         "libblas" | "liblapack" | "libcblas" => Some(Known::OpenBlas),
         _ if begins("libopenblas")
             || begins("libscipy_openblas")

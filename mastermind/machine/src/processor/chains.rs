@@ -1,6 +1,6 @@
 //! Times of single instructions of x86-64.
 //!
-//! In assembly: a compiler keeps values in memory where it has too few registers, and computes ahead what it can.
+//! In assembly: a compiler keeps values in memory if it has too few registers, and computes constants ahead.
 
 use std::arch::asm;
 use std::hint::black_box;
@@ -11,7 +11,8 @@ use super::{Key, Pass};
 /// Instructions of a loop's body.
 const BODY: u64 = 64;
 
-/// Rounds of a loop: with [`BODY`] some 50 to 500 microseconds, a hundred times what reading the clock takes.
+/// Rounds of a loop: with [`BODY`] some 50 to 500 microseconds, a hundred times the cost of reading the
+/// clock.
 const ROUNDS: u64 = 2_000;
 
 /// Values of each in a pass.
@@ -23,7 +24,7 @@ const VALUES: usize = 40;
 /// Agner Fog, "Instruction tables", IMUL r32,r32: 3 on Intel's processors since Core 2 and on AMD's since K10.
 const MULTIPLICATION_CYCLES: f64 = 3.0;
 
-/// Repeats instructions, each of which uses what the one before it gave.
+/// Repeats instructions, each of which uses the result of the one before it.
 macro_rules! chain {
     ($class:ident, $start:expr, $instruction:literal) => {
         || {
@@ -153,7 +154,8 @@ fn stores() {
     black_box(words);
 }
 
-/// What a branch costs that goes either way by chance, over one that always goes the same way; half of the former are predicted wrongly.
+/// Cost of a branch that goes either way by chance, over one that always goes the same way; half of the former are
+/// mispredicted.
 fn mispredictions() -> Vec<f64> {
     /// Branches: more than a predictor keeps.
     const N: usize = 1 << 16;
@@ -186,6 +188,6 @@ fn mispredictions() -> Vec<f64> {
         ways.fill(0);
         always = time(&ways).min(always);
     }
-    // The least of the differences would be that of two that were disturbed unlike.
+    // The least difference would be that of a pair with unequal disturbances.
     vec![2.0 * (by_chance - always)]
 }

@@ -1,4 +1,4 @@
-//! What the system says of the processor.
+//! The system's description of the processor.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Level, offered};
 
-/// A cache, as the system describes it. A virtual machine may describe one that it shares with others: believe the curve of
-/// latencies, not this.
+/// A cache, as the system describes it. A virtual machine may describe one that it shares with others: trust the curve
+/// of latencies rather than this.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cache {
     /// 1 for the nearest.
@@ -35,7 +35,7 @@ pub struct Identity {
     pub signature: String,
     /// The newest instructions that it has.
     pub level: Option<Level>,
-    /// What it can do, by the names that Linux gives.
+    /// Its features, by the names that Linux gives.
     pub flags: Vec<String>,
     /// Processors of the machine.
     pub processors: usize,
@@ -43,7 +43,7 @@ pub struct Identity {
     pub caches: Vec<Cache>,
 }
 
-/// What the system says of the first processor; what it does not say is empty.
+/// The system's description of the first processor; missing parts are empty.
 pub fn identify() -> Identity {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let mut identity = from_text(&text);

@@ -1,4 +1,4 @@
-//! Loads and reading over the size of what is read, and the first use of pages.
+//! Loads and reads over the size of the memory, and the first use of pages.
 
 use std::arch::asm;
 use std::hint::black_box;
@@ -15,14 +15,14 @@ const LINE: usize = 64;
 /// Bytes of a small page.
 const PAGE: usize = 4096;
 
-/// The least and the most that is read: from a part of the nearest cache to more than what most processors hold in their last.
+/// The least and the largest size: from a part of the nearest cache to more than the last cache of most processors.
 const SMALLEST: usize = 4 << 10;
 const LARGEST: usize = 256 << 20;
 
 /// How long a value is measured.
 const LONG: Duration = Duration::from_millis(3);
 
-/// Bytes that are read between two looks at the clock, at least.
+/// Minimum number of bytes that are read between two readings of the clock.
 const BETWEEN_CLOCKS: usize = 1 << 20;
 
 /// Values of each in a pass.
@@ -117,7 +117,8 @@ fn sizes() -> impl Iterator<Item = usize> {
         .chain([LARGEST])
 }
 
-/// From one load to the next that depends on it: a cycle through all lines, of which each holds where the next one is.
+/// Time from one load to the next that depends on it: a cycle through all lines, each of which contains the place of
+/// the next one.
 fn loads(bytes: usize, huge: bool) -> Result<Vec<f64>, MeasureError> {
     let mut memory = Mapped::new(bytes, huge)?;
     let lines = bytes / LINE;
@@ -138,7 +139,7 @@ fn loads(bytes: usize, huge: bool) -> Result<Vec<f64>, MeasureError> {
     }
     drop(order);
     let mut at = start;
-    // Once through what the caches can hold of it.
+    // Once through the part of it that fits the caches.
     follow(&mut at, lines.min(1 << 20));
     let one = |_| {
         let (began, mut n) = (Instant::now(), 0);
@@ -237,7 +238,7 @@ fn read(memory: &Mapped) {
     }
 }
 
-/// What the first use of a page costs.
+/// Cost of the first use of a page.
 fn page_faults() -> Result<Vec<f64>, MeasureError> {
     const PAGES: usize = 2048;
     let one = |_| {

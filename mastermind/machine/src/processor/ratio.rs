@@ -1,12 +1,13 @@
-//! How two processors differ: what one takes by what the other takes.
+//! Comparison of two processors: the ratio of their times.
 //!
-//! Three kinds of numbers say it: instructions that wait for each other, instructions that do not, and loads over the working set from the
-//! nearest cache to memory. What a program does is a mixture of them that nobody knows, so each kind counts alike. Of a kind the
-//! geometric mean of the ratios counts, of loads over the logarithm of the working set. Numbers that are unstable in either are left out.
+//! Three groups of numbers make up the ratio: dependent instructions, independent instructions, and loads over the
+//! working set from the nearest cache to memory. A program is an unknown mixture of them, so each group has the same
+//! weight. The value of a group is the geometric mean of its ratios, for loads over the logarithm of the working set.
+//! Numbers that are unstable in either are left out.
 //!
 //! # Source
 //! P.J. Fleming, J.J. Wallace, "How not to lie with statistics", CACM 29 (1986) 218, for the geometric mean of ratios, which is the same
-//! whichever machine they are of (recalled, not looked up).
+//! whichever machine is the reference (from memory, not checked).
 
 use std::collections::BTreeMap;
 
@@ -21,21 +22,21 @@ use super::{Latency, Number, Processor};
 /// itself is arbitrary.
 pub const BUSY: f64 = 0.5;
 
-/// What one processor takes by what another takes.
+/// Ratio of the times of two processors.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ratio {
     /// Time on the second by time on the first.
     pub factor: f64,
-    /// Standard deviation of the logarithms of the kinds: how much it depends on what a program does.
+    /// Standard deviation of the logarithms of the groups: how much the ratio depends on the program.
     pub deviation: f64,
-    /// The kinds.
+    /// The groups of numbers.
     pub kinds: Vec<Kind>,
 }
 
-/// A kind of numbers.
+/// A group of numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Kind {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
     /// Time on the second by time on the first.
     pub factor: f64,
@@ -44,7 +45,7 @@ pub struct Kind {
 }
 
 impl Processor {
-    /// What another processor takes, by what this one takes.
+    /// Time of another processor, relative to this one.
     ///
     /// # Returns
     /// `None` if they have no number in common that is stable in both.
@@ -133,7 +134,7 @@ mod tests {
         }
     }
 
-    /// A processor with times of its kinds in proportion to three numbers.
+    /// A processor with times of its groups in proportion to three numbers.
     fn processor([waiting, others, loads]: [f64; 3]) -> Processor {
         let named = |ns: f64| {
             let names = ["addition", "multiplication"];

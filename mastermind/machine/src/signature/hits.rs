@@ -1,4 +1,4 @@
-//! Hits of any cache at any size, from what was traced at some sizes.
+//! Hits of any cache at any size, from traces at some sizes.
 //!
 //! At a traced size with a number of sets whose stacks were kept the misses are exact. Elsewhere each instruction's count, stride, run length and
 //! quantiles of the stack distance are taken over the size, and a formula says how likely an access of a distance misses:
@@ -10,9 +10,10 @@
 //! ```
 //!
 //! # Source
-//! The formula of strided windows and its bounds (a share of 0.6, a quarter of the count, 3 r) are those of the study that this was designed from,
-//! chosen on its own kernels. The draw without replacement is ours: it is the binomial of M.D. Hill, A.J. Smith, IEEE Trans. Comput. 38 (1989)
-//! 1612 (recalled, not looked up) where the footprint F is far larger than d, and has every set as full as another where d is near F.
+//! The formula of strided windows and its bounds (a share of 0.6, a quarter of the count, 3 r) come from the study
+//! behind this design, chosen on its own kernels. The draw without replacement is ours: it equals the binomial of M.D.
+//! Hill, A.J. Smith, IEEE Trans. Comput. 38 (1989) 1612 (from memory, not checked) if the footprint F is far larger
+//! than d, and fills all sets equally if d is near F.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +33,8 @@ const RUNS: f64 = 3.0;
 /// Of the counts of instructions of an unrolled loop, the least by the greatest. Arbitrary: they are equal but for the rest of a row.
 const UNROLLED: f64 = 0.8;
 
-/// How far off a left-out size may be before a form gives way to a power law between the two nearest sizes, as a part of it.
+/// Maximum relative error of a form at a left-out size; beyond, it gives way to a power law between the two nearest
+/// sizes.
 const LOOSE: f64 = 0.25;
 
 /// The share of an instruction whose stride is nearly always the same.
@@ -84,7 +86,7 @@ pub struct Part {
     pub missed: [f64; 2],
 }
 
-/// What is known of an instruction, over the size.
+/// Data of an instruction, over the size.
 struct Instruction {
     is_store: bool,
     count: Curve,
@@ -154,7 +156,7 @@ impl Misses {
         self.misses.iter().sum()
     }
 
-    /// The share of accesses that are none, 0 to 1.
+    /// The share of accesses that are hits, 0 to 1.
     pub fn hit_rate(&self) -> f64 {
         1.0 - self.total() / self.accesses.max(1.0)
     }
@@ -235,7 +237,7 @@ impl Instruction {
 }
 
 impl Line {
-    /// Through all points; `None` if one is off it, or there is none.
+    /// A line through all points; `None` if one is off it, or there are no points.
     fn through(points: &[(f64, f64)]) -> Option<Self> {
         let (first, last) = (points.first()?, points.last()?);
         let by = match first.0 == last.0 {
@@ -381,7 +383,7 @@ enum Window {
         bytes: u64,
         share: f64,
         run: f64,
-        /// Where other instructions begin that go by the same stride, as those of an unrolled loop.
+        /// Offsets of other instructions with the same stride, as those of an unrolled loop.
         offsets: Vec<i64>,
     },
     Sequential,
@@ -469,7 +471,8 @@ fn sets_of_stride(bytes: u64, offsets: &[i64], n_sets: usize) -> f64 {
     (distinct * (all / divisor)).min(n_sets as u64) as f64
 }
 
-/// How likely at least as many as the ways of d lines, drawn from the others of a dense footprint, are of the set of one line.
+/// Probability that, of d lines drawn from the others of a dense footprint, at least as many as the ways are in the set
+/// of one line.
 fn drawn(distance: f64, footprint: f64, cache: Geometry) -> f64 {
     let (sets, ways) = (cache.n_sets as f64, cache.ways as f64);
     let (d, mean) = (distance.round(), distance / sets);

@@ -1,8 +1,9 @@
 //! Stack distances of a stream of cache lines: of one stack of all lines, and of the stacks of the sets of caches.
 //!
-//! The stack distance of an access is the number of distinct lines that were used since the last use of its line. A cache of one set with least
-//! recently used replacement holds the line if that is less than its ways; one of S sets does if fewer than its ways of these lines
-//! are in the line's set. So one pass over the accesses gives the misses of every number of ways.
+//! The stack distance of an access is the number of distinct lines that were used since the last use of its line. A
+//! cache of one set with least recently used replacement contains the line if that is less than its ways; one of S sets
+//! does if fewer than its ways of these lines are in the line's set. So one pass over the accesses gives the misses of
+//! every number of ways.
 //!
 //! ```text
 //! line ──► time of its last use (a table by page) ──► marks later than that (a Fenwick tree over words of bits) = distance
@@ -10,8 +11,9 @@
 //! ```
 //!
 //! # Source
-//! R.L. Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 9 (1970) 78, for the stack and its inclusion; the tree
-//! over times is that of B.T. Bennett, V.J. Kruskal, IBM J. Res. Dev. 19 (1975) 353 (both recalled, not looked up).
+//! R.L. Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 9 (1970) 78, for the stack
+//! and its inclusion; the tree over times is that of B.T. Bennett, V.J. Kruskal, IBM J. Res. Dev. 19 (1975) 353 (both
+//! from memory, not checked).
 
 use std::collections::HashMap;
 
@@ -189,7 +191,8 @@ impl AllSets {
         let mut places = [0; SETS.len()];
         for (place, sets) in places.iter_mut().zip(&mut self.0) {
             *place = sets.access(line);
-            // The most recent line of a set is that of the smaller sets that it falls into too.
+            // The most recent line of a set is also the most recent of the smaller sets that
+            // contain it.
             if *place == 0 {
                 break;
             }

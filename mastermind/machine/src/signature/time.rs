@@ -8,11 +8,12 @@
 //!               its stack distance
 //! ```
 //!
-//! What an instruction takes depends on how many others run at once, which no count says: κ is the method's own, from its own measured times. So
-//! are μ, since processors predict better than the predictor that counted, and the λ, what part of a miss is not hidden, as far as the measured
-//! sizes have any; else they stay near what other kernels had. All eight are above 0 and are fitted to logarithms of times. How far
-//! off a prediction may be follows from how well each is known and its part of the time, so that a method whose records are all
-//! within a cache has a wide interval beyond it.
+//! The cost of an instruction depends on how many others run at once, which no count shows: κ is the method's own, from
+//! its own measured times. So are μ, since processors predict better than the predictor that counted, and the λ, the
+//! part of a miss that is not hidden, as far as the measured sizes have misses; else they stay near those of other
+//! kernels. All eight are above 0 and are fitted to logarithms of times. The error of a prediction follows from the
+//! uncertainty of each and its part of the time, so a method whose records are all within a cache has a wide interval
+//! beyond it.
 
 use super::hits::{Geometry, MemoryModel, Pattern};
 use super::trace::LINE_BYTES;
@@ -54,8 +55,9 @@ const OFF: f64 = 0.05;
 /// Standard deviation of the logarithm of any call's time. Chosen on the same kernels.
 const AT_ALL: f64 = 0.15;
 
-/// Standard deviations of the logarithms of κ, μ and the λ for each factor of e beyond the measured sizes. That of branches is the largest: a
-/// processor remembers those of a small call that is made again and again. Chosen on the same kernels.
+/// Standard deviations of the logarithms of κ, μ and the λ for each factor of e beyond the measured sizes. That of
+/// branches is the largest: a processor remembers the branches of a small call that is made again and again. Chosen on
+/// the same kernels.
 const DRIFT: [f64; N] = [0.1, 0.6, 0.15, 0.15, 0.25, 0.25, 0.25, 0.25];
 
 /// Rounds of Gauss and Newton; most need six.
@@ -113,7 +115,7 @@ pub enum TimeError {
         "no times of {what} in the machine file, expected some; `mastermind machine` measures them"
     )]
     Curve {
-        /// What is missing.
+        /// The missing number.
         what: &'static str,
     },
     /// No measured time.
@@ -133,7 +135,7 @@ pub struct TimeModel<'s> {
     largest: f64,
 }
 
-/// What the processor takes.
+/// Costs of the processor.
 struct Costs {
     /// Those that are missed.
     caches: [Geometry; 2],
@@ -173,9 +175,11 @@ impl Costs {
         })
     }
 
-    /// What an access adds whose stack distance is a number of bytes and that misses the two caches with some likelihoods, nanoseconds.
+    /// Additional time of an access with a stack distance in bytes that misses the two caches with the given
+    /// probabilities, nanoseconds.
     ///
-    /// A miss costs what the working set costs that just does not fit, or that of the distance if that is larger.
+    /// A miss costs as much as with the smallest working set that does not fit, or with a working set of the
+    /// distance if that is larger.
     fn miss_ns(&self, pattern: Pattern, bytes: f64, missed: [f64; 2], is_store: bool) -> [f64; 2] {
         let curve = match pattern {
             Pattern::Sequential => &self.read,
@@ -268,7 +272,8 @@ impl<'s> TimeModel<'s> {
         Ok(model)
     }
 
-    /// The same method with the caches of another processor, each miss of which costs what it costs here.
+    /// The same method with the caches of another processor, each miss of which has this processor's
+    /// cost.
     ///
     /// # Errors
     /// [`TimeError::Caches`].
@@ -432,7 +437,7 @@ mod tests {
             }
         }
         let inverse = inverted(matrix);
-        // Both are symmetric, so that rows stand for columns.
+        // Both are symmetric, so rows and columns are equal.
         for (i, row) in matrix.iter().enumerate() {
             for (j, other) in inverse.iter().enumerate() {
                 let product: f64 = row.iter().zip(other).map(|(of, by)| of * by).sum();

@@ -1,8 +1,8 @@
 //! The accesses of a call, as the valgrind tool `valgrind/distances.c` writes them, summed up as they come.
 //!
-//! In: words of 64 bits, each an access (the number of its instruction and its address) or a mark, then lines of text that say what the
-//! instructions are. Out: [`Memory`] of the last call. The stacks run over all calls, so that the last one finds caches that the calls before it
-//! have filled; accesses outside of the calls are not in the trace.
+//! Input: words of 64 bits, each an access (the number of its instruction and its address) or a mark, then lines of
+//! text that describe the instructions. Output: [`Memory`] of the last call. The stacks run over all calls, so the last
+//! one finds caches that earlier calls have filled; accesses outside of the calls are not in the trace.
 //!
 //! A tool of our own rather than lackey: lackey writes a line of text for each access and each instruction of the whole program, a
 //! microsecond each; this one writes eight bytes for each access of one function, about fifty times less. The stacks are here and not in
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::stacks::{AllSets, MAX_WAYS, NEVER, SETS, Stack};
 
-/// Bytes of a line of all caches that are looked at.
+/// Bytes of a line, the same for all caches.
 pub const LINE_BYTES: u64 = 64;
 
 /// Quantiles of stack distances that are kept for an instruction. With 32, an error of a hit rate is at most a sixty-fourth for each
@@ -36,7 +36,7 @@ const TEXT: u64 = 3;
 /// The bit of a mark that says how many bytes an instruction accesses.
 const BYTES: u64 = 1 << 40;
 
-/// What a call reads and writes.
+/// Reads and writes of a call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     /// Distinct lines of it.
@@ -67,14 +67,14 @@ pub struct Accesses {
     pub distances: Vec<f64>,
 }
 
-/// What a trace says.
+/// Contents of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     /// Calls of the function.
     pub n_calls: usize,
     /// Accesses of the last one.
     pub memory: Memory,
-    /// Instructions of the last one, by kind.
+    /// Instructions of the last one, by type.
     pub counts: BTreeMap<String, f64>,
 }
 
@@ -129,7 +129,7 @@ impl Seen {
 /// Reads a trace.
 ///
 /// # Errors
-/// It cannot be read, ends before its text, or its text is none.
+/// It cannot be read, ends before its text, or its text is invalid.
 pub fn read(input: impl Read) -> io::Result<Trace> {
     let mut input = io::BufReader::with_capacity(1 << 16, input);
     let mut counter = Counter::new();
@@ -179,7 +179,7 @@ impl Counter {
         }
     }
 
-    /// A call begins: what was counted of the one before is dropped, the stacks stay.
+    /// A call begins: the counts of the one before are dropped, the stacks stay.
     fn begin(&mut self) {
         self.instructions.iter_mut().for_each(Counting::clear);
         self.sets = [[0; MAX_WAYS + 1]; SETS.len()];
@@ -303,7 +303,7 @@ impl Counting {
         } else if self.strides.len() < STRIDES {
             self.strides.push((stride, 1));
         } else {
-            // Misra and Gries: what is more frequent than one in nine stays.
+            // Misra and Gries: a value more frequent than one in nine stays.
             self.strides.iter_mut().for_each(|(_, n)| *n -= 1);
             self.strides.retain(|(_, n)| *n > 0);
         }
@@ -359,14 +359,14 @@ fn bin_start(bin: usize) -> f64 {
 }
 
 impl Accesses {
-    /// Whether a distance is that of a line that was never used before.
+    /// Whether a distance marks a line that was never used before.
     pub fn is_first(distance: f64) -> bool {
         distance >= NEVER as f64
     }
 }
 
 impl Memory {
-    /// Misses of a cache of this many sets and ways, exactly; `None` where they were not counted.
+    /// Misses of a cache of this many sets and ways, exactly; `None` if they were not counted.
     ///
     /// # Arguments
     /// * `n_sets`, `ways` - of the cache, with lines of 64 bytes and least recently used replacement

@@ -57,7 +57,7 @@ fn evidence(choice: &ChoiceFacts) -> Vec<String> {
     lines
 }
 
-/// More runs, where it matters which of two assemblies is better and nothing tells.
+/// More runs, if it matters which of two assemblies is better and the facts do not decide.
 pub(super) fn runs(facts: &Facts) -> Vec<Recommendation> {
     let choice = facts.choice.as_ref();
     let Some(open) = choice.and_then(|choice| choice.open.as_ref()) else {

@@ -6,7 +6,8 @@ use crate::saving::Saving;
 
 /// One message in place of several that follow each other to one rank without anything in between.
 ///
-/// Each message that is not sent saves what a send and a receive of a small one take without waiting.
+/// Each message that is not sent saves the time of a send and a receive of a small one without
+/// waiting.
 pub(super) fn merged(facts: &Facts) -> Vec<Recommendation> {
     let messages = facts
         .parallel

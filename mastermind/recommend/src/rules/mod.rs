@@ -1,4 +1,4 @@
-//! The rules. Each knows one kind of loss and says what would avoid it.
+//! The rules. Each knows one type of loss and recommends how to avoid it.
 //!
 //! ```text
 //! implementation  other classes in the assembly, by models of all of them; runs that tell more

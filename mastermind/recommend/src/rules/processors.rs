@@ -5,16 +5,17 @@ use crate::order::{Carried, Kind, Recommendation};
 use crate::rules::seconds;
 use crate::saving::Saving;
 
-/// Share of the processor time that a rank was ready for, below which its times are not those of the program alone: that of the notes of
-/// all verbs.
+/// Share of the processor time that a rank was ready for, below which its times are not those of the program alone: the
+/// same as in the notes of all verbs.
 const MIN_SHARE: f64 = 0.8;
 
 /// A processor for each rank.
 ///
-/// Of ranks that share processors among themselves, those that wait in MPI take the processors from those that compute. With as many ranks as
-/// processors the same work takes, where it divides evenly, the processor time of all computing by the number of processors: computing
-/// ran on a processor for the same share of its wall time as the rank did. It takes at least what is left
-/// where all waiting was in it, and at most its wall time. Where others have the processors, what the ranks waited for them is the most that can be saved.
+/// If ranks share processors among themselves, those that wait in MPI take the processors from those that compute. With
+/// as many ranks as processors the same work takes, if it divides evenly, the processor time of all computation divided
+/// by the number of processors: computation ran on a processor for the same share of its wall time as the rank did. It
+/// takes at least the rest that remains if all waiting was in it, and at most its wall time. If other programs have the
+/// processors, the saving is at most the ranks' waiting for them.
 pub(super) fn own_processors(facts: &Facts) -> Vec<Recommendation> {
     let found = facts.parallel.as_ref().and_then(|parallel| {
         let least = parallel
@@ -36,7 +37,8 @@ pub(super) fn own_processors(facts: &Facts) -> Vec<Recommendation> {
             fewer_ranks(facts, parallel, processors)
         }
         _ => {
-            // Others wait for a rank that waits for a processor, one after the other at the worst; what the longest computes is left.
+            // Others wait for a rank that waits for a processor, in the worst case one after the other; the longest
+            // computation remains.
             let waiting_s: f64 = parallel
                 .ranks
                 .iter()

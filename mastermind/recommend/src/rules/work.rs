@@ -1,7 +1,7 @@
 //! Uneven work, work of one rank that all wait for, and ranks that go in turns.
 //!
-//! A replay with messages that take no time tells what a run loses by how its work is spread over the ranks and over time. With `T` its
-//! length and `C` the mean of what the ranks compute, that is `T − C`, in three parts:
+//! A replay with messages that take no time shows the loss of a run due to the distribution of its work over the ranks
+//! and over time. With `T` its length and `C` the mean computation of the ranks, the loss is `T − C`, in three parts:
 //!
 //! ```text
 //! serial part   what a rank does while no other one does anything, and has more of than the mean:  min(alone (1 − 1/p), own − C)
@@ -9,7 +9,7 @@
 //! the rest      ranks that compute as much, and wait for each other all the same
 //! ```
 //!
-//! Without a replay `max − C` stands for the first two.
+//! Without a replay `max − C` represents the first two.
 //!
 //! # Source
 //! M. Wagner et al., "A structured approach to performance analysis" (POP), 2018: load balance is `C / max`, serialisation `max / T`; G. M.
@@ -224,7 +224,7 @@ mod tests {
     }
 
     proptest! {
-        /// What the three kinds cost together is what the run loses against work that is spread evenly.
+        /// The three losses add up to the difference from evenly distributed work.
         #[test]
         fn losses_add_up(parts in prop::collection::vec((0.1..10.0_f64, 0.0..1.0_f64), 2..8), waiting in 0.0..5.0_f64) {
             let (computing_s, alone): (Vec<f64>, Vec<f64>) = parts.into_iter().unzip();
