@@ -9,7 +9,7 @@ use mastermind_records::Run;
 
 use crate::run_notes::argument;
 
-/// Gives calls on to another sink with settings of their run as further parameters.
+/// Passes calls on to another sink with settings of their run as further parameters.
 pub struct BySettings<'s, S> {
     sink: &'s mut S,
     parameters: Vec<Parameter>,
@@ -19,10 +19,10 @@ pub struct BySettings<'s, S> {
 
 impl<'s, S: CallSink> BySettings<'s, S> {
     /// # Arguments
-    /// * `by` - names of the settings; a parameter is called as it is here
+    /// * `by` - names of the settings, which become the names of the parameters
     ///
     /// # Errors
-    /// A setting is not there, ambiguous, or no number.
+    /// A setting does not exist, is ambiguous, or is no number.
     pub fn new(sink: &'s mut S, run: &Run, by: &[String]) -> anyhow::Result<Self> {
         let settings = all_settings(run);
         let value = |key: &String| {
@@ -33,7 +33,7 @@ impl<'s, S: CallSink> BySettings<'s, S> {
         let values: Vec<f64> = by.iter().map(value).collect::<anyhow::Result<_>>()?;
         Ok(Self {
             sink,
-            // Real, since another run may have a fraction.
+            // Real, since another run may have a fraction as its value.
             parameters: by.iter().map(|key| Parameter::real(key, "")).collect(),
             values,
             coordinate: Vec::new(),
@@ -41,7 +41,7 @@ impl<'s, S: CallSink> BySettings<'s, S> {
     }
 }
 
-/// The settings of a run that are numbers, and the arguments of a wrapped program that are.
+/// The settings of a run, and the arguments of a wrapped program, as far as they are numbers.
 fn all_settings(run: &Run) -> Settings {
     let mut all = settings(run);
     let logs = run.logs().iter();

@@ -38,12 +38,12 @@ pub struct CallSite {
     pub address: u64,
     /// The program or library it lies in.
     pub object: PathBuf,
-    /// The address in the object's file, without where it was mapped.
+    /// The address in the object's file, without the load offset.
     pub offset: u64,
     /// The function, as the object names it: mangled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// The source, where there is debug information.
+    /// The source location, if there is debug information.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Its line.
@@ -84,8 +84,8 @@ impl CallSite {
     }
 }
 
-/// The name of a function as its source has it: of C++ and Rust with the scope and without arguments, of a Fortran module as
-/// `module::procedure`; any other as it is.
+/// The name of a function as in its source: for C++ and Rust with the scope and without arguments, for a Fortran module
+/// as `module::procedure`; any other unchanged.
 fn as_in_source(symbol: &str) -> String {
     if let Ok(name) = rustc_demangle::try_demangle(symbol) {
         // Without the hash at its end.
@@ -329,14 +329,14 @@ impl Known {
         // The call itself lies before the address that it returns to.
         let call = site.offset.saturating_sub(1);
         let mut frames = self.frames(call, site);
-        // Where there are lines, there are the symbols of all functions.
+        // If there are lines, there are the symbols of all functions.
         let symbol = self.lines.as_ref().filter(|_| !frames.is_empty());
         let symbol = symbol.and_then(|lines| lines.find_symbol(call));
         let function = self.functions.at(call).or(symbol);
         if frames.is_empty() {
             frames.push(site.clone());
         }
-        // The last is the one that was compiled, which symbols know too.
+        // The last one is the compiled function, which symbols name too.
         if let (Some(last), Some(function)) = (frames.last_mut(), function) {
             last.function = Some(function.to_owned());
         }

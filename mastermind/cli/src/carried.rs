@@ -7,7 +7,7 @@ use mastermind_models::{Carried, KnownBy, ModelSet, NamedMachine};
 /// Methods that a note names.
 const MAX_NAMED: usize = 4;
 
-/// Notes where models are from, if they are from another machine.
+/// Notes the origin of models from another machine.
 pub fn note(path: &Path, models: &ModelSet) {
     let mut all = models.models.iter().filter_map(|model| {
         let carried = model.carried.as_ref()?;

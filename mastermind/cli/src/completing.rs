@@ -24,16 +24,16 @@ use mastermind_component::names::Names;
 use mastermind_records::Run;
 use serde_json::Value;
 
-/// The variable that names the shell which asks.
+/// The variable that names the asking shell.
 const VARIABLE: &str = "MASTERMIND_COMPLETE";
 
-/// Logs of a run that are opened for names of methods: all ranks call the same.
+/// Maximum number of logs of a run that are opened for names of methods: all ranks call the same.
 const MAX_LOGS: usize = 16;
 
-/// How files of records end: logs, and containers of them.
+/// Endings of files of records: logs, and containers of them.
 const RECORDS: [&str; 2] = ["mmr", "mmp"];
 
-/// Answers a shell and ends the process, if it was a shell that started this program.
+/// Answers and ends the process, if a shell started this program for completions.
 pub fn answer(command: fn() -> Command) {
     let environment = CompleteEnv::with_factory(move || completed(command()));
     environment.var(VARIABLE).bin("mastermind").complete();
@@ -93,7 +93,7 @@ fn matching(typed: &OsStr, names: impl IntoIterator<Item = String>) -> Vec<Compl
         .collect()
 }
 
-/// The words of the line that name something that is there.
+/// The words of the line that name existing files.
 fn paths_on_the_line() -> Vec<PathBuf> {
     let words = std::env::args_os().skip_while(|word| word != "--").skip(2);
     words
@@ -143,7 +143,7 @@ fn assembly() -> Option<toml::Table> {
     tables.find(|table| table.contains_key("instances"))
 }
 
-/// `INSTANCE=CLASS`: the alternatives of an instance, else an equals sign to go on from.
+/// `INSTANCE=CLASS`: the alternatives of an instance, or the instance with an equals sign, to be continued.
 fn replacements(typed: &OsStr) -> Vec<CompletionCandidate> {
     let assembly = assembly().unwrap_or_default();
     matching(typed, replacements_in(&assembly))
@@ -167,7 +167,7 @@ fn replacements_in(assembly: &toml::Table) -> Vec<String> {
     names
 }
 
-/// `INSTANCE.KEY=`: the parameters that the assembly sets, and each instance with a point to go on from.
+/// `INSTANCE.KEY=`: the parameters that the assembly sets, and each instance with a point, to be continued.
 fn settings(typed: &OsStr) -> Vec<CompletionCandidate> {
     let assembly = assembly().unwrap_or_default();
     matching(typed, settings_in(&assembly))
@@ -202,7 +202,7 @@ fn classes(typed: &OsStr) -> Vec<CompletionCandidate> {
     matching(typed, names)
 }
 
-/// The classes in the document of `list`, wherever they stand in it.
+/// The classes in the document of `list`, at any depth.
 fn named_classes(value: &Value, names: &mut Vec<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| named_classes(item, names)),

@@ -1,7 +1,8 @@
-//! The folder that Criterion fills, `target/criterion`: where its samples are.
+//! The samples in Criterion's folder, `target/criterion`.
 //!
-//! A benchmark has a folder of its own, up to three levels deep, and in it a folder for each measurement: `new` is the last one, `base` the
-//! one before. Only `new` is read, so that no benchmark counts twice; `base`, or one that was saved under a name, is read where it is named.
+//! A benchmark has a folder of its own, up to three levels deep, with a folder for each measurement: `new` is the last
+//! one, `base` the one before. Only `new` is read, so that no benchmark counts twice; `base`, or a measurement that was
+//! saved under a name, is read if it is named.
 
 use std::fs;
 use std::io;

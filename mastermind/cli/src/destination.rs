@@ -139,7 +139,7 @@ impl Force {
         path: &Path,
     ) -> anyhow::Result<(Box<dyn Write + Send>, Pending)> {
         let is_file = !is_standard_output(path) && (path.is_file() || !path.exists());
-        // Through a link the file that it leads to is written.
+        // For a link, the file that it leads to is written.
         let target = path.canonicalize().unwrap_or_else(|_| path.into());
         let parent = target.parent().filter(|p| !p.as_os_str().is_empty());
         let made = is_file.then(|| {
@@ -178,7 +178,7 @@ impl Force {
     }
 }
 
-/// A result that is not whole yet; dropped, nothing of it is left.
+/// A result that is not complete yet; if it is dropped, nothing of it is left.
 #[derive(Debug)]
 pub struct Pending {
     /// The temporary file, next to the file that it will replace.
@@ -187,10 +187,10 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// The result is whole and flushed.
+    /// Puts the result in its place; it must be complete and flushed.
     ///
     /// # Errors
-    /// The file is there meanwhile and may not be written over; the system's.
+    /// The file exists by now and may not be replaced; the system's.
     pub fn put_in_place(self) -> anyhow::Result<()> {
         let Some((made, path)) = self.made else {
             return Ok(());

@@ -22,7 +22,8 @@ impl fmt::Display for WrongUse {
 
 impl Error for WrongUse {}
 
-/// An error with its causes, a line each; of an assembly, every problem with its causes: the problem alone where it is the
+/// An error with its causes, a line each; for an assembly, every problem with its causes, or a single problem by
+/// itself.
 /// only one.
 pub fn worded(error: &anyhow::Error) -> String {
     if error.is::<Quiet>() {

@@ -237,7 +237,7 @@ impl Carry {
         found
     }
 
-    /// Names the models that no factor of processors is for.
+    /// Names the models to which no factor between the processors applies.
     fn tell_left_out(&self, models: &ModelSet, carried: &ModelSet) -> anyhow::Result<()> {
         if carried.models.is_empty() {
             bail!(
@@ -355,7 +355,7 @@ impl Times<'_> {
         let counts = |size: &Size| !size.is_beyond || !within.contains(&size.model);
         let kept = sizes.into_iter().filter(counts);
         let mut ratios: Vec<Measured> = kept.map(Size::ratio).collect();
-        // The order of a map is another one each time.
+        // The order of a map differs each time.
         ratios.sort_by(|a, b| (a.model.cmp(&b.model)).then(a.ratio.total_cmp(&b.ratio)));
         ratios
     }

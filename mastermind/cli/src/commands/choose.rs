@@ -28,10 +28,10 @@ use crate::session::{read_assembly, setting_or_name};
 use crate::shipped::{ShippedModels, add_shipped, tell_shipped};
 use crate::{output, run_notes};
 
-/// Digits behind the point of the seconds in an exported problem: nanoseconds.
+/// Decimals of the seconds in an exported problem: nanoseconds.
 const EXPORTED_DECIMALS: usize = 9;
 
-/// Relative distance of a number of calls from a power of the settings up to which nothing is said.
+/// Relative distance of a number of calls from a power of the settings up to which there is no warning.
 const TOLERATED_MISFIT: f64 = 0.1;
 
 /// Relative change of an instance's time with the number of ranks from which it is reported, and its part of the total.
@@ -115,7 +115,7 @@ struct Document<'a> {
     /// Classes predicted by models that came with their libraries.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     shipped_models: &'a [ShippedModels],
-    /// Instances whose calls go to several classes.
+    /// Instances with a dispatcher, whose calls go to several classes.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     dispatched: &'a [Dispatched],
 }
@@ -280,7 +280,7 @@ fn warn(text: String) {
 }
 
 /// # Arguments
-/// * `knows_runs` - whether there are runs besides the one whose calls are chosen for
+/// * `knows_runs` - whether there are runs in addition to the one that the choice is for
 fn tell(choice: &Choice, seconds: Seconds, knows_runs: bool) {
     let rows = choice
         .instances

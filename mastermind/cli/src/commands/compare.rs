@@ -202,7 +202,7 @@ fn together_line(together: &Overall) -> String {
     }
 }
 
-/// The effect and its interval, or the end of it that is known.
+/// The effect and its interval, or its known end.
 fn effect_and_interval(effect: &Effect) -> String {
     let percent = effect.percent;
     match (effect.lower_percent, effect.upper_percent) {
@@ -244,7 +244,7 @@ fn cells(compared: &Compared) -> Vec<String> {
     cells
 }
 
-/// Share of a method's calls that has no record, in the run that lacks more.
+/// Share of a method's calls without a record, in the run with more of them.
 fn without_record(compared: &Compared) -> f64 {
     let (first, second) = (&compared.first, &compared.second);
     first.without_record.max(second.without_record)

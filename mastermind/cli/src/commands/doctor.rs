@@ -105,11 +105,11 @@ fn clock() -> Finding {
     Finding::new("clock", found)
 }
 
-/// The counters that open, and the others with the reason.
+/// The counters that can be opened, and the others with the reason.
 fn counters() -> anyhow::Result<Vec<Finding>> {
     let (mut open, mut closed) = (Vec::new(), Vec::<(String, Vec<&str>)>::new());
     for name in counter_names() {
-        // Each alone: the processor may not have room for all at once.
+        // Each by itself: the processor may not have room for all at once.
         let definition = probe_counters([name])?.into_iter().next();
         match definition.and_then(|definition| definition.unavailable) {
             None => open.push(name),
@@ -166,7 +166,7 @@ const LIBRARIES: [&str; 5] = [
     "libfftw3.so.3",
 ];
 
-/// Which code each library runs on this processor, and how fast another one of it multiplies matrices.
+/// The code that each library runs on this processor, and how fast another variant of it multiplies matrices.
 fn libraries() -> Vec<Finding> {
     let found = asking::dispatch_by_name(&LIBRARIES);
     let finding = |library: &Library| {
@@ -221,7 +221,7 @@ fn compiler() -> Finding {
     }
 }
 
-/// File systems on which memory-mapped writing is slow or goes wrong.
+/// File systems on which memory-mapped writing is slow or unreliable.
 const NETWORK: [(i64, &str); 4] = [
     (0x6969, "NFS"),
     (0x0bd0_0bd0, "Lustre"),

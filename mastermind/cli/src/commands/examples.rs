@@ -92,7 +92,7 @@ impl Examples {
             _ => Path::new("."),
         };
         fs::create_dir_all(beside).with_context(failed)?;
-        // Under another name first, so that no half of an example stays.
+        // Under another name first, so that no half-copied example stays.
         let mut made = tempfile::Builder::new();
         let made = made
             .prefix(".mastermind-example")
@@ -157,7 +157,7 @@ fn examples() -> anyhow::Result<Vec<Example>> {
     let places = [
         own.join("../share/mastermind/examples"),
         own.join("../../examples"),
-        // Of a build whose target folder is elsewhere.
+        // For a build with another target folder.
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"),
     ];
     let Some(place) = places.iter().find(|place| place.is_dir()) else {

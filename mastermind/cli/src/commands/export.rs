@@ -180,7 +180,7 @@ impl Export {
         })
     }
 
-    /// Writes one file, which is not left in part where that fails; or onto standard output.
+    /// Writes one file, and removes an incomplete one if that fails; or writes to standard output.
     fn through_file(
         &self,
         path: &Path,

@@ -138,7 +138,7 @@ impl Fit {
             read.push((of, samples.transpose()));
         }
         let is_first = team.is_first();
-        // The others would wait for the models, which the first makes, with its processor.
+        // The other processes would wait for the models, which the first one fits.
         drop(team);
         if !is_first {
             return Ok(ExitCode::SUCCESS);
@@ -251,7 +251,7 @@ fn cannot_write(path: &Path) -> String {
     format!("cannot write models \"{}\"", path.display())
 }
 
-/// Columns of a formula or a note; the table is as wide as its names are long.
+/// Maximum number of columns of a formula or a note; names may make the table wider.
 const WIDTH: usize = 100;
 
 /// A line for each model, with its formula and range below, and the notes below all of them. With several metrics each
@@ -309,8 +309,8 @@ fn table(models: &[Model]) -> String {
     text.join("\n")
 }
 
-/// The formula and where it was measured: `2e-9 * n s for n 1000 to 64000`. A function of MPI that has neither bytes nor ranks is recorded with 0
-/// of them, which is no size.
+/// The formula and its measured range: `2e-9 * n s for n 1000 to 64000`. A function of MPI without bytes or ranks is
+/// recorded with 0 of them, which is no size.
 fn formula(model: &Model) -> String {
     let is_mpi = model.method.starts_with(measurements::MPI_METHODS);
     let range = model.range.iter();

@@ -91,7 +91,7 @@ enum Format {
 #[derive(Debug, Serialize)]
 pub struct Wiring {
     assembly: String,
-    /// Of a script, where in it the wiring is so.
+    /// For a script, the line at which the wiring is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<Place>,
     instances: Vec<Node>,
@@ -211,7 +211,7 @@ impl Graph {
         })
     }
 
-    /// The assembly, and of a script the place where it is so.
+    /// The assembly, and for a script the line at which it is shown.
     fn read(&self) -> anyhow::Result<(Assembly, Option<Place>)> {
         if Script::is_script(&self.assembly) {
             let options = script::Options {
@@ -270,7 +270,7 @@ impl Graph {
 }
 
 impl Wiring {
-    /// Notes where the picture has each instance, so that other pictures of the assembly have it there too.
+    /// Stores the places of the instances, so that other pictures of the assembly use them too.
     fn place(&mut self) {
         for (column, instances) in layout::columns(self).iter().enumerate() {
             for (row, instance) in instances.iter().enumerate() {

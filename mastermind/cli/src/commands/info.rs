@@ -38,7 +38,7 @@ pub struct Info {
 struct Told {
     #[serde(flatten)]
     info: RunInfo,
-    /// The programs that `wrap` has recorded, where there are several, with the number of their processes.
+    /// The programs that `wrap` has recorded, if there are several, with the numbers of their processes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     programs: BTreeMap<String, usize>,
     /// Decisions of `run --adapt`.

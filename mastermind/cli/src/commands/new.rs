@@ -201,12 +201,12 @@ pub struct PortCrate {
 
 impl PortCrate {
     /// # Arguments
-    /// * `name` - the crate's
-    /// * `folder` - the crate's, not there yet
-    /// * `framework` - the folder `framework` of the sources, if it was said
+    /// * `name` - of the crate
+    /// * `folder` - of the crate, which does not exist yet
+    /// * `framework` - the folder `framework` of the sources, if given
     ///
     /// # Errors
-    /// The sources are nowhere.
+    /// The sources are not found.
     pub fn of(name: &str, folder: &Path, framework: Option<&Path>) -> anyhow::Result<Self> {
         let place = Place::of(folder, &FRAMEWORK.find(framework)?)?;
         let names = Names::of("demo.Port")?;
@@ -294,7 +294,7 @@ fn values(
     place: &Place,
     language: Language,
 ) -> Vec<(&'static str, String)> {
-    // As `#[port]` writes the interface of `port.rs.txt`.
+    // As `#[port]` defines the interface of `port.rs.txt`.
     let signature = format!(
         "{} 1.0; compute(rule: Rule, values: RSlice<'_, f64>) -> f64",
         names.class
@@ -328,9 +328,9 @@ struct Place {
     framework: String,
     /// Path of the folder that libraries are built into.
     libraries: String,
-    /// Whether the sources' workspace takes it for one of its members.
+    /// Whether the sources' workspace includes it as a member.
     is_member: bool,
-    /// The versions that the sources are built with, if it is not built with them anyway.
+    /// Lock file with the versions that the sources are built with, unless the crate is a member.
     lock: Option<PathBuf>,
 }
 

@@ -67,7 +67,7 @@ pub struct Plot {
     force: Force,
 }
 
-/// Pixels of a side: below, labels do not fit; above, a PNG of four bytes a pixel takes more than 400 MB.
+/// Pixels of a side: below, labels do not fit; above, a PNG with four bytes a pixel takes more than 400 MB.
 const SIDES: std::ops::RangeInclusive<u32> = 300..=10_000;
 
 /// The size of a figure, `WIDTHxHEIGHT`.
@@ -212,7 +212,7 @@ impl Plot {
                 rank: call.rank,
             });
         }
-        // A hierarchy of one level shows nothing: then the calls in their order.
+        // A hierarchy of one level shows nothing, so the calls are drawn in their order.
         let is_level = x.is_some() && points.iter().any(|point| point.x != points[0].x);
         if !is_level && self.parameter.is_none() {
             for (point, call) in points.iter_mut().zip(&calls.kept) {
@@ -338,7 +338,7 @@ fn curves(
         match models.find(&method, Metric::Wall, &coordinate) {
             Ok(model) => {
                 let name = &definition.parameters[x].name;
-                // The communicator and the peer of a call of MPI are in no model.
+                // The communicator and the peer of a call of MPI are parameters of no model.
                 let is_known = |name: &String, value: &mut Value| {
                     matches!(value, Value::Label(_)) || model.params.contains(name)
                 };
@@ -352,14 +352,14 @@ fn curves(
             Err(error) => missing = Some(error),
         }
     }
-    // A label that was never fitted is no reason to draw nothing.
+    // A label without a model does not prevent the rest of the figure.
     match missing {
         Some(error) if curves.is_empty() => Err(error.into()),
         _ => Ok(curves),
     }
 }
 
-/// The method with the most time in MPI of its own.
+/// The method with the most own time in MPI.
 fn most_in_mpi(run: &Run) -> anyhow::Result<String> {
     let mut sums = std::collections::BTreeMap::<String, u64>::new();
     for log in run.logs() {

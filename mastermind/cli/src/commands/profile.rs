@@ -29,7 +29,7 @@ mod phases;
 mod spread;
 mod tree;
 
-/// Most connections that are named. Arbitrary: more than that nobody reads.
+/// Maximum number of connections that are named. Arbitrary: nobody reads more.
 const MAX_CONNECTIONS: usize = 10;
 
 /// Note about a run without an end.
@@ -386,7 +386,7 @@ pub fn tell_missing_records(run: &Run, shown: &str) {
     lacking.tell(shown);
 }
 
-/// Warns of connections whose calls are not recorded though they were to be.
+/// Warns of connections that were selected for recording but have no records.
 pub fn tell_unmonitored(unmonitored: &BTreeSet<UnmonitoredDefinition>) {
     if unmonitored.is_empty() {
         return;
@@ -413,7 +413,7 @@ pub fn tell_unmonitored(unmonitored: &BTreeSet<UnmonitoredDefinition>) {
     }
 }
 
-/// The folder of `FOLDER:PROGRAM`, which means the records of one of the programs in it, and that program; the folder alone otherwise.
+/// The folder and the program of `FOLDER:PROGRAM`, the records of one of several programs; otherwise the folder alone.
 pub fn selected(records: &Path) -> (&Path, Option<&str>) {
     let text = records.to_str().filter(|_| !records.is_dir());
     match text.and_then(|text| text.rsplit_once(':')) {

@@ -39,10 +39,10 @@ const HEADERS: [(&str, &str); 3] = [
     ),
 ];
 
-/// Most functions that are named with a reason, as text; `--json` has all.
+/// Maximum number of functions that are named with a reason in the text; `--json` has all.
 const MAX_NAMED: usize = 12;
 
-/// Options that source and header are read with alike.
+/// Options that apply to reading both the source and the header.
 const LANGUAGE: [&str; 4] = ["-std=gnu11", "-D_GNU_SOURCE", "-U_FORTIFY_SOURCE", "-w"];
 
 /// Make a proxy of a C library from its header, or ports with their proxies from SIDL.
@@ -114,7 +114,7 @@ impl HeaderText {
     }
 }
 
-/// Whether a header has neither functions nor structs of functions to make something of.
+/// Whether a header has neither functions nor structs of functions to make a proxy or ports of.
 fn has_nothing(header: &Header<'_>, markup: &Markup) -> bool {
     let has_functions = !matches!(
         generate(header, markup),
@@ -185,7 +185,7 @@ impl Proxy {
         if let (Err(GenerateError::NoFunctions { passed_over, .. }), Some(ports)) =
             (&generated, &mut ports)
         {
-            // All that it has are structs of functions.
+            // It has only structs of functions.
             ports.passed_over.clone_from(passed_over);
             if self.json {
                 output::json(ports)?;
@@ -416,7 +416,7 @@ impl Proxy {
     }
 }
 
-/// Reasons in their order, each with the functions that it is of; where these are many, with the first and their number.
+/// Reasons in order, each with its functions; for many functions, the first ones and their number.
 fn by_reason<'a>(reasons: &[Reason<'a>]) -> Vec<(&'a str, String)> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for Reason { function, reason } in reasons {
@@ -453,7 +453,7 @@ fn run(command: &mut Command, input: &str) -> anyhow::Result<Vec<u8>> {
         .stderr(Stdio::piped());
     let mut child = command.spawn().with_context(act)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A compiler that does not read it says why.
+        // A compiler that does not read it reports why.
         let _ = stdin.write_all(input.as_bytes());
     }
     let output = child.wait_with_output().with_context(act)?;
@@ -480,7 +480,7 @@ fn macros(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The file that the preprocessor found for an include: of its name, or the first that it entered where that is a link.
+/// The file that the preprocessor found for an include: by its name, or the first that it entered if that is a link.
 fn file_of<'a>(preprocessed: &'a str, include: &'a str) -> &'a str {
     let markers = preprocessed.lines().filter(|line| line.starts_with("# "));
     let files = || markers.clone().filter_map(|line| line.split('"').nth(1));

@@ -101,7 +101,7 @@ struct Other {
     method: &'static str,
     /// By class; none if the network is too large for the method.
     throughput: Option<Vec<f64>>,
-    /// The greatest difference from the throughputs shown, percent.
+    /// The greatest difference from the shown throughputs, percent.
     difference_percent: Option<f64>,
 }
 

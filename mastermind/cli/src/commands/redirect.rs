@@ -121,7 +121,7 @@ impl Redirect {
     }
 }
 
-/// Longest time that a process may take to answer: it opens a library meanwhile, and may wait for the end of a call.
+/// Longest time that a process may take to answer: it opens a library, and may wait for the end of a call.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Longest answer, bytes: the names of all functions that a library lacks.
@@ -132,7 +132,8 @@ const MAX_ANSWER_BYTES: u64 = 1 << 20;
 /// # Errors
 /// Nobody listens, or nobody accepts within [`PATIENCE`].
 fn connected(name: &str) -> io::Result<UnixStream> {
-    // SAFETY: zeros are an address; its name is without an end, as its length says, and is shorter than there is room.
+    // SAFETY: zeros are a valid address; its name has no terminator, its length is given, and it is shorter than the
+    // field.
     unsafe {
         let socket = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
         if socket < 0 {
@@ -155,10 +156,10 @@ fn connected(name: &str) -> io::Result<UnixStream> {
     }
 }
 
-/// Checks that it is the process itself which listens, and that it is this user's: anybody may take any name.
+/// Checks that the process itself listens, and that it is this user's: any process may take any name.
 fn check_peer(stream: &UnixStream, process: u32) -> anyhow::Result<()> {
     let act = || format!("cannot ask process {process}");
-    // SAFETY: zeros are valid credentials, and as many bytes are offered.
+    // SAFETY: zeros are valid credentials, and the buffer has the given size.
     let (peer, own) = unsafe {
         let mut peer: libc::ucred = mem::zeroed();
         let mut bytes = size_of::<libc::ucred>() as libc::socklen_t;
@@ -181,7 +182,7 @@ fn check_peer(stream: &UnixStream, process: u32) -> anyhow::Result<()> {
             peer.pid
         );
     }
-    // Root may ask anybody, and anybody may ask root: that one can do more than answer.
+    // Root may ask any process, and anybody may ask a process of root, which can do more than answer anyway.
     if peer.uid != own && peer.uid != 0 && own != 0 {
         bail!(
             "{}: it is user {}'s, expected one of user {own}",

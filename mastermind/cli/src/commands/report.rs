@@ -38,16 +38,16 @@ use crate::session::read_assembly;
 use crate::{output, run_notes};
 use mastermind_component::names::Names;
 
-/// Calls that a picture of a method shows at most: the page is to be mailed.
+/// Maximum number of calls in a picture of a method: the page is to be mailed.
 const MOST_POINTS: usize = 600;
 
 /// Maximum number of methods with a picture, those with the most time.
 const MOST_PICTURES: usize = 12;
 
-/// Calls from which on a picture of a method's calls shows more than the table does.
+/// Number of calls from which a picture of a method's calls shows more than the table.
 const MIN_DRAWN: usize = 10;
 
-/// Points that are suggested for each model.
+/// Number of points that are suggested for each model.
 const N_SUGGESTED: usize = 2;
 
 /// Write a run as one page in HTML: where the time went, models, what to try next.
@@ -95,7 +95,7 @@ impl Report {
         let told = RunInfo::of(run);
         let mut page = Page::new(&told.assembly, &info::summary(&told));
         tell_missing(&mut page, run);
-        // Each reads all records, which is most of the work where there are many.
+        // Each part reads all records, which is most of the work for large runs.
         let (models, drawn) = std::thread::scope(|scope| {
             let models = scope.spawn(|| self.fitted(run));
             let drawn = drawable(run).into_iter().take(MOST_PICTURES).collect();
@@ -126,7 +126,7 @@ impl Report {
         Ok(page.finish())
     }
 
-    /// A command on the records, as it would be typed.
+    /// A command on the records, as a user would type it.
     fn command(&self, verb: &str, options: &str) -> String {
         format!("mastermind {verb} {}{options}", shell_word(&self.records))
     }

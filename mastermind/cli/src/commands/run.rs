@@ -271,7 +271,7 @@ impl Run {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Whether the options of a dry run go with the others.
+    /// Checks that the options of a dry run go with the others.
     fn check_dry(&self) -> anyhow::Result<()> {
         if !self.dry.is_asked() {
             return Ok(());
@@ -435,7 +435,7 @@ impl Run {
         Ok((assembly, Some(adapting)))
     }
 
-    /// Has `cca.PerfModel` answer, where there are models and the run is recorded.
+    /// Makes `cca.PerfModel` answer, if there are models and the run is recorded.
     fn answer(
         &self,
         session: &Session,
@@ -459,7 +459,7 @@ impl Run {
         Ok(())
     }
 
-    /// Where the logs of this rank are while they are written.
+    /// The folder of this rank's logs while they are written.
     fn rank_directory(&self, session: &Session, records: &Path) -> PathBuf {
         match &self.records_local {
             Some(local) => local_directory(local, session.rank),
@@ -547,7 +547,8 @@ impl Run {
         Ok(ExitCode::FAILURE)
     }
 
-    /// Sums the records up, takes the framework apart, then ends the recording: by then nothing can record any more.
+    /// Sums the records up, takes the framework apart, then ends the recording: by then no component can record any
+    /// more.
     ///
     /// # Returns
     /// The logs of the node, to be packed by the last of its ranks once nobody reads them.
@@ -660,7 +661,7 @@ fn recordable<T>(session: &Session, result: anyhow::Result<T>) -> anyhow::Result
     }
 }
 
-/// Largest relative change of the clock's rate over a run that is believed.
+/// Largest relative change of the clock's rate over a run with which its times are trusted.
 const MOST_DRIFT: f64 = 1e-3;
 
 /// A warning about a clock whose rate has changed by this much.

@@ -96,7 +96,7 @@ fn shown(path: &Path) -> anyhow::Result<(PathBuf, Option<PathBuf>)> {
     Ok((folder.to_owned(), name))
 }
 
-/// Asks the desktop for its browser; without one the address stands in the terminal.
+/// Opens the address in the desktop's browser; without one the address stands in the terminal.
 fn open(url: &str) {
     let mut command = Command::new("xdg-open");
     command.arg(url).stdin(Stdio::null()).stdout(Stdio::null());

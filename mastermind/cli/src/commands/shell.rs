@@ -131,13 +131,13 @@ fn exit(code: i32) -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }
 
-/// The word that has the assembly written; no command of scripts, where its beginnings mean others.
+/// The command that writes the assembly. It is not a command of scripts, where its abbreviations have other meanings.
 const SAVE: &str = "save";
 
-/// Writes the assembly as it is now, as a script where the file's name ends so, else as an assembly file.
+/// Writes the present assembly, as a script if the file's name ends so, otherwise as an assembly file.
 ///
 /// # Errors
-/// The file is there; it cannot be written; a script cannot say it.
+/// The file exists; it cannot be written; a script cannot express it.
 fn save(interpreter: &Interpreter<'_>, path: &Path) -> anyhow::Result<()> {
     let mut assembly = interpreter.assembly(&script::name(path));
     for entry in &mut assembly.assembly.path {

@@ -26,7 +26,7 @@ use crate::destination::Force;
 use crate::{machine_file, output};
 use tool::Tool;
 
-/// Names of the quantities, and callgrind's events that add up to them.
+/// Names of the quantities, and callgrind's events that add up to each.
 const QUANTITIES: [(&str, &[&str]); 7] = [
     (INSTRUCTIONS, &["Ir"]),
     ("loads", &["Dr"]),
@@ -44,14 +44,14 @@ const KINDS: [(&str, &str); 3] = [
     ("divisions", DIVISIONS),
 ];
 
-/// Counts below this part of the instructions take no time worth it: a miss costs up to some hundred instructions.
+/// Counts below this fraction of the instructions are ignored: a miss costs up to some hundred instructions.
 const WORTH: f64 = 1e-4;
 
 /// Relative error of a left-out size from which there is a warning. Arbitrary: forms that hold are within 0.03, forms
 /// across a cache's edge beyond 0.7 (the kernels of `benches/machines`).
 const VAGUE: f64 = 0.2;
 
-/// By how much calls of one size differ at most, as a part of their instructions.
+/// Maximum difference between calls of one size, relative to their instructions.
 const ALIKE: f64 = 0.01;
 
 /// Count what a call does at several sizes, under valgrind.
@@ -141,10 +141,10 @@ fn sizes(text: &str) -> Result<Sizes, String> {
 }
 
 impl Signature {
-    /// Counts.
+    /// Counts the operations.
     ///
     /// # Errors
-    /// Valgrind is not there; the program fails, or never calls the function; there are too few sizes.
+    /// Valgrind is not installed; the program fails, or never calls the function; there are too few sizes.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         if let Some(path) = &self.read {
             hits::print(path, &self.at, &self.cache, self.json)?;
@@ -379,7 +379,7 @@ fn counts(text: &str) -> Option<BTreeMap<String, f64>> {
     quantities.collect()
 }
 
-/// Each quantity over the size, where one of the forms fits.
+/// Each quantity as a function of the size, if one of the forms fits.
 fn quantities(sizes: &[Traced]) -> BTreeMap<String, Quantity> {
     let worth: Vec<f64> = sizes
         .iter()

@@ -175,7 +175,7 @@ struct Report {
 /// Times of a recorded run that is simulated again.
 #[derive(Serialize)]
 struct RecordedTimes {
-    /// Of the slowest rank, from the start of MPI to its end.
+    /// The slowest rank's time, from the start of MPI to its end.
     elapsed_ns: u64,
     ranks_ns: Vec<u64>,
     /// How much longer the simulated one takes, percent.
@@ -183,7 +183,7 @@ struct RecordedTimes {
     /// The source of the computation between the ranks' calls: "processor time", or "wall time" if only that was
     /// recorded.
     computation: &'static str,
-    /// How that is scaled for the machine's processor.
+    /// How the computation is scaled for the machine's processor.
     computation_by: Computation,
     /// The least share that a rank had of the processor time that it was ready for, 0 to 1; none if the system did not
     /// report it.
@@ -415,7 +415,7 @@ impl Simulate {
     /// There are no such processes, or too many.
     fn timeline(&self, processes: u32) -> Result<Timeline, TimelineError> {
         let ranges = self.timeline.iter().flat_map(|ranks| &ranks.0);
-        // The first that there is not is enough to be refused, and so are more than any page shows.
+        // The first process that does not exist suffices for a refusal, and so do more than any page shows.
         let until = |range: &RangeInclusive<u32>| (*range.end()).min(processes.max(*range.start()));
         let ranks = ranges.flat_map(|range| *range.start()..=until(range));
         Timeline::new(ranks.take(MAX_LISTED).collect(), processes)

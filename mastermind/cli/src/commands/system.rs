@@ -175,7 +175,7 @@ struct Checked<'a> {
     requests: usize,
     /// The component whose time is the system's.
     total: Option<&'a str>,
-    /// Components that the total needs nothing of.
+    /// Components that the total does not depend on.
     unused: Vec<&'a str>,
     problems: Vec<String>,
 }

@@ -15,11 +15,11 @@ use clap::Args;
 use crate::errors::WrongUse;
 use crate::session::{assignment, back_end};
 
-/// The option, and the one that each of the two gets.
+/// The option, and the one that each of the two runs gets.
 const TRY: &str = "--try";
 const RECORDS: &str = "--records";
 
-/// The option that lets both directories be written over.
+/// The option that permits overwriting both directories.
 const OVERWRITE: &str = "--overwrite";
 
 /// What is tried.
@@ -102,7 +102,7 @@ fn own_arguments() -> impl Iterator<Item = OsString> {
     std::env::args_os().take_while(|argument| argument != "--")
 }
 
-/// Where the records of the run with the variable go.
+/// The record directory of the run with the variable.
 fn beside(records: &Path, name: &str) -> PathBuf {
     let mut path = records.as_os_str().to_owned();
     path.push(format!(".with-{name}"));

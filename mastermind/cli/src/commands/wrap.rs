@@ -89,10 +89,11 @@ const AUDIT: &str = "libproxy_audit.so";
 /// File name of the proxy of OpenMP.
 const OPENMP: &str = "libproxy_openmp.so";
 
-/// Entry points by which calls of OpenMP that go round its proxy are found: a program of GCC with OpenMP calls one of them.
+/// Entry points of OpenMP by which calls that bypass its proxy are found: a program of GCC with OpenMP calls one of
+/// them.
 const OF_OPENMP: [&str; 2] = ["GOMP_parallel", "GOMP_parallel_reductions"];
 
-/// Bytes of records that are read at the end of a program, at most: that takes a fraction of a second.
+/// Maximum bytes of records that are read at the end of a program: that takes a fraction of a second.
 const MAX_BYTES_READ: u64 = 1 << 28;
 
 /// Measure MPI, and libraries that have a proxy, in a program that stays as it is.
@@ -410,7 +411,7 @@ impl Wrap {
     }
 }
 
-/// Lists the calls of MPI that are missing in the records of a program which has others there.
+/// Lists the calls of MPI that are missing in the records of a program with other recorded calls.
 ///
 /// # Returns
 /// A line for each object and reason.
@@ -707,7 +708,7 @@ fn why_none(config: &WrapConfig, found: &Trace) -> String {
     )
 }
 
-/// Gives back the room that logs of processes keep which did not come to end them.
+/// Truncates the logs of processes that did not end them.
 fn trim_logs(config: &WrapConfig, launched: Option<&Launched>) {
     let is_own = |path: &PathBuf| {
         let rank = launched.map(|launched| launched.rank as u32);

@@ -15,7 +15,7 @@ const ALONE: Duration = Duration::from_millis(100);
 /// Time that it waits while they work.
 const WORK: Duration = Duration::from_millis(1500);
 
-/// A pause in the work of a rank: longer than an interrupt, shorter than the turn of another.
+/// A pause in the work of a rank: longer than an interrupt, shorter than the time slice of another rank.
 const PAUSE: Duration = Duration::from_micros(300);
 
 /// Fewest turns whose length is believed.
@@ -28,7 +28,7 @@ pub struct Crowd {
     pub ranks: u32,
     /// Processors.
     pub processors: u32,
-    /// Part of a processor that a rank takes which waits while the others sleep.
+    /// Part of a processor that a waiting rank uses while the others sleep.
     pub alone: f64,
     /// The same while all others work.
     pub among_others: f64,
@@ -38,7 +38,7 @@ pub struct Crowd {
     pub regroup_turns: Option<u32>,
 }
 
-/// A turn: when it began, on a clock of its rank, and how long it was, nanoseconds.
+/// A time slice: its begin, on a clock of its rank, and its length, nanoseconds.
 type Turn = [f64; 2];
 
 impl Crowd {
@@ -121,7 +121,7 @@ struct Seen {
     turns: Vec<Turn>,
 }
 
-/// The first rank waits for a message of the second, while the others do something and then wait for the first.
+/// The first rank waits for a message of the second, while the others run `others` and then wait for the first.
 fn wait_while(comm: &impl CommPort, others: impl FnOnce() -> Vec<Turn>) -> Result<Seen, PortError> {
     let rank = comm.rank()?;
     comm.barrier()?;
@@ -152,7 +152,7 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Works for a time: its turns but the first and the last.
+/// Works for a time: its time slices except the first and the last.
 fn work(time: Duration) -> Vec<Turn> {
     let mut turns = Vec::new();
     let begin = Instant::now();

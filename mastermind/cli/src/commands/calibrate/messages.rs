@@ -16,7 +16,7 @@ const LARGEST_IN_A_ROW: usize = 1 << 13;
 /// Messages in a row.
 const ROW: usize = 16;
 
-/// Times that a receiver stays away until its message is there.
+/// Repetitions of a measurement in which one of the two stays away for a while.
 const N_AWAY: usize = 5;
 
 /// Other messages that are exchanged while an unexpected message waits.
@@ -152,7 +152,7 @@ impl<C: CommPort> Pair<'_, C> {
         Ok(())
     }
 
-    /// A message there and one back, so often: half the time of both, and the time of the call that sends.
+    /// So many messages there and back: half the time of both, and the time of the sending call.
     fn back_and_forth(&self, n: usize, repetitions: usize) -> Result<(f64, f64), PortError> {
         let (mut ways, mut sends) = (Vec::new(), Vec::new());
         for _ in 0..repetitions {
@@ -173,7 +173,7 @@ impl<C: CommPort> Pair<'_, C> {
         Ok((median(&ways), median(&sends)))
     }
 
-    /// The time of a receive whose message has come before.
+    /// The time of a receive whose message has arrived before.
     fn there_before(&self, n: usize, one_way_ns: f64) -> Result<f64, PortError> {
         let mut times = Vec::new();
         for _ in 0..N_AWAY {
@@ -190,7 +190,7 @@ impl<C: CommPort> Pair<'_, C> {
         Ok(median(&times))
     }
 
-    /// The time between one and the next of many messages in a row.
+    /// The time between consecutive messages of many in a row.
     fn in_a_row(&self, n: usize, one_way_ns: f64) -> Result<f64, PortError> {
         self.meet()?;
         if self.is_first() {
@@ -212,7 +212,8 @@ impl<C: CommPort> Pair<'_, C> {
         Ok(0.0)
     }
 
-    /// The time until a message has been received whose sender did something else meanwhile, as a part of that while.
+    /// The time until a message has been received whose sender did other work meanwhile, as a part of the time of that
+    /// work.
     fn part_of_absence(&self, n: usize, one_way_ns: f64) -> Result<f64, PortError> {
         let away = Duration::from_nanos(1_000_000 + 8 * one_way_ns as u64);
         let mut parts = Vec::new();

@@ -17,7 +17,7 @@ use super::messages;
 use crate::session::back_end;
 use crate::session::framework::{COMM, COMM_PORT, Quiet, Session};
 
-/// Most ranks that share a node's processors to be measured.
+/// Maximum number of ranks that are measured while sharing a node's processors.
 const LARGEST_CROWD: u32 = 256;
 
 /// Prefix of the line in which the first rank reports its progress, per mille.
@@ -65,11 +65,11 @@ pub struct MeasuredLink {
     pub times: Vec<MessageTimes>,
     /// Bytes of the largest message that is sent eagerly; `None` if all are.
     pub rendezvous_bytes: Option<u64>,
-    /// Whether the bytes of larger ones come while their sender does something else.
+    /// Whether the bytes of larger messages arrive while their sender does other work.
     pub is_fetched: bool,
 }
 
-/// Starts ranks for one part after the other.
+/// Starts ranks for each part in turn.
 ///
 /// # Errors
 /// There is no MPI; the ranks fail.

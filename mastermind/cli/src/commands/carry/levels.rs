@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::commands::predict::by_signature::own_times;
 use crate::commands::signature::hits;
 
-/// Between the least and the greatest factor of a range, by the mean, from where a warning says that one factor does not hold.
+/// Spread of the factors over a range, relative to their mean, from which a warning says that one factor does not hold.
 ///
 /// The deviation of a method by the common factor is 0.155 (`models::carry`).
 const WIDE: f64 = 0.3;

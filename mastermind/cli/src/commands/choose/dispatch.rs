@@ -21,10 +21,10 @@ pub struct Dispatched {
     instance: String,
     /// The file with its table.
     table: PathBuf,
-    /// Classes that calls go to, the one that has all others first.
+    /// Classes that calls go to; the default class first.
     classes: Vec<String>,
-    /// Predicted time of the workload's calls of the instance where each goes to its class, by models that sizes measured nearby
-    /// correct, seconds.
+    /// Predicted time of the workload's calls of the instance if each goes to its class, seconds. The models are
+    /// corrected by sizes measured nearby.
     predicted_s: f64,
 }
 

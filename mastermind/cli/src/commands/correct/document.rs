@@ -48,13 +48,13 @@ struct Parameter {
 struct Trial {
     case: Case,
     seed: u64,
-    /// With `t_comm` for the base; `t_comm` alone where the term was refused.
+    /// With `t_comm` for the base; `t_comm` alone if the term was refused.
     expression: String,
     /// The term alone.
     term: Option<String>,
     /// Least and greatest ratio of the corrected time to the base.
     ratio: Option<[f64; 2]>,
-    /// Share of the correction that counts, of its logarithm.
+    /// Part of the correction that is applied, on its logarithm.
     share: Option<f64>,
     /// Relative errors at training points that the search did not use, of the base, the mean and its first tree.
     held_out: Option<HeldOut>,

@@ -83,7 +83,7 @@ pub fn tell(specification: &Specification, report: &Report, elsewhere: &[Elsewhe
     }
 }
 
-/// Errors at points that a search did not see.
+/// Errors at points that the search did not use.
 fn error(place: &str, errors: &HeldOutErrors) -> String {
     format!(
         "  relative error {place}, held out of the search: {}, of the base {}, of the first tree alone {}",

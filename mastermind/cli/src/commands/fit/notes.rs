@@ -47,7 +47,8 @@ impl Notes {
         Self { sentences }
     }
 
-    /// The notes of one model as a cell: `a 451, 0.96; b`. The figures of a sentence that only one model has are in the sentence.
+    /// The notes of one model as a cell: `a 451, 0.96; b`. If only one model has a sentence, the figures are in the
+    /// sentence.
     pub fn cell(&self, notes: &[Note]) -> String {
         let marks = notes.iter().filter_map(|note| {
             let note = text(note);
@@ -77,7 +78,7 @@ impl Notes {
     }
 }
 
-/// The note, but for a number that has a column.
+/// The note without a number that has a column.
 fn text(note: &Note) -> String {
     match note {
         Note::NoSize { .. } => "constant, the mean of its calls: no parameter is a number".into(),

@@ -33,7 +33,7 @@ struct Step {
     /// Number by which its marks refer to it: from 0, each after the element that contains it.
     id: usize,
     name: String,
-    /// The activity, and the elements that it lies in, as simulate has it.
+    /// The activity, and the elements that contain it, as in `simulate`.
     place: String,
     kind: &'static str,
     /// `cost = …`, one line each.
@@ -42,7 +42,7 @@ struct Step {
     branches: Vec<Way>,
 }
 
-/// A flow inside an element, and when it is taken.
+/// A flow inside an element, and its condition.
 #[derive(Debug, Serialize)]
 struct Way {
     guard: String,

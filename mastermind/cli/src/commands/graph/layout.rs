@@ -2,15 +2,15 @@
 
 use super::Wiring;
 
-/// Sweeps that order the boxes of a column by where their neighbours stand.
+/// Number of sweeps that order the boxes of a column by the places of their neighbours.
 const N_SWEEPS: usize = 8;
 
-/// The column of each instance: the longest way of uses that leads to it, connections that close a cycle aside.
+/// The column of each instance: the longest path of uses that leads to it, without connections that close a cycle.
 pub fn layers(wiring: &Wiring) -> Vec<usize> {
     let n = wiring.instances.len();
     let forward = forward(wiring);
     let mut layers = vec![0; n];
-    // A way without cycles has fewer than `n` connections.
+    // A path without cycles has fewer than `n` connections.
     for _ in 0..n {
         let mut changed = false;
         for &(user, provider) in &forward {

@@ -29,7 +29,7 @@ const STYLE: &str = "text{font-family:Helvetica,Arial,sans-serif;font-size:12px;
 /// Radius of a proxy.
 const PROXY: f64 = 8.0;
 
-/// Size of the box to which proxies report, and of that which measures.
+/// Size of the box to which proxies report, and of the measuring component's box.
 const REPORTED: (f64, f64) = (130.0, 34.0);
 
 /// A box.
@@ -131,7 +131,7 @@ pub fn draw(wiring: &Wiring) -> String {
         .iter()
         .map(|at| [at.x, at.y, at.x + at.width, at.y + at.height]);
     let bounds: Vec<_> = bounds.collect();
-    // Over the boxes, which the connections go under so that they hide nothing that is written there.
+    // Drawn over the boxes, below which connections pass so that they hide no text.
     let mut over = String::new();
     for edge in &wiring.connections {
         let (from, to) = ends(edge, wiring, &placed, &used);
@@ -180,12 +180,12 @@ fn ends(edge: &Edge, wiring: &Wiring, placed: &[Placed], used: &[Vec<&str>]) -> 
     (begin, (to.x, port_y(to, provides.unwrap_or(0))))
 }
 
-/// How far the wire between two ends leads straight on.
+/// Length of the straight part of a wire between two ends.
 fn bend((x1, _): At, (x2, _): At) -> f64 {
     ((x2 - x1).abs() / 2.0).max(GAP_X / 2.0)
 }
 
-/// Where a wire's proxy is: behind the user, where the wires of its ports are apart and there is no box.
+/// Place of a wire's proxy: after the user, where the wires of its ports are apart and there is no box.
 fn proxy_place(from: At, to: At) -> At {
     let ((x1, y1), (x2, y2)) = (from, to);
     let bend = bend(from, to);
@@ -196,7 +196,7 @@ fn proxy_place(from: At, to: At) -> At {
     let wanted = x1 + (0.6 * GAP_X).min((x2 - x1) / 2.0);
     let xs = [x1, x1 + bend, x2 - bend, x2];
     let (mut low, mut high) = (0.0, 0.5);
-    // A wire that leads back is not met: then its middle.
+    // For a wire that leads back: its middle.
     for _ in 0..20 {
         let t = (low + high) / 2.0;
         if curve(t, xs) < wanted || x2 <= x1 {
@@ -246,7 +246,7 @@ fn draw_wire(svg: &mut String, edge: &Edge, way: &[At], most: f64) {
     );
 }
 
-/// The calls, where the wire begins and others are apart from it, and the proxy.
+/// The calls, at the begin of the wire, where it is apart from others, and the proxy.
 fn draw_on_wire(svg: &mut String, edge: &Edge, from: At, to: At) {
     if let Some(calls) = edge.label() {
         let (x, y) = (from.0 + PORT, from.1 - 3.0);

@@ -16,7 +16,7 @@ use crate::commands::compare::percent;
 use crate::output;
 use crate::session::assignment;
 
-/// State of the machine from which it is reported, percent.
+/// Change of the machine's state from which it is reported, percent.
 const MACHINE_PERCENT: f64 = 5.0;
 
 #[derive(Args)]

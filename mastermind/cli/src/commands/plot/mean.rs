@@ -289,7 +289,7 @@ fn place(samples: &Samples, name: Option<&str>) -> anyhow::Result<usize> {
     })
 }
 
-/// Mean and deviation by the parameter, over whatever the others are in these rows.
+/// Mean and deviation by the parameter, over all values of the others in these rows.
 fn points(samples: &Samples, calls: &[Summary], rows: &[usize], place: usize) -> Vec<Point> {
     let mut sums: Vec<(f64, Summary)> = Vec::new();
     let mut rows = rows.to_vec();
@@ -323,7 +323,7 @@ fn slice(samples: &Samples, model: &Model, rows: Vec<usize>, place: usize) -> Ve
         .collect();
     let mut slices: BTreeMap<Vec<u64>, Vec<usize>> = BTreeMap::new();
     for &row in &rows {
-        // Positive numbers are in the order of their bits.
+        // Positive numbers have the same order as their bits.
         let key = others
             .iter()
             .map(|&other| samples.coordinates[row][other].to_bits());
@@ -348,7 +348,7 @@ fn slice(samples: &Samples, model: &Model, rows: Vec<usize>, place: usize) -> Ve
     }
 }
 
-/// Names of the parameters that a model follows.
+/// Names of the parameters that a model depends on.
 fn followed(model: &Model) -> BTreeSet<&str> {
     let alternatives = model.alternatives.iter().map(|other| &other.formula);
     let formulas = std::iter::once(&model.formula).chain(alternatives);
@@ -442,7 +442,7 @@ mod tests {
     use super::*;
     use mastermind_models::Parameter;
 
-    /// Times that no formula follows, a third off it, each size called five times within a per cent.
+    /// Times a third off any formula, with five calls of each size within a per cent.
     #[test]
     fn the_deviation_that_is_drawn_is_that_of_the_calls_not_of_the_formula() {
         let mut set = SampleSet::new(Metric::Wall);

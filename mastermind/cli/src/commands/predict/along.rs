@@ -9,7 +9,7 @@ use crate::output;
 /// Number of values, both ends included: a curve through as many looks smooth, and a table of them fits on a page.
 const VALUES: usize = 41;
 
-/// How far above the measured range the last value is, as a factor; as far as `suggest` reaches.
+/// Factor of the last value over the measured range; the same as the reach of `suggest`.
 const REACH: f64 = 2.0;
 
 /// A prediction and where it is.

@@ -14,9 +14,10 @@ use super::{digits, outside};
 use crate::commands::signature::hits;
 use crate::{machine_file, output};
 
-/// Sizes of the model's range at which its times are taken, as far from each other as each other on the scale of the logarithm.
+/// Number of sizes of the model's range at which its times are taken, equally spaced on a logarithmic scale.
 ///
-/// Arbitrary: from 4 to 16 the predictions of the kernels of `benches/machines/kernels.c` are the same to a few per cent.
+/// Arbitrary: from 4 to 16 the predictions of the kernels of `benches/machines/kernels.c` are the same to a few per
+/// cent.
 const POINTS: usize = 6;
 
 /// Quantile of the normal distribution at the upper end of an interval of 95 %.
@@ -176,7 +177,7 @@ pub fn own_times(
     (0..POINTS).map(point).collect()
 }
 
-/// A size within the measured ones: the model stands.
+/// A size within the measured ones: the prediction of the model stays.
 fn measured<'a>(model: &'a Model, at: &'a Coordinate, without: &Prediction) -> Document<'a> {
     Document {
         value_s: without.value_s,

@@ -16,7 +16,7 @@ pub struct CommunicatorRow {
 }
 
 impl CommunicatorRow {
-    /// Whether it is another one than `MPI_COMM_WORLD`.
+    /// Whether it is not `MPI_COMM_WORLD`.
     pub fn is_no_world(&self) -> bool {
         self.communicator.number != 0
     }
@@ -47,7 +47,7 @@ pub fn text(rows: &[CommunicatorRow], top: usize) -> String {
     output::table(&header, &[0, 1, 2, 3], rows.iter().take(top).map(cells))
 }
 
-/// Most ranks of a communicator that are shown.
+/// Maximum number of ranks of a communicator that are shown.
 const MOST_RANKS_SHOWN: usize = 16;
 
 fn short(ranks: &[i32]) -> String {

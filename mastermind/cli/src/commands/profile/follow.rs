@@ -1,6 +1,6 @@
-//! `profile --follow`: the profile of a run that goes on, again and again as its records grow.
+//! `profile --follow`: the profile of a run in progress, repeated as its records grow.
 //!
-//! It ends when the run has ended, or no program writes its logs any more. Ctrl-C ends it as any program.
+//! It ends when the run has ended, or when no program writes its logs any more. Ctrl-C ends it like any program.
 
 use std::io::{IsTerminal, stdout};
 use std::path::Path;
@@ -30,7 +30,7 @@ impl Profile {
     /// Shows the profile each time that the records have grown, until the run ends.
     ///
     /// # Errors
-    /// As of the profile shown once; there are no records yet.
+    /// As for a single profile; there are no records yet.
     pub(super) fn show_again(&self) -> anyhow::Result<ExitCode> {
         let (folder, _) = selected(&self.records);
         let mut before = None;
@@ -62,7 +62,7 @@ impl Profile {
     }
 }
 
-/// Whether a program still writes logs of a folder, and sums that differ once they have grown.
+/// Whether a program still writes logs of a folder, and sums that change when the logs grow.
 fn look(folder: &Path) -> anyhow::Result<(bool, String)> {
     let run = Run::open(folder)?;
     // Checked before the logs are read to their end, so that the last table has all of them.

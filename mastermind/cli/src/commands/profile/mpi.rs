@@ -30,7 +30,8 @@ use crate::unseen_calls;
 /// All tables of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Whether it is of an assembly: its functions have shares of the recorded calls, times and calls of whole processes.
+    /// Whether it is of an assembly: its functions have shares of the recorded calls, and the times and calls of whole
+    /// processes.
     pub is_assembly: bool,
     /// Application and MPI time of each rank.
     pub ranks: Vec<RankRow>,
@@ -54,9 +55,9 @@ pub struct Report {
     pub phases: Vec<PhaseRow>,
     /// Communicators of each rank.
     pub communicators: Vec<CommunicatorRow>,
-    /// The calls that threads are in, of a run that goes on or was killed.
+    /// The calls that threads are in, for a run that is in progress or was killed.
     pub calls_now: Vec<MpiCallNow>,
-    /// Calls that are in the functions' rows only: there was no room for their sizes and call sites.
+    /// Calls that are only in the functions' rows: there was no room for their sizes and call sites.
     pub calls_without_site: u64,
     /// Ranks of the run.
     pub ranks_of_run: u32,
@@ -98,7 +99,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of one number a rank; ranks that are not among them have 0.
+    /// From one number for each rank; missing ranks count as 0.
     fn of(of_ranks: impl Iterator<Item = u64>, n_ranks: usize) -> Self {
         let mut ns: Vec<f64> = of_ranks.map(|ns| ns as f64).collect();
         ns.resize(n_ranks.max(1), 0.0);

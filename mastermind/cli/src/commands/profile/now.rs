@@ -24,7 +24,7 @@ pub fn missing_ranks(all: u32, n_found: usize) -> Option<String> {
     ))
 }
 
-/// Said of a run in which processes were spawned.
+/// Note for a run in which processes were spawned.
 pub const SPAWNED: &str = "processes that MPI_Comm_spawn started have an MPI_COMM_WORLD of their own; peers of messages between the worlds are not known";
 
 /// Whether a function starts processes with a world of their own.

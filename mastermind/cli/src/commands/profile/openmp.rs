@@ -106,7 +106,7 @@ pub struct RegionRow {
     /// Where the time of their threads went.
     #[serde(flatten)]
     pub shares: Shares,
-    /// Work of the thread with the most over the mean of all: 1 where it is shared evenly.
+    /// Work of the busiest thread relative to the mean of all: 1 for an even distribution.
     pub imbalance: f64,
 }
 
@@ -117,11 +117,11 @@ pub struct ConstructRow {
     pub construct: String,
     /// Where they are.
     pub call_site: String,
-    /// How often threads came to it; of tasks how many were made.
+    /// How often threads came to it; for tasks, how many were created.
     pub calls: u64,
-    /// How many there were, however many threads came to each; of tasks how many ran.
+    /// Number of instances, however many threads came to each; for tasks, how many ran.
     pub instances: u64,
-    /// Pieces of work that threads got of a loop or of sections.
+    /// Chunks of a loop or sections that threads executed.
     pub pieces: u64,
     /// Time of tasks without waiting, nanoseconds; 0 for all other constructs, whose work is their region's.
     pub work_ns: u64,
@@ -160,7 +160,7 @@ impl Report {
     /// The tables.
     ///
     /// # Arguments
-    /// * `top` - most rows of each
+    /// * `top` - maximum number of rows of each
     pub fn text(&self, top: usize) -> String {
         let seconds = |ns: u64| format!("{:.6}", ns as f64 * 1e-9);
         let mut parts: Vec<String> = self.ranks.iter().map(RankRow::text).collect();

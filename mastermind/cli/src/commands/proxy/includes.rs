@@ -106,8 +106,8 @@ impl Proxy {
             .map(|error| error.to_string())
     }
 
-    /// As [`Proxy::refusal`], in further folders of headers that it includes: MPI's header by MPI's compiler, any other in the folder of
-    /// the one that includes it, as `<HYPRE_config.h>` is. These are added to `needs`.
+    /// As [`Proxy::refusal`], with further folders for headers that it includes: MPI's header from MPI's compiler, any
+    /// other in the folder of the including header, as for `<HYPRE_config.h>`. These folders are added to `needs`.
     fn refusal_with_folders(
         &self,
         before: &[String],
@@ -147,7 +147,7 @@ impl Proxy {
         let is_other = |name: &String| name.ends_with(".h") && name != file_name(include);
         let mut names: Vec<_> = names.filter(is_other).collect();
         names.sort();
-        // In a folder of everything they have nothing to do with the header.
+        // In a folder for headers of many libraries they are unrelated to the header.
         if names.len() > MAX_BESIDE {
             let stem = file_name(include);
             let stem = stem.strip_suffix(".h").unwrap_or(stem);
@@ -161,7 +161,7 @@ impl Proxy {
     }
 }
 
-/// Headers of the C library, whose functions are nobody else's.
+/// Headers of the C library, whose functions belong to no other library.
 const OF_C: [&str; 36] = [
     "arpa/inet.h",
     "assert.h",
@@ -221,7 +221,8 @@ pub fn included_by(preprocessed: &str, file: &str) -> Vec<String> {
     found
 }
 
-/// The header that the C compiler does not find, and the folder of the one that includes it: of GCC's and of Clang's message.
+/// The header that the C compiler does not find, and the folder of the one that includes it, from GCC's or Clang's
+/// message.
 fn missing(error: &str) -> Option<(&Path, &str)> {
     let (before, after) = error.split_once(": fatal error: ")?;
     let name = match after.strip_prefix('\'') {
@@ -240,7 +241,7 @@ pub fn including(before: &[String], include: &str) -> String {
     names.map(|name| format!("#include <{name}>\n")).collect()
 }
 
-/// The folders of MPI's header, by the words of its compiler's command line.
+/// The folders of MPI's header, from the command line of its compiler wrapper.
 fn mpi_folders() -> Vec<PathBuf> {
     for compiler in MPI_COMPILERS {
         let Ok(output) = Command::new(compiler).arg("-show").output() else {

@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 
 use crate::run_notes::argument;
 
-/// Options of `run` that record, with their number of values: a run that is timed does not.
+/// Options of `run` that record, with their number of values: a run for timing does not record.
 const RECORDING: [(&str, usize); 9] = [
     ("--records", 1),
     ("--records-limit", 1),
@@ -230,7 +230,7 @@ fn without_recording(command: &[String]) -> Vec<String> {
     words
 }
 
-/// Takes out that an instance had another class in the run already.
+/// Removes an earlier choice of the instance's class from the command.
 fn drop_replaced(words: &mut Vec<String>, instance: &str) {
     let is_of = |word: &String| {
         word.split_once('=')
@@ -243,7 +243,7 @@ fn drop_replaced(words: &mut Vec<String>, instance: &str) {
     }
 }
 
-/// Takes an option and its values out of words, however often it is there.
+/// Removes all occurrences of an option and its values from words.
 fn drop_option(words: &mut Vec<String>, option: &str, values: usize) {
     let mut place = 0;
     while place < words.len() {
@@ -283,7 +283,7 @@ fn time_s(command: &Command) -> anyhow::Result<f64> {
     let act = || format!("cannot run \"{command}\"");
     let mut words = command.words.iter();
     let program = words.next().with_context(act)?;
-    // A command of this program may name it as it was found then.
+    // A command of this program may have the path that it had then.
     let is_own = Path::new(program)
         .file_name()
         .is_some_and(|name| name == "mastermind");

@@ -38,7 +38,7 @@ pub struct Sources<'a> {
 /// Reads all of it.
 ///
 /// # Errors
-/// Something cannot be read; models do not fit the calls; runs say nothing of a free setting.
+/// A file cannot be read; models do not fit the calls; no run shows the effect of a free setting.
 pub fn gather(sources: &Sources<'_>) -> anyhow::Result<Facts> {
     let run = profile::open(sources.records)?;
     run_notes::refuse_dry(&run, || {
@@ -139,7 +139,7 @@ fn choice(
     }
     tell_shipped(&add_shipped(models, &assembly, false)?);
     let asked = Asked {
-        // Runs with other values of a setting are no runs of the assembly as it was.
+        // Runs with other values of a setting are not runs of the unchanged assembly.
         runs: sources
             .runs
             .filter(|_| sources.free.is_empty())
@@ -147,7 +147,7 @@ fn choice(
         earlier: sources.earlier.map(Path::to_path_buf),
         ..Asked::default()
     };
-    // The assembly of the run is the present one, whichever classes the file has.
+    // The assembly of the run is the present one, whatever classes the file has.
     let mut current = assembly.instances.clone();
     for class in RunInfo::of(run).classes {
         if let Some(own) = current.get_mut(&class.instance) {
@@ -202,7 +202,7 @@ fn facts_of(choice: &Choice, current: &BTreeMap<String, String>) -> ChoiceFacts 
     }
 }
 
-/// Libraries of the run that have newer code, and how much faster that is here.
+/// Libraries of the run that have newer code, and its speed-up here.
 fn libraries(run: &Run, records: &Path) -> Vec<LibraryFacts> {
     let Some(found) = recorded_dispatch::read(records) else {
         return Vec::new();
@@ -221,7 +221,7 @@ fn libraries(run: &Run, records: &Path) -> Vec<LibraryFacts> {
     facts.collect()
 }
 
-/// How many times as fast a library multiplies matrices with a variable set, least and most.
+/// Speed-up of a library's matrix multiplication with a variable set, least and most.
 fn gain(library: &Library, with: asking::Variable<'_>) -> Option<[f64; 2]> {
     let time = |with| asking::time_gemm(&library.path, with).ok().flatten();
     let ratios = (0..TIMINGS).map(|_| Some(time(None)? / time(Some(with))?));

@@ -18,14 +18,14 @@ use crate::recorded_run::{MAX_OWN_NS, RecordedRun};
 /// Nanoseconds to seconds.
 const NS: f64 = 1e-9;
 
-/// Share of a part of a rank's work in which others may compute for it to be one that all wait for.
+/// A part of a rank's work counts as one that all wait for if others compute during at most this share of it.
 const MAX_BESIDE: f64 = 0.1;
 
 /// Longest time between two calls in which a program does nothing that matters, nanoseconds: the cost of recording
 /// them, and the longest computation between two polls of a waiting program.
 const BETWEEN_NS: u64 = MAX_OWN_NS + POLL_GAP_NS;
 
-/// Share of the calls below whose time a call is taken to have waited for nothing.
+/// Quantile of the times of calls that is treated as the time of a call that waited for nothing.
 const QUICK: f64 = 0.25;
 
 /// Facts of the ranks; `None` for a run of one rank or without MPI.
@@ -103,7 +103,8 @@ fn has_events(run: &Run) -> bool {
     })
 }
 
-/// Processors that the ranks of a host may use. A rank that a launcher has bound to one says nothing of the host.
+/// Processors that the ranks of a host may use. Ranks that a launcher has bound to one processor say nothing about the
+/// host.
 fn processors(info: &RunInfo) -> Option<u32> {
     let usable = info
         .circumstances
@@ -112,7 +113,7 @@ fn processors(info: &RunInfo) -> Option<u32> {
     usable.max().filter(|usable| *usable > 1)
 }
 
-/// The method of each rank that it computes most more of than the mean of the ranks.
+/// For each rank, the method with the largest excess of computation over the mean of the ranks.
 fn extra(table: &Table, n_ranks: usize) -> BTreeMap<u32, (String, f64)> {
     let mut of_methods = BTreeMap::<&str, BTreeMap<u32, f64>>::new();
     for row in table.rows.iter().filter(|row| row.class != MPI_CLASS) {
@@ -138,7 +139,7 @@ fn extra(table: &Table, n_ranks: usize) -> BTreeMap<u32, (String, f64)> {
     most
 }
 
-/// The calls that take longest on a rank, all of one function of MPI together.
+/// The calls that take longest on a rank; all calls of one function of MPI count together.
 fn waiting(run: &Run) -> Option<WaitFacts> {
     let routines = run.ranks().into_iter().flat_map(|rank| {
         let routines = run.mpi_routines(rank).into_iter();
@@ -153,7 +154,7 @@ fn waiting(run: &Run) -> Option<WaitFacts> {
     })
 }
 
-/// A machine on which messages take no time; large ones wait for their receivers, as they do everywhere.
+/// A machine on which messages take no time; large ones still wait for their receivers.
 fn free_machine() -> Machine {
     let link = Link {
         latency_ns: 0,
@@ -184,7 +185,7 @@ fn replay_facts(ranks: &[RecordedRank]) -> anyhow::Result<ReplayFacts> {
 /// When each rank computes.
 struct Simulated {
     length_ns: u64,
-    /// Of each rank, disjoint and in order: begin and end, nanoseconds.
+    /// For each rank, disjoint and in order: begin and end, nanoseconds.
     computing: Vec<Vec<(u64, u64)>>,
 }
 
@@ -210,7 +211,8 @@ fn simulated(ranks: &[RecordedRank]) -> anyhow::Result<Simulated> {
     })
 }
 
-/// Makes spans disjoint, in order: threads of a rank compute at the same time. Where one begins as another ends, a message is between them.
+/// Makes spans disjoint and sorts them, since threads of a rank compute at the same time. Spans that only touch stay
+/// apart: a message is between them.
 fn joined(spans: &mut Vec<(u64, u64)>) {
     spans.sort_unstable();
     let mut kept: Vec<(u64, u64)> = Vec::with_capacity(spans.len());
@@ -255,7 +257,7 @@ impl Simulated {
         let mut changes: Vec<(u64, i64)> = spans
             .flat_map(|&(begin, end)| [(begin, 1), (end, -1)])
             .collect();
-        // Where one ends as another begins they do not meet.
+        // Spans that touch do not overlap.
         changes.sort_unstable();
         let (mut shared, mut computing, mut since) = (Vec::new(), 0, 0);
         for (at, change) in changes {
@@ -279,7 +281,7 @@ fn overlap_ns((begin, end): (u64, u64), others: &[(u64, u64)]) -> u64 {
         .sum()
 }
 
-/// Messages that follow each other to one rank with nothing in between.
+/// Messages to one rank in direct succession.
 #[derive(Default)]
 struct Merging {
     messages: u64,
@@ -359,7 +361,7 @@ impl Merging {
                     if name.starts_with("Wait") {
                         self.waited_ns[rank] += took_ns;
                     }
-                    // A wait for messages that were sent, or a part of one, ends nothing.
+                    // A wait for messages, or a part of one, does not end a sequence.
                     if !(name.starts_with("Wait") || name == "Completed") {
                         before = None;
                     } else if let Some((_, _, end_ns, _)) = &mut before {

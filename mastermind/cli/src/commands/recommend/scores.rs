@@ -1,4 +1,4 @@
-//! How recommendations came out, kept in the folder of the history: a file each, so that two writers do not meet.
+//! The results of recommendations, kept in the folder of the history: a file each, so that two writers do not collide.
 
 use std::fs;
 use std::io::{self, Write};
@@ -54,7 +54,7 @@ impl Scores {
         let act = || format!("cannot keep score in \"{}\"", self.0.display());
         fs::create_dir_all(&self.0).with_context(act)?;
         let text = serde_json::to_string_pretty(score)? + "\n";
-        // Written under another name first: a reader never finds half of it.
+        // Written under another name first: a reader never finds an incomplete file.
         let mut file = tempfile::Builder::new()
             .prefix("score-")
             .suffix(".unfinished")

@@ -17,7 +17,7 @@ const RANKS: &str = "ranks";
 /// Number of values between the least and the greatest that are considered, in addition to those that were run.
 const N_BETWEEN: usize = 64;
 
-/// Distinct values from which on a curve is fitted through them: with fewer, nothing between them is known.
+/// Number of distinct values from which a curve is fitted through them: with fewer, nothing between them is known.
 const MIN_VALUES: usize = 4;
 
 /// A run with its settings.
@@ -132,7 +132,8 @@ fn is_like(own: &Settings, other: &Settings, name: &str) -> bool {
     rest(own) == rest(other)
 }
 
-/// The best value by a model of whole runs, between the least and the greatest that were run; with few values the best of them.
+/// The best value by a model of whole runs, between the least and the greatest value of the runs; with few values, the
+/// best of them.
 fn one(name: &str, now: f64, values: &[(f64, f64)]) -> anyhow::Result<SettingFacts> {
     let mut distinct: Vec<f64> = values.iter().map(|(value, _)| *value).collect();
     distinct.sort_by(f64::total_cmp);
@@ -149,7 +150,7 @@ fn one(name: &str, now: f64, values: &[(f64, f64)]) -> anyhow::Result<SettingFac
         let is_whole = distinct.iter().all(|value| value.fract() == 0.0);
         let between =
             (1..N_BETWEEN).map(|step| low + (high - low) * step as f64 / N_BETWEEN as f64);
-        // Ranks are divided among nodes and dimensions: only numbers that were run are known to be possible.
+        // Ranks are divided among nodes and dimensions, so only numbers that were run are known to be possible.
         let between = between.filter(|_| name != RANKS);
         tried.extend(between.map(|value| if is_whole { value.round() } else { value }));
     }
@@ -180,7 +181,8 @@ enum Totals {
 }
 
 impl Totals {
-    /// A curve through the runs where it is as near to them as runs of one value are to each other, else the runs themselves.
+    /// A curve through the runs, if it is as near to them as runs of one value are to each other; otherwise the runs
+    /// themselves.
     fn of(name: &str, values: &[(f64, f64)], distinct: &[f64]) -> anyhow::Result<Self> {
         let at = |value: &f64| {
             let times = values.iter().filter(|(other, _)| other == value);
@@ -258,7 +260,8 @@ fn repeated(times: &[Vec<f64>], means: &[f64]) -> Option<(f64, f64)> {
     (freedom > 0).then(|| (squares / freedom as f64, freedom as f64))
 }
 
-/// The same by how far runs lie from the line between their neighbours, in logarithms: too much where the times are curved.
+/// The same, from the distance of runs from the line between their neighbours, in logarithms: too large if the times
+/// are curved.
 fn beside_neighbours(distinct: &[f64], means: &[f64]) -> Option<(f64, f64)> {
     let points: Vec<[f64; 2]> = distinct
         .iter()
@@ -268,7 +271,7 @@ fn beside_neighbours(distinct: &[f64], means: &[f64]) -> Option<(f64, f64)> {
     let squares = points.windows(3).map(|three| {
         let [[x0, y0], [x, y], [x1, y1]] = [three[0], three[1], three[2]];
         let share = (x - x0) / (x1 - x0);
-        // The line between two runs varies by as much as these do.
+        // The line between two runs has the variance of both.
         let weight = 1.0 + share.powi(2) + (1.0 - share).powi(2);
         (y - y0 - share * (y1 - y0)).powi(2) / weight
     });
@@ -283,7 +286,7 @@ mod tests {
 
     #[test]
     fn the_least_of_a_curve_is_found_between_the_values_that_were_run() {
-        // A block size: 100/b of overhead and 0.01 b of cache misses are least at b = 100.
+        // A block size b: 100/b of overhead and 0.01 b of cache misses are least at b = 100.
         let time = |b: f64| 1.0 + 100.0 / b + 0.01 * b;
         let values: Vec<(f64, f64)> = [10.0, 25.0, 50.0, 200.0, 400.0]
             .map(|b| (b, time(b)))
@@ -310,7 +313,7 @@ mod tests {
 
     #[test]
     fn where_no_curve_is_near_to_the_runs_the_best_of_them_is_taken() {
-        // A product of matrices by its block, ms, once each: no family of models falls and rises so.
+        // A matrix product by its block size, ms, once each: no family of models decreases and increases like that.
         let values = [
             (2.0, 202.4),
             (8.0, 115.1),

@@ -1,4 +1,5 @@
-//! A page in HTML that asks nobody for anything: style, script and pictures are in it, and every name is text.
+//! A page in HTML without requests to other servers: style, script and pictures are in it, and every name is plain
+//! text.
 
 use std::fmt::Write;
 
@@ -7,7 +8,7 @@ use crate::output::turns;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Bytes of a word beyond which it is broken where the table has no room, as mangled names are.
+/// Bytes of a word from which it is broken where the table has no room, for mangled names.
 const LONGEST_WORD: usize = 40;
 
 /// A page that grows section by section.
@@ -24,7 +25,7 @@ pub enum Cell {
     Text(String),
     /// Text, with a note below it.
     Noted(String, String),
-    /// A number as it is shown, and by which rows are sorted.
+    /// A number as shown, and the number to sort rows by.
     Number(String, f64),
     /// Parts of a whole as a bar: compute and MPI, each from 0 to 1; rows are sorted by their sum.
     Bar([f64; 2]),
@@ -65,7 +66,7 @@ impl Page {
         }
     }
 
-    /// Begins a section, with the command that shows the same.
+    /// Begins a section, with the command that shows the same data.
     pub fn section(&mut self, anchor: &str, title: &str, command: &str) {
         self.sections.push((anchor.into(), title.into()));
         let _ = write!(
@@ -120,7 +121,7 @@ impl Page {
                     .split_whitespace()
                     .any(|word| word.len() > LONGEST_WORD);
                 let class = if is_long { " class=\"long\"" } else { "" };
-                // A long name may go on in the next line between its class and its method.
+                // A long name may be broken between its class and its method.
                 let text = escaped(text).replace("::", "::<wbr>");
                 write!(self.body, "<td{class}>{text}</td>")
             }

@@ -39,10 +39,11 @@ pub fn percent(text: &str) -> Result<f64, String> {
     in_range.ok_or_else(|| format!("\"{text}\", expected a percentage from 0 to 100"))
 }
 
-/// The assembly with a dispatcher in the place of each instance with alternatives, which begins with all calls at the class there is.
+/// The assembly with a dispatcher in place of each instance with alternatives. It sends all calls to the present class
+/// at first.
 ///
 /// # Returns
-/// With it, why an instance is left as it is.
+/// Also the reasons why instances are left unchanged.
 ///
 /// # Errors
 /// No instance can be dispatched.
@@ -204,7 +205,7 @@ fn candidates(
     swapped.chain(dispatched).collect()
 }
 
-/// The models of the classes that may answer: others decide nothing.
+/// The models of the classes that may answer; others do not influence decisions.
 fn of_sites(candidates: &Alternatives, models: &ModelSet) -> ModelSet {
     let classes: BTreeSet<&String> = candidates.values().flatten().collect();
     let is_of_sites = |model: &&Model| {
@@ -368,7 +369,7 @@ fn learned_before(session: &Session, kept: &StateFile) -> Learned {
     learned
 }
 
-/// Ends the run: the rank that is waited for waits as well, and the launcher ends it.
+/// Ends the run: the rank that is waited for may be waiting as well, and the launcher ends it.
 fn give_up(rank: i32, size: i32, why: &str) {
     output::complain!("error: cannot adapt rank {rank} of {size}: {why}; run it without --adapt");
     process::exit(1);
@@ -440,7 +441,7 @@ pub fn tell(
     }
 }
 
-/// Where calls go, a line for each step of a table.
+/// The destinations of calls, a line for each step of a table.
 fn tell_table(assembly: &Assembly, table: &DecisionTable) {
     let class = |name: &str| {
         let class = assembly.instances.get(name);
@@ -480,13 +481,13 @@ fn tell_table(assembly: &Assembly, table: &DecisionTable) {
     }
 }
 
-/// A bound with four digits, or all of a whole number.
+/// A bound with four digits, or all digits of a whole number.
 fn short(bound: f64) -> String {
     let digits = 3 - bound.abs().max(1e-9).log10().floor() as i32;
     format!("{bound:.*}", digits.clamp(0, 12) as usize)
 }
 
-/// Drops the parameters that the class which works at an instance now does not have.
+/// Drops the parameters that the present class of an instance does not have.
 fn drop_unknown(session: &Session, instance: &str, parameters: &mut toml::Table) {
     let Ok(known) = session.framework.parameters(instance) else {
         return;
@@ -504,7 +505,7 @@ fn drop_unknown(session: &Session, instance: &str, parameters: &mut toml::Table)
     });
 }
 
-/// Writes the assembly with the classes that work now and the tables by which calls go.
+/// Writes the assembly with the present classes and the dispatch tables.
 fn write_adapted(
     session: &Session,
     assembly: &Assembly,

@@ -36,7 +36,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Listens.
+    /// Starts to listen.
     ///
     /// # Errors
     /// Several ranks; the system's.

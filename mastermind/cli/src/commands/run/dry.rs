@@ -338,7 +338,8 @@ fn result_of(session: &Session, instance: &str, port: &str, method: &str) -> Opt
     (result != "()").then(|| result.to_owned())
 }
 
-/// Notes which methods return something, which is then the default of its type, and warns of instances that may send messages.
+/// Notes which methods return a value, which is then the default of its type, and warns of instances that may send
+/// messages.
 fn warn_of_results(session: &Session, methods: &[DryMethod]) {
     let comm = <dyn CommPort as cca_abi::Interface>::descriptor().name;
     for method in methods {

@@ -115,7 +115,8 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// How a start has ended on all ranks. Where it failed on all it may go on, where it failed on some nothing can follow.
+    /// The outcome of a start over all ranks. If it failed on all, the script may go on; if it failed on some, nothing
+    /// can follow.
     fn agree(&mut self, ended: anyhow::Result<()>) -> anyhow::Result<()> {
         let session = self.session;
         let (rank, size) = (session.rank, session.size);
@@ -205,7 +206,7 @@ impl Running<'_> {
             }
             Ok(step) if session.size == 1 => return Ok(step),
             Ok(step) if session.count(false)? == 0.0 => return Ok(step),
-            // Ranks that are not in the same state cannot go on together.
+            // Ranks in different states cannot go on together.
             Ok(_) => return Err(Quiet.into()),
             Err(error) => error,
         };
@@ -234,7 +235,7 @@ impl Running<'_> {
         Ok(Step::Next)
     }
 
-    /// Parameters that the options say otherwise.
+    /// Parameters for which the options give other values.
     fn set(&self, assembly: &Assembly) -> anyhow::Result<()> {
         let mut changes = Assembly {
             instances: assembly.instances.clone(),

@@ -38,7 +38,7 @@ impl Completer for Words<'_> {
             .rfind(char::is_whitespace)
             .map_or(0, |blank| blank + 1);
         let candidates = self.candidates(before).into_iter();
-        // A word that is whole is followed by the next.
+        // A complete word is followed by the next.
         let pair = |word: String| Pair {
             replacement: format!("{word} "),
             display: word,

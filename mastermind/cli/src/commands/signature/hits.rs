@@ -1,4 +1,4 @@
-//! `signature --read`: hits of caches at sizes that were traced or were not, from a signature with stack distances.
+//! `signature --read`: cache hits at traced and other sizes, from a signature with stack distances.
 
 use std::path::Path;
 

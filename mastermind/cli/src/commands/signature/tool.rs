@@ -25,7 +25,8 @@ const SOURCE: &str = include_str!("../../../../machine/valgrind/distances.c");
 const TOOL: &str = "distances";
 const PLATFORM: &str = "amd64-linux";
 
-/// Where below the prefix of valgrind its tools and its libraries may be: Debian, Fedora and openSUSE, from source.
+/// Folders below the prefix of valgrind that may contain its tools and its libraries: Debian, Fedora and openSUSE, from
+/// source.
 const FOLDERS: [&str; 4] = [
     "libexec/valgrind",
     "lib/x86_64-linux-gnu/valgrind",
@@ -121,7 +122,7 @@ impl Tool {
     /// * `method` - symbol of the function, with wildcards
     ///
     /// # Returns
-    /// How it ended, and the trace as far as there is one.
+    /// How the program ended, and its trace as far as it was written.
     ///
     /// # Errors
     /// Valgrind cannot be started.

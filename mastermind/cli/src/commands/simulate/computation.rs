@@ -12,7 +12,7 @@ use crate::machine_file;
 use crate::recorded_dry::Added;
 use crate::recorded_run::RecordedRun;
 
-/// How long the ranks compute, by how long they did.
+/// How the computation of the ranks relates to the recorded one.
 #[derive(Serialize)]
 pub(super) struct Computation {
     /// The processors of the run, as far as the records say.
@@ -100,7 +100,7 @@ impl Simulate {
     }
 }
 
-/// The factor of most methods: the common one, or where each has its own their geometric mean.
+/// The factor of most methods: the common one, or if each has its own, their geometric mean.
 fn common<'c>(carried: impl Iterator<Item = &'c Carried> + Clone) -> f64 {
     let own = [KnownBy::OwnCalls, KnownBy::Class];
     let mut shared = carried.clone().filter(|of| !own.contains(&of.known_by));

@@ -18,7 +18,7 @@ struct Missing {
 #[derive(Serialize)]
 struct Uncosted {
     element: String,
-    /// The line of a diagram, else the activity.
+    /// The line of a diagram, otherwise the activity.
     place: String,
 }
 

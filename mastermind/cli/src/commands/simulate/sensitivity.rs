@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::output;
 
-/// Slow-downs whose tolerances are shown, arbitrary: a result depends on its own one alone.
+/// Slow-downs whose tolerances are shown. Arbitrary: each result depends only on its own.
 const SLOWDOWNS: [f64; 3] = [0.01, 0.05, 0.1];
 
 /// Most ranks that a line names.
@@ -26,7 +26,7 @@ pub(super) struct Sensitivities {
     ranks_ns: Vec<u64>,
     /// How often the path goes from one rank to another.
     crossings: u64,
-    /// Empty where all latencies of the machine are 0.
+    /// Empty if all latencies of the machine are 0.
     tolerance: Vec<Tolerated>,
 }
 
@@ -38,13 +38,13 @@ struct Row {
     /// The element, or the class of links.
     of: String,
     place: String,
-    /// How often it occurs on the path; of a parameter of links this is the derivative of the time.
+    /// How often it occurs on the path; for a parameter of links this is the derivative of the time.
     count: u64,
     /// The counted unit.
     counts: &'static str,
     /// Time on the path that is proportional to it.
     time_ns: u64,
-    /// Of the time of the run: by so much it grows if the parameter is doubled and the path stays.
+    /// Relative to the time of the run: its growth if the parameter is doubled and the path stays.
     percent: f64,
 }
 
@@ -53,7 +53,7 @@ struct Tolerated {
     slowdown_percent: f64,
     /// By how much all latencies may grow, percent; none if the time does not depend on them.
     growth_percent: Option<f64>,
-    /// Whether a simulation with such latencies took that much longer; otherwise the growth is an upper bound.
+    /// Whether a simulation with these latencies took that much longer; otherwise the growth is an upper bound.
     confirmed: bool,
 }
 

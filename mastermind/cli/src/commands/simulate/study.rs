@@ -61,7 +61,7 @@ enum Varied {
     Machine,
 }
 
-/// Something that is varied, and its values.
+/// A varied setting, and its values.
 struct Axis {
     varied: Varied,
     name: String,
@@ -316,7 +316,7 @@ fn sentence(settings: &BTreeMap<String, String>) -> String {
     all.join(", ")
 }
 
-/// Puts a value where a machine file has it: `network.latency_ns`.
+/// Sets a value in a machine file by its path: `network.latency_ns`.
 fn put(machine: &mut toml::Table, name: &str, value: toml::Value) -> anyhow::Result<()> {
     let wrong = || {
         format!(

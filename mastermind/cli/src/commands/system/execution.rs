@@ -1,4 +1,4 @@
-//! Components that are called and timed: `mastermind run` as a process of its own, and the records that it leaves.
+//! Components that are called and timed: `mastermind run` as a process of its own, and its records.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +12,8 @@ use mastermind_system::{Answer, ToolCall};
 
 use crate::commands::profile;
 
-/// Least calls whose quantiles say where 95 of 100 lie: below, one of the two ends would be the least or the greatest itself.
+/// Minimum number of calls for an interval by quantiles: with fewer, one of its ends would be the least or the greatest
+/// call itself.
 const MIN_CALLS: usize = 40;
 
 /// The recorded calls of a method with the requested parameters.

@@ -65,7 +65,7 @@ struct Vertex {
     domain: &'static str,
     kind: String,
     methods: Vec<String>,
-    /// Its place in the picture: the row of its domain, and the column, half columns among them.
+    /// Its place in the picture: the row of its domain, and the column, which may be half-integral.
     row: usize,
     column: f64,
 }
@@ -167,7 +167,7 @@ impl Drawn {
     /// come first.
     fn place(&mut self) {
         let is_call = |arrow: &&Arrow| arrow.protocol == Protocol::CallReturn.name();
-        // There are no circles, so as many rounds as components settle everything.
+        // There are no cycles, so as many rounds as components settle everything.
         for _ in 0..self.components.len() {
             for arrow in self.requests.iter().filter(is_call) {
                 let (from, to) = arrow.ends;

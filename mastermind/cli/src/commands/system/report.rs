@@ -15,9 +15,9 @@ pub struct Report {
     /// Probability of the intervals.
     level: f64,
     nodes: Vec<Row>,
-    /// Components whose methods do not say how far they are off, so that the intervals leave that out.
+    /// Components whose methods have no error estimate, so that the intervals exclude it.
     without_interval: Vec<String>,
-    /// The comparison at other parameters, by which methods were chosen.
+    /// The comparison at other parameters, by which the methods were chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     cross_check: Option<CrossChecked>,
 }
@@ -26,7 +26,7 @@ pub struct Report {
 #[derive(Serialize)]
 struct Value {
     value: f64,
-    /// `null` where nothing that it depends on has an interval; infinite ends are `null` too.
+    /// `null` if none of its inputs has an interval; infinite ends are `null` too.
     lower: Option<f64>,
     upper: Option<f64>,
     unit: String,
@@ -46,7 +46,7 @@ struct Row {
     #[serde(flatten)]
     value: Value,
     notes: Vec<String>,
-    /// All methods that were evaluated, where that are several.
+    /// All methods that were evaluated, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     methods: Vec<MethodRow>,
 }
@@ -84,7 +84,7 @@ pub fn agreeing(graph: &Graph<'_>, found: &Evaluation) -> BTreeMap<usize, usize>
         .iter()
         .filter(|node| node.methods.len() > 1 && !is_asked(node.component))
     {
-        // Cheap ones come first, so the dearest that is needed anywhere is good everywhere.
+        // Cheap methods come first, so the most expensive one that is needed anywhere suffices everywhere.
         let place = agreeing.entry(node.component).or_insert(node.used);
         *place = node.used.max(*place);
     }
@@ -163,7 +163,7 @@ fn row(graph: &Graph<'_>, scope: &Scope<'_>, node: &Node) -> Result<Row, Formula
 
 impl CrossChecked {
     /// # Arguments
-    /// * `chosen` - the methods that were chosen by it
+    /// * `chosen` - the methods chosen by the comparison
     ///
     /// # Errors
     /// A unit has no value.

@@ -295,7 +295,7 @@ impl FileTools {
     }
 }
 
-/// An answer of a tool that does not know how far it is off.
+/// An answer of a tool without an error estimate.
 fn exactly(ns: u64) -> Answer {
     Answer {
         value_s: ns as f64 / 1e9,

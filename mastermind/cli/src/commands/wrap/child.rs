@@ -1,4 +1,4 @@
-//! The program: started as if nobody stood before it, waited for, and followed in how it ends.
+//! Runs the program as if no process stood in between, waits for it, and ends the same way.
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -34,7 +34,7 @@ pub(super) fn run(mut command: Command, signals: &mut Signals) -> anyhow::Result
     // SAFETY: calls of the system only, which allocate nothing and take no lock.
     unsafe {
         command.pre_exec(move || {
-            // Killed, this process could pass nothing on.
+            // If this process is killed, it could not pass on any signal.
             if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
                 return Err(io::Error::last_os_error());
             }
@@ -81,8 +81,8 @@ fn is_in_own_group(program: libc::pid_t) -> bool {
     unsafe { libc::getpgid(program) == libc::getpgrp() }
 }
 
-/// Whether a program may have ended so because the dynamic linker could not make it ready: by the linker's code for that, or by a
-/// fault.
+/// Whether a program may have ended because the dynamic linker could not start it: by the linker's exit code for that,
+/// or by a fault.
 pub(super) fn is_of_linker(status: ExitStatus) -> bool {
     const CANNOT_LOAD: i32 = 127;
     let faults = [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT];
@@ -104,7 +104,7 @@ pub fn end_as(status: ExitStatus) -> ExitCode {
     ExitCode::from(code as u8)
 }
 
-/// Ends by a signal, where that ends a process; it is the program that leaves a core, not this process.
+/// Ends by a signal, if the signal ends a process; the program leaves a core, not this process.
 fn die_by(signal: i32) {
     // SAFETY: numbers and sets of this function's own.
     unsafe {

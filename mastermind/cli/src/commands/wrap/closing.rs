@@ -28,7 +28,7 @@ pub(super) fn lines(run: &Run, n_ranks: Option<usize>, directory: &str) -> Optio
         (least.min(of_rank), most.max(of_rank))
     });
     let a_rank_s = application_ns as f64 * 1e-9 / ranks.len() as f64;
-    // Of a program that hardly does anything as well.
+    // Also for a program that hardly does anything.
     let decimals = if a_rank_s < 0.01 { 6 } else { 3 };
     let mut text = format!(
         "MPI: {:.1} % of {a_rank_s:.decimals$} s a rank",

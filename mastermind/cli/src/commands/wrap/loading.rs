@@ -27,7 +27,7 @@ use cca_loader::Startup;
 
 use super::{LAUNCHERS, is_program, round_about};
 
-/// Bytes that glibc reserves beyond its own needs where nothing is said, the default of its tunable.
+/// Bytes that glibc reserves beyond its own needs by default, the default of its tunable.
 const DEFAULT_BYTES: u64 = 512;
 
 /// Bytes that are added for programs that a shell or a launcher starts, whose libraries are not known here. Except for
@@ -35,7 +35,7 @@ const DEFAULT_BYTES: u64 = 512;
 /// thread with the smallest stack that POSIX knows, 16 KiB.
 const UNKNOWN_BYTES: u64 = 4096;
 
-/// Programs that start others, besides launchers of MPI.
+/// Programs that start others, in addition to launchers of MPI.
 const STARTERS: [&str; 21] = [
     "ash", "bash", "busybox", "dash", "env", "ksh", "make", "nice", "ninja", "nohup", "numactl",
     "parallel", "perl", "python3", "setsid", "sh", "taskset", "time", "timeout", "xargs", "zsh",
@@ -44,10 +44,10 @@ const STARTERS: [&str; 21] = [
 /// Maximum number of words of a command that are examined as programs: each is read, and its libraries are listed.
 const MAX_PROGRAMS: usize = 4;
 
-/// A program that runs others with a memory of its own.
+/// A program that runs others in a simulated memory.
 const VALGRIND: &str = "valgrind";
 
-/// How the file of GCC's LeakSanitizer begins; clang's is part of the program, and does no harm.
+/// Prefix of the file name of GCC's LeakSanitizer; clang's is part of the program, and does no harm.
 const LEAK_SANITIZER: &[u8] = b"liblsan.so";
 
 const TUNABLES: &str = "GLIBC_TUNABLES";

@@ -94,7 +94,7 @@ pub fn is_of_mpi(function: &str) -> bool {
     function.starts_with("MPI_") || function.starts_with("mpi_")
 }
 
-/// References that were bound to another definition than the first one behind the proxy, as they are without it.
+/// References that bind to another definition than the first one after the proxy, as they do without it.
 fn bound(trace: &Trace) -> Vec<String> {
     let of_mpi = trace
         .bound
@@ -145,7 +145,7 @@ mod tests {
                 "{name}"
             );
         }
-        // A library between, an MPI, and a part of one.
+        // A library in between, an MPI, and a part of one.
         assert_eq!(told(false, &["MPI_Send"], &["PMPI_Recv"]), None);
         assert_eq!(
             told(false, &["MPI_Send", "PMPI_Send"], &["PMPI_Recv"]),

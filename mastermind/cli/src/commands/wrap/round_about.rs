@@ -16,7 +16,7 @@ use proxy_reach::{Linkage, Reason, Survey, shared_texts, survey};
 use super::mpi_names;
 use crate::trace::{Bound, OtherDefinition, Trace};
 
-/// Functions that a line names; of others it says how many.
+/// Maximum number of functions that a line names; it gives the number of the others.
 const MAX_NAMED: usize = 4;
 
 /// The functions of one proxy.
@@ -104,7 +104,7 @@ pub fn found(path: &Path) -> Option<PathBuf> {
     interpreter.canonicalize().ok()
 }
 
-/// Why nothing can be preloaded into a program; nothing if it can.
+/// Why nothing can be preloaded into a program; `None` if it can.
 fn not_preloaded(path: &Path) -> Option<String> {
     let name = path.display();
     let metadata = fs::metadata(path).ok()?;
@@ -261,7 +261,7 @@ fn bound(trace: &Trace) -> Vec<String> {
     bound.map(line).collect()
 }
 
-/// Where nothing calls a library by name, whether a program or library without symbols holds a copy of it.
+/// If nothing calls a library by name, whether a program or library without symbols contains a copy of it.
 fn copies_without_symbols(interface: &Interface, surveys: &[(&Path, Survey)]) -> Vec<String> {
     let is_function = |name: &String| interface.functions.contains(name);
     let is_named = |survey: &Survey| {

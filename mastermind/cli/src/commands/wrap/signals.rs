@@ -10,8 +10,8 @@ use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
-/// How long the witness may take to answer, milliseconds: it has nothing else to do. One that was stopped with the whole group
-/// goes on with the whole group.
+/// How long the witness may take to answer, milliseconds: it has nothing else to do. A witness that was stopped with
+/// the whole group continues with the whole group.
 const PATIENCE_MS: i32 = 1000;
 
 /// How often the witness observes a stopped program, milliseconds.
@@ -20,7 +20,8 @@ const OBSERVE_MS: i32 = 20;
 /// Signals have numbers below this.
 const N_SIGNALS: usize = 65;
 
-/// Descriptors that are closed one by one where the system (Linux before 5.9) has no call for all; usual limit of a process.
+/// Number of descriptors that are closed one by one if the system (Linux before 5.9) has no call for all; the usual
+/// limit of a process.
 const MAX_DESCRIPTORS: i32 = 1024;
 
 /// Asks the witness for its signals.
@@ -31,7 +32,7 @@ pub(super) struct Signals {
     /// The signals that were blocked before.
     before: libc::sigset_t,
     witness: Option<Witness>,
-    /// Signals that the witness got and this process did not yet take, by number.
+    /// Signals that the witness got and this process has not yet taken, by number.
     seen: [u8; N_SIGNALS],
 }
 
@@ -51,7 +52,7 @@ pub(super) struct Arrived {
 }
 
 impl Arrived {
-    /// Whether the system reports a change of a child.
+    /// Whether it is the system's report of a change of a child.
     pub(super) fn is_of_child(&self) -> bool {
         self.number == libc::SIGCHLD && self.code > 0
     }
@@ -99,7 +100,7 @@ impl Signals {
     pub(super) fn wait(&self) -> io::Result<Arrived> {
         loop {
             match take(None) {
-                // A write of this process into a pipe that nobody reads, or the witness that let it go on.
+                // A write of this process into a pipe without a reader, or SIGCONT by the witness.
                 Ok(arrived) if self.is_own(&arrived) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => return result,

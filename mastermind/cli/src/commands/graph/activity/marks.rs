@@ -284,7 +284,7 @@ impl Pen {
     }
 }
 
-/// A length with one digit behind the point, as paths have it.
+/// A length with one decimal, as in paths.
 fn tenth(length: f64) -> f64 {
     (length * 10.0).round() / 10.0
 }

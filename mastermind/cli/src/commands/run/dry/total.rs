@@ -17,7 +17,7 @@ use crate::{beside_logs, output};
 /// Prediction of a dry run.
 #[derive(Debug, Serialize)]
 pub struct Prediction {
-    /// The whole run, seconds: of the rank that takes longest.
+    /// The whole run, seconds: the time of the slowest rank.
     pub total_s: f64,
     /// Ends of the interval, seconds; `None` if unknown.
     pub interval_s: Option<[f64; 2]>,
@@ -81,7 +81,7 @@ pub fn predict_total(
     Ok(prediction)
 }
 
-/// Predicted time of calls, method by method, with how sure that is.
+/// Predicted time of calls, method by method, with its uncertainty.
 struct Sum<'m> {
     totals: BTreeMap<String, Vec<(&'m Model, Total<'m>)>>,
 }
@@ -136,7 +136,7 @@ impl<'m> Sum<'m> {
 }
 
 impl Prediction {
-    /// Adds up.
+    /// Adds the times up.
     ///
     /// # Errors
     /// A call has no model, or its model no value there.

@@ -21,11 +21,11 @@ use super::{Dry, DryArguments, POISONED};
 use crate::session::back_end;
 use crate::{beside_logs, output};
 
-/// How many times as long as the run with everything another one may take before it is ended: one that waits for a value that never
-/// comes takes for ever. Arbitrary; a dry run takes less than the other.
+/// How many times as long as the full run another one may take before it is ended: one that waits for a value that
+/// never comes would run for ever. Arbitrary; a dry run takes less than the full run.
 const MOST_TIMES: u32 = 10;
 
-/// The least that it may take: a loaded machine starts a program in less.
+/// Minimum time before a run is ended: a loaded machine starts a program in less.
 const LEAST: Duration = Duration::from_secs(30);
 
 /// Time between two checks whether a run has ended.

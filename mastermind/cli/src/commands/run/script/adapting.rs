@@ -44,7 +44,7 @@ pub struct ScriptAdapting {
 }
 
 enum Stage {
-    /// Not all instances with alternatives are there.
+    /// Not all instances with alternatives exist yet.
     Waiting(Box<Adapting>),
     Running(Arc<Adaptation>),
     /// It makes no more decisions, and reports those that it made at the end.
@@ -155,7 +155,7 @@ impl ScriptAdapting {
         Ok(())
     }
 
-    /// Has each start be an equal part of the run: how long one takes is not known before.
+    /// Counts each start as an equal part of the run, since its duration is not known before.
     fn share_out(&self, session: &Session, adaptation: &Arc<Adaptation>) {
         let (first, ended) = (self.ended.load(Ordering::Relaxed), Arc::clone(&self.ended));
         let n_starts = self.n_starts.saturating_sub(first).max(1) as f64;
@@ -168,7 +168,7 @@ impl ScriptAdapting {
             }));
     }
 
-    /// Classes that only the comments of the script name are found on its path.
+    /// Finds classes that only the comments of the script name on its path.
     fn load_classes(&self, session: &Session) {
         let framework = &session.framework;
         let classes = self.given.alternatives.values().flatten();
@@ -245,7 +245,7 @@ impl ScriptAdapting {
     }
 }
 
-/// Why an instance is no longer the one that is adapted.
+/// Why an instance is no longer the adapted one.
 fn changed(session: &Session, adaptation: &Adaptation) -> Option<String> {
     let classes = adaptation.outcome().classes.into_iter();
     let mut reasons = classes.filter_map(|(site, class)| match session.framework.instance(&site) {
