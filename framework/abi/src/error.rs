@@ -1,4 +1,26 @@
-//! Errors across the border: a status code returned, a message in a buffer of the caller's.
+//! Errors that cross the border between libraries: a status code and a message in a buffer of the
+//! caller.
+//!
+//! # How an error travels
+//!
+//! A method of a port is a C function, so it can neither panic nor return a `Result` with a
+//! `String` in it; the other side may be C. The callee returns an [`ErrorCode`] as a number, 0 for
+//! success, and copies its text into an [`ErrorBuffer`] on the caller's stack; the caller turns both
+//! into a [`PortError`] again. The buffer has a fixed size, so no memory changes hands, and a call
+//! that succeeds pays for one store.
+//!
+//! ```text
+//! caller                                       callee
+//! buffer = ErrorBuffer::empty()  ── &buffer ─▶  fails with PortError
+//!                                               ErrorBuffer::write: text -> buffer
+//! PortError = ErrorBuffer::read  ◀─ status 12 ─ (PortNotConnected)
+//!
+//! ErrorBuffer, 1024 bytes:  | length u32 | [U+001F] text in UTF-8, at most 1020 bytes |
+//! ```
+//!
+//! The mark U+001F at the front of a text says that it already names the failing instance. It
+//! travels inside the text because a component in C passes nothing else on; without it each
+//! instance on the path of the error would put its own name in front.
 
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -65,7 +87,8 @@ impl ErrorCode {
     }
 }
 
-/// An error of a port's method.
+/// An error of a port's method: CCA's code and one line of text. The caller's side
+/// of a connection puts the name of the instance that failed in front.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortError {
     code: ErrorCode,
@@ -128,8 +151,9 @@ impl fmt::Display for PortError {
 
 impl std::error::Error for PortError {}
 
-/// Stands in a text that says which instance it is from: a component in C that passes the text on, also within one of its own,
-/// passes that on. A character that nothing shows (ASCII's unit separator).
+/// Marks a text that already names the instance it comes from. It is part of the text, so that a
+/// component in C that copies the text, even into a longer one, keeps the mark. ASCII's unit
+/// separator: terminals do not show it.
 const NAMED: char = '\u{1f}';
 
 /// Where a callee leaves the text of its error; the caller's, on its stack, read only after a non-zero status.
@@ -165,6 +189,7 @@ impl ErrorBuffer {
                 false => &error.message,
             };
             let mut length = marked.len().min(Self::CAPACITY);
+            // The reader expects UTF-8, so a cut may not split a character.
             while !marked.is_char_boundary(length) {
                 length -= 1;
             }

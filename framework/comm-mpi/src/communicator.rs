@@ -1,4 +1,25 @@
-//! The operations: collective ones at once, messages through the table of requests.
+//! The communicator of all ranks through MPI: collective operations directly, messages through the
+//! table of requests.
+//!
+//! # Locks and the thread level
+//!
+//! MPI libraries differ in which threads may call them, and components may call from any. Two locks
+//! adapt to that. `turn` is taken for a whole collective operation, because MPI wants those one
+//! after the other on a communicator; under `MPI_THREAD_SERIALIZED` it is also taken for each short
+//! call. `requests` protects the table of messages in flight and is never taken while MPI may wait
+//! for another rank: a thread that waits copies the MPI handles out of the table, waits without the
+//! lock, and notes the result under the lock again.
+//!
+//! ```text
+//!                      Multiple              Serialized                 Only(thread)
+//! collective           turn                  turn                       turn
+//! send, receive        requests              turn + requests            requests
+//! wait                 MPI_Waitsome unlocked MPI_Testsome, yield, again MPI_Waitsome unlocked
+//! another thread       allowed               allowed                    CommError::WrongThread
+//! ```
+//!
+//! Two duplicates of the world communicator keep messages apart: `own` for the operations here,
+//! which returns errors, and `shared` for components that call MPI themselves.
 
 use std::ffi::c_int;
 use std::process;

@@ -1,4 +1,19 @@
 //! The sends and receives in flight, with the memory that MPI reads and writes meanwhile.
+//!
+//! MPI works on the memory of a message after the call that posted it has returned. The table
+//! therefore owns the data of every open message, and gives it back only after MPI has ended the
+//! request; callers know a message by its number alone. A number is awaited by at most one thread
+//! at a time, so a wait may use the MPI handles without a lock.
+//!
+//! ```text
+//! receive of at most n values:   | n values | 1 spare value | GUARD |
+//!                                  MPI may write n + 1 values ^
+//!   n + 1 values arrived  ->  Truncated: the message was too long
+//!   GUARD overwritten     ->  Overrun: the library wrote past the buffer, which is leaked
+//! ```
+//!
+//! The spare value and the guard exist because Open MPI cuts some long messages without an error
+//! (`Requests::receive`).
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -223,6 +238,7 @@ impl Requests {
             .collect();
         let mut sorted = wanted.clone();
         sorted.sort_unstable();
+        // Two entries for one request would pass the same MPI handle twice to MPI_Waitsome.
         let twice = sorted
             .windows(2)
             .find(|pair| pair[0] == pair[1])
@@ -342,6 +358,8 @@ impl Waiting {
                 self.statuses.as_mut_ptr(),
             )
         };
+        // With MPI_ERR_IN_STATUS each ended request has its own code in its status; any other error
+        // is one of the call itself.
         self.in_status = error_class(code) == ffi::MPI_ERR_IN_STATUS as c_int;
         if !self.in_status {
             check("wait", code)?;

@@ -1,4 +1,19 @@
 //! Whether a launcher started this process, read from the environment it left behind.
+//!
+//! The program has to know whether it is one of several ranks before it loads MPI, and which MPI to
+//! load; starting MPI to find out would be too late. Each launcher leaves variables in the
+//! environment of the processes it starts, and launchers may be nested, so the order of the
+//! questions matters: the innermost one wins.
+//!
+//! ```text
+//! 1. OMPI_COMM_WORLD_RANK   Open MPI's mpirun
+//! 2. PMI_RANK               MPICH's Hydra, unless Slurm's step has the same rank and size: then Slurm
+//! 3. SLURM_STEP_ID etc.     srun; steps from 0xfffffff0 on (batch script, shell) do not count
+//! 4. PMIX_RANK              another launcher that speaks PMIx, which gives no size
+//! ```
+//!
+//! The variables come in through a function, so that tests need no environment and only the command
+//! line reads the real one.
 
 use std::str::FromStr;
 

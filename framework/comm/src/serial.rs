@@ -1,4 +1,17 @@
 //! The communicator of one rank, without MPI.
+//!
+//! A component that uses the communicator port runs unchanged in a single process: collective
+//! operations return their own input, and the rank may send to itself. Matching follows MPI, so
+//! that a program behaves as it would on one rank there: a message goes to the oldest open receive
+//! with its tag, or waits in a queue of unexpected messages. The one difference is a wait that
+//! nothing can end. MPI would hang; here it is [`CommError::NeverSent`], because no other rank
+//! exists that might still send.
+//!
+//! ```text
+//! send(tag 7)  ─▶ an open receive(7)?  yes: the message is in it
+//!                                      no:  unexpected = [.., (7, data)]
+//! receive(7)   ─▶ the oldest (7, data) of unexpected, or an open receive
+//! ```
 
 use std::collections::{BTreeMap, VecDeque};
 use std::process;

@@ -1,4 +1,29 @@
-//! Contents of an assembly file. Reading it makes nothing; `build.rs` does.
+//! The contents of an assembly file. Reading it makes no instance; `build.rs` does.
+//!
+//! An assembly is a description in TOML: which classes are instantiated under which names, which
+//! uses port leads to which provides port, and which parameters are set. The same type serves every
+//! reader of the file: `run` builds it, `check` and `graph` inspect it, `choose` and `run --adapt`
+//! read the tables `alternatives`, `attributes` and `dispatch`. Nothing here opens a library, so a
+//! wrong class or port is found only when the assembly is built.
+//!
+//! ```toml
+//! [assembly]
+//! name = "shock"
+//! path = ["../target/release"]     # relative to this file
+//!
+//! [instances]
+//! driver = "demo.Driver"
+//! flux = "hydro.GodunovFlux"
+//!
+//! [connections]                    # uses end = provides end
+//! "driver.flux" = "flux.flux"
+//!
+//! [parameters]
+//! driver = { steps = 10, mesh = { levels = 3 } }   # a table is a parameter port
+//!
+//! [go]
+//! port = "driver.go"
+//! ```
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +34,8 @@ use serde::{Deserialize, Serialize};
 use crate::dispatch::TableSource;
 use crate::rc::Script;
 
-/// An assembly: instances of classes, connected and with their parameters set.
+/// An assembly: instances of classes, connected and with their parameters set. One field for each
+/// table of the file; unknown tables are errors, so that a misspelt one is not ignored.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Assembly {

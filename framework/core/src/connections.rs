@@ -1,4 +1,20 @@
-//! Connections between the ports of instances: made, moved, taken away, listed.
+//! Connections between the ports of instances: made, moved, removed, listed.
+//!
+//! A connection leads from a uses port to a provides port. A uses port has at most one, so the
+//! using end names it; a provides port may have many users. Every change follows the same steps:
+//! listeners hear that it is pending, the ends are checked under the framework's lock, the uses
+//! port's slot is pointed to the new target by one atomic store, and listeners hear how it ended.
+//! Callers never take the lock: they follow the slot, so a call that is in flight ends at the old
+//! provider and the next one goes to the new.
+//!
+//! ```text
+//! driver.flux ──slot──▶ flux.flux        reconnect: ──slot──▶ flux2.flux
+//!   uses      (atomic)   provides          old target stays alive until the last call has left it
+//! ```
+//!
+//! Two ports fit if name, version, hash, table size and argument layouts of their interfaces agree
+//! (`fits`). A component may be built by another compiler, so its types are compared rather than
+//! trusted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -130,6 +146,7 @@ impl Framework {
         }
         state.unserved.insert(instance);
         drop(state);
+        // After the lock: dropping the last share of a port may run the component's code.
         drop((connection, unreachable));
         self.give_up_replaced();
         Ok(())
@@ -249,6 +266,7 @@ pub(crate) fn fits(
     provided: &OwnedPort,
 ) -> Result<(), FrameworkError> {
     let found = interface_of(provided);
+    // Both ends were linked against the same description, which is the case within one library.
     if std::ptr::eq(found, expected) {
         return Ok(());
     }

@@ -1,10 +1,23 @@
 //! Errors of making and connecting instances.
+//!
+//! One enum for the whole crate, because each of its errors ends in one of two places: printed by
+//! the command line with its causes, or returned to a component that called the framework through a
+//! port. For the second, [`FrameworkError::code`] maps every error to one of CCA's exceptions, and
+//! the conversion into [`PortError`] joins the chain of causes into one line, since only a code and
+//! a text cross the border.
+//!
+//! ```text
+//! FrameworkError::NotConnected { instance: "driver", port: "flux" }
+//!   printed:  cannot get port "flux" of "driver": not connected, expected a connection
+//!   as port:  ErrorCode::PortNotConnected + the same text
+//! ```
 
 use cca_abi::{ErrorCode, PortError};
 use cca_loader::LoadError;
 use cca_ports::TypeMismatch;
 
-/// Errors of making and connecting instances; each is one of CCA's exceptions.
+/// Errors of making and connecting instances; each is one of CCA's exceptions. An error about an
+/// unknown name lists the known ones.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameworkError {

@@ -1,4 +1,22 @@
 //! A framework: makes instances of classes, and takes them apart again.
+//!
+//! # The life of an instance
+//!
+//! An entry under the instance's name comes first, so that the component finds itself in the
+//! framework when its `set_services` registers ports. If that fails, the entry is removed again.
+//! Component code runs only while the framework's lock is free: it may call back into the framework
+//! at any point. The end has a fixed order for the same reason, since an instance may be called by
+//! another until the last connection is gone.
+//!
+//! ```text
+//! create_instance:  entry  ->  Class::create  ->  set_services (registers ports)
+//! destroy_instance: refuse new connections  ->  disconnect  ->  say goodbye  ->  drop
+//! shutdown:         say goodbye, last made first  ->  all connections  ->  dispatchers  ->  drop
+//! ```
+//!
+//! [`Framework`] is a handle: several may share one state, and only the owner's drop ends it. The
+//! state itself is in `state.rs`, connections in `connections.rs`, the port that components call in
+//! `services.rs`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -330,6 +348,7 @@ impl Framework {
     pub fn create_empty_framework(&self) -> Framework {
         let other = Framework::new();
         let mut state = self.shared.lock();
+        // Frameworks that have ended leave a dead weak reference.
         state.children.retain(|child| child.strong_count() > 0);
         state.n_children += 1;
         {
@@ -380,6 +399,8 @@ impl Framework {
             )
         };
         drop((unreachable, services, listeners));
+        // Dispatchers last: their callers' connections had to end before it can be seen that nobody
+        // is inside one.
         let unreachable = self.end_dispatchers();
         drop(unreachable);
         ids.for_each(|id| self.remove_entry(&id));

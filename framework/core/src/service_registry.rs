@@ -1,4 +1,19 @@
 //! Services: ports that are connected to unconnected uses ports of their interface.
+//!
+//! An assembly does not mention the communicator, the builder or the measurement; it would have to
+//! in every file. Instead an interface may have one service, and a uses port that the assembly
+//! leaves unconnected is led to the service of its interface, either when the application starts
+//! (`connect_defaults`) or at the first `get_port`. A service is a port of an instance, one port
+//! for all users, a `cca.ServiceProvider` that makes a port for each user, or a port of the
+//! framework itself.
+//!
+//! ```text
+//! driver.comm  (uses cca.Comm, not in [connections])
+//!    └─ services["cca.Comm"] = Port("@comm", ...)   ->  connected to @comm
+//! ```
+//!
+//! Ports are made and connected without the lock, since a provider is component code. Another
+//! thread may therefore connect the port in between; that counts as success.
 
 use std::sync::{Arc, Weak};
 

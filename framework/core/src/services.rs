@@ -1,4 +1,19 @@
-//! The interface through which a component calls the framework: `cca.Services` of one instance.
+//! `cca.Services` of one instance: the interface through which a component calls the framework.
+//!
+//! Each component receives a port of this type in `set_services` and registers, gets and releases
+//! its ports through it. A component in C may pass any pointer, so names, descriptions and function
+//! tables are checked before they enter the framework's state. The functions for parameters and
+//! properties exist twice, once with Rust types and once in `Plain…` types for C, C++ and Fortran;
+//! texts that the latter return are leaked once each, because C has no owner for them.
+//!
+//! ```text
+//! component ── get_port("flux") ─▶ ComponentServices ── lock ─▶ State
+//!           ◀── SlotPointer ──────  connector.acquire(): in use until release_port
+//! calls go through the slot, not through here
+//! ```
+//!
+//! A component may outlive its framework (a thread that it left behind, say). The reference to the
+//! state is weak for that case, and every method then returns an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};

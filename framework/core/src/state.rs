@@ -1,4 +1,25 @@
-//! State of a framework, behind its one lock. No component code runs while the lock is held.
+//! State of a framework, behind its one lock. No component code runs under the lock.
+//!
+//! # Why one lock
+//!
+//! Components call the framework back from almost everywhere: from constructors, from destructors,
+//! from listeners. If any of that ran under the lock, it would deadlock. The rule has two
+//! consequences that shape the code of this crate. What leaves the state is moved out under the
+//! lock and dropped after it, because dropping the last share of a port or an instance runs a
+//! destructor of a component. And a decision made before component code ran is checked again after
+//! it. Calls between components never take the lock.
+//!
+//! ```text
+//! State
+//! ├─ instances: name -> Entry ── provides: port -> Provides { port, users }
+//! │                           └─ uses:     port -> Uses { connector, connection } ─▶ Provided
+//! ├─ beside: serial -> Entry   replaced, still called by someone; or about to replace
+//! ├─ services, listeners, repository, monitoring
+//! └─ order: serial -> name     destruction is the reverse of creation
+//! ```
+//!
+//! [`Provided`] keeps a port and its instance alive together, so an instance that has been replaced
+//! lives until its last caller has left.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
@@ -76,7 +97,8 @@ fn interface_key(interface: &'static InterfaceDescriptor) -> InterfaceKey {
     (name, version, interface.hash, interface.vtable_size)
 }
 
-/// One instance.
+/// One instance, with its ports. Its serial number distinguishes it from earlier and later
+/// instances of the same name.
 pub struct Entry {
     pub serial: u64,
     pub class: Arc<ClassOrigin>,
@@ -109,7 +131,7 @@ pub struct LeftBehind {
     pub parameters: BTreeMap<(String, String), ParameterValue>,
 }
 
-/// Parts of an instance.
+/// Where an instance's code comes from: its class, the version, and the library.
 #[derive(Clone, Debug)]
 pub struct ClassOrigin {
     pub class: String,
@@ -202,7 +224,7 @@ impl Deref for Provided {
     }
 }
 
-/// One provides port.
+/// One provides port of an instance, with the uses ports that lead to it.
 pub struct Provides {
     pub port: Arc<Provided>,
     pub properties: TypeMap,
@@ -210,7 +232,8 @@ pub struct Provides {
     pub users: BTreeSet<(String, String)>,
 }
 
-/// One uses port.
+/// One uses port of an instance: the interface that its owner was compiled against, the slot it
+/// calls through, and the connection.
 pub struct Uses {
     pub interface: &'static InterfaceDescriptor,
     pub properties: TypeMap,
@@ -218,7 +241,7 @@ pub struct Uses {
     pub connection: Option<Connection>,
 }
 
-/// Where a uses port is connected to.
+/// The provider's end of a connection, as the uses port keeps it.
 #[derive(Clone)]
 pub struct Connection {
     pub provider: String,

@@ -1,4 +1,19 @@
 //! The generated proxy of a C library, and the libraries that its calls may go to.
+//!
+//! `mastermind proxy` generates, from a header, a shared library with the same functions as a C
+//! library. Loaded before it, the proxy records each call and forwards it; it can also forward to
+//! another library with the same interface. This module is the loader's side: it opens a proxy,
+//! checks its version, reads its self-description into safe types, and directs its calls.
+//!
+//! ```text
+//! program ── dgemm ─▶ proxy ── record ──▶ recorder
+//!                       └───── forward ─▶ its own libblas.so.3
+//!                                    or ▶ Alternative (libopenblas.so.0)
+//! ```
+//!
+//! Libraries that are opened here are never closed: programs keep addresses of functions, and their
+//! threads may be inside. An [`Alternative`] is opened with `RTLD_DEEPBIND`, so that its calls of
+//! its own functions do not come back to the proxy.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::fs::File;

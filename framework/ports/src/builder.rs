@@ -1,4 +1,21 @@
 //! The ports through which a program, or a component, builds assemblies of others.
+//!
+//! CCA lets applications be composed while they run: a component that uses `cca.BuilderService` can
+//! make, connect and destroy other components, as a builder with a graphical interface would. The
+//! traits here follow `gov.cca` method for method, in types that cross the border; the framework's
+//! `builder.rs` implements them. `cca.AbstractFramework` gives a program its own place in a
+//! framework and makes further ones, `cca.ComponentRepository` lists the classes that can be
+//! instantiated.
+//!
+//! ```text
+//! let flux = builder.create_instance("flux", "hydro.GodunovFlux", properties)?;
+//! let driver = builder.get_component_id("driver")?;
+//! let connection = builder.connect(driver, "flux", flux, "flux")?;
+//! builder.disconnect(connection, 1.0)?;          // waits at most 1 s for callers to leave
+//! ```
+//!
+//! A [`ComponentId`] has a number next to the name, so that an identity kept from before a
+//! replacement does not mean the new instance.
 
 use std::fmt;
 

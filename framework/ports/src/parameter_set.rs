@@ -1,4 +1,22 @@
-//! A component's side of its parameters.
+//! A component's side of its parameters: declared once, read by the component, set by others.
+//!
+//! A component that has settings declares them in a [`ParameterSet`], which is at the same time the
+//! provider of its parameter port. The declaration gives type, default, bounds or choices, unit and
+//! help; every value that comes in from an assembly, the command line or another component is
+//! checked against it, so the component reads only valid values and needs no checks of its own.
+//!
+//! ```text
+//! let set = services.parameters("config")?;
+//! let cfl = set.real("cfl", 0.4).bounds(0.0, 1.0).help("Courant number").add()?;
+//! ...
+//! let dt = cfl.get() * dx / speed;               // the value now
+//!
+//! [parameters]                                   # in an assembly file
+//! driver = { config = { cfl = 0.9 } }
+//! ```
+//!
+//! Listeners are called without any lock of the set, because they may read, set or add parameters
+//! themselves.
 
 use std::marker::PhantomData;
 use std::sync::{Arc, RwLock};

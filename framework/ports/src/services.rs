@@ -1,4 +1,20 @@
 //! `Services`: the functions by which each component registers and gets ports.
+//!
+//! Four layers lead from a component to the port it calls. [`ServicesPort`] is the table of
+//! functions as it crosses the border; [`Services`] is the handle that Rust components use;
+//! [`UsesPort`] is a port that was registered with its interface as a type; [`PortRef`] is the port
+//! in use. Getting a port goes through the framework and its lock once. Calls through the
+//! [`PortRef`] then cost an indirect call: they follow a slot that the framework may redirect
+//! between two calls.
+//!
+//! ```text
+//! Services ── register_uses_port::<dyn FluxPort>("flux") ─▶ UsesPort
+//! UsesPort ── get() ─▶ PortRef ── compute(..) ─▶ slot ─▶ provider's table
+//! PortRef dropped  ─▶ release_port: the connection may be changed again
+//! ```
+//!
+//! Any change of the trait [`ServicesPort`] changes its hash, and every component has to be built
+//! again; [`Services::checked`] finds a component built against another version before it calls.
 
 use std::fmt;
 use std::marker::PhantomData;

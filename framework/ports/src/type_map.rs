@@ -1,4 +1,11 @@
 //! Properties of components, ports and connections: names with values of CCA's types.
+//!
+//! CCA attaches free-form properties to everything that a builder sees, in a map whose values keep
+//! the type they were put as. Reading one as another type is an error rather than a conversion, as
+//! the standard asks. The map crosses the border between libraries by value, so it is a `repr(C)`
+//! vector sorted by key instead of a map of the standard library, whose layout may differ between
+//! compilers. One macro, `types!`, writes the value enum, the type enum and the two accessors of
+//! each of CCA's sixteen types, so that a type cannot be missing in one of them.
 
 use std::fmt;
 

@@ -1,4 +1,21 @@
-//! Functions that the proxy of MPI offers to the program that loads it.
+//! The table of functions between the proxy of MPI and the program that records with it.
+//!
+//! The proxy of MPI is a library of its own that stands in front of MPI and forwards every call to
+//! it. Proxy and recorder do not link to each other: the proxy exports one function,
+//! [`MPI_PROXY_SYMBOL`], which returns a table of C functions. Through the table the recorder
+//! attaches itself, switches events and sums on and off, and receives callbacks for facts that a
+//! single call does not carry: communicators, call stacks, and meetings of all ranks.
+//!
+//! ```text
+//! recorder                                proxy of MPI                MPI
+//!   dlsym(proxy_mpi_v5)() ─▶ MpiProxyFunctions
+//!   attach(recorder)      ─▶ adds ticks to RecordingContext::mpi_ticks
+//!   record_events(ids, …) ─▶ MPI_Send(…) ──▶ PMPI_Send(…)
+//!   ◀─ event(id, MPI_EVENT_PARAMETERS)
+//! ```
+//!
+//! Only `repr(C)` types and function pointers may live here. The table grows at its end, with
+//! `size` for the reader to check; a change of meaning needs another number in the symbol's name.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -214,7 +231,8 @@ pub struct MpiMeeting {
 /// as the call lasts.
 pub type MpiBytesCallback = unsafe extern "C" fn(out: *mut c_void, bytes: *const u8, n: u64);
 
-/// The functions of the proxy of MPI.
+/// The functions that the proxy of MPI offers to the recorder. The recorder obtains the table once,
+/// by the symbol [`MPI_PROXY_SYMBOL`], and it stays valid until the process ends.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MpiProxyFunctions {

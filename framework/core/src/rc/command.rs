@@ -1,4 +1,17 @@
-//! The commands: their names and arguments, and the parser of one line.
+//! The commands of Ccaffeine's rc scripts: their names and arguments, and the parser of one line.
+//!
+//! The table `COMMANDS` is the only list of commands: the parser takes names and numbers of
+//! arguments from it, and `help` prints it. As in Ccaffeine a command may be shortened to any
+//! beginning that only one command has; a full name always wins, so that a command may be the
+//! beginning of another. A parsed [`Command`] holds texts only. Whether an instance or a port
+//! exists is known to the interpreter, not here.
+//!
+//! ```text
+//! connect driver flux g flux   ->  Connect(["driver", "flux", "g", "flux"])
+//! disc driver flux g flux      ->  Disconnect([..])
+//! con driver flux g flux       ->  Ambiguous: connect, configure
+//! configure g mesh title a b   ->  Configure(["g", "mesh", "title"], Some("a b"))
+//! ```
 
 use super::error::RcError;
 

@@ -1,4 +1,22 @@
-//! A script as it is in its file.
+//! An rc script as it is in its file.
+//!
+//! Ccaffeine starts an application from a script of commands. This module reads such files line by
+//! line, keeps every line as it was (comments and directives included), and hands the commands to
+//! the interpreter; it also writes the script for an assembly. It gives no line a meaning beyond
+//! the split into commands, comments and directives: parsing is `command.rs`, execution the
+//! interpreter.
+//!
+//! ```text
+//! #!ccaffeine bootstrap file.
+//! path set /usr/lib/cca
+//! repository get-global hydro.GodunovFlux
+//! instantiate hydro.GodunovFlux flux
+//! #!alternatives flux = hydro.EfmFlux          a comment to Ccaffeine
+//! connect driver flux flux \
+//!         flux                                 continues the line before
+//! go driver go
+//! #!eof                                        no command below it is run
+//! ```
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,23 @@
 //! Parses the input of `#[port]`: the trait, its methods, and their performance parameters.
+//!
+//! A port is written as a Rust trait, but crosses the border as a table of C functions, so the
+//! trait may use only what such a table has: methods with `&self`, named arguments, a `Result`, no
+//! generics and no bodies. This module refuses the rest, with the error at the place in the source,
+//! and gives the code generator plain data. It generates nothing.
+//!
+//! ```text
+//! #[port(name = "demo.Flux", version = "1.0")]
+//! trait FluxPort {
+//!     #[perf(cells = state.len(), units(cells = "1"), error: f64 = result)]
+//!     fn compute(&self, state: RSlice<'_, f64>) -> Result<f64, PortError>;
+//! }
+//!
+//! signature hashed:  demo.Flux 1.0; compute(state: RSlice<'_, f64>) -> f64
+//! ```
+//!
+//! The text of the signature decides the interface's hash, and the hash decides whether two
+//! libraries fit; it is built from tokens without white space, so that formatting the source
+//! changes nothing.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident};
