@@ -47,7 +47,7 @@ static int is_physical(const state *w) {
         && isfinite(w->u_t) && isfinite(w->p) && isfinite(w->z);
 }
 
-/* What one side sends across the face; sign is +1 for the left side, -1 for the right side. */
+/* Flux that one side sends across the face; sign is +1 for the left side, -1 for the right side. */
 static half_flux stream(double gamma, const state *w, double sign) {
     const double theta = w->p / w->rho;
     const double c = sqrt(2.0 * theta);

@@ -10,7 +10,7 @@ enum { EFM_NVAR = 5 };
 /* Sweep directions: across x walks i innermost, across y walks j innermost with stride nx + 2g. */
 enum { EFM_AXIS_X = 0, EFM_AXIS_Y = 1 };
 
-/* What efm_flux_kernel returns. */
+/* Results of efm_flux_kernel. */
 enum {
     EFM_OK = 0,
     EFM_BAD_ARGUMENT = 1, /* axis unknown, no ghost cell, or gamma not above 1 */

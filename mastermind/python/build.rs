@@ -1,5 +1,5 @@
-//! The extension module exports its own entry only: the entry of component libraries, which the crates beneath have, would make
-//! one of it for who looks through a folder of libraries.
+//! The extension module exports only its own entry: with the entry of component libraries, which the crates below have,
+//! a search of a folder for libraries would treat the module as one.
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,--exclude-libs,ALL");

@@ -18,7 +18,7 @@ pub struct Ports<'a, C, B, I> {
     pub icc: &'a I,
 }
 
-/// What cells of a level are filled from.
+/// Sources of the cells of a level.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
     /// The level as it was, or nothing to fill it from itself.
@@ -29,7 +29,8 @@ pub struct Sources<'a> {
     pub time: f64,
 }
 
-/// Fills an array of a level's patches: copies, then interpolates what no patch of the level has.
+/// Fills an array of a level's patches: copies, then interpolates cells that no patch of the level
+/// has.
 ///
 /// # Arguments
 /// * `transfer`, `prolongations` - this rank's part of a [`Fill`](crate::Fill)

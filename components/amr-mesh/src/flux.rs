@@ -1,4 +1,4 @@
-//! Fluxes between the levels: what a coarse cell beside a finer level lost or gained, and what it should have.
+//! Fluxes between the levels: the change of a coarse cell next to a finer level, and its right value.
 //!
 //! A face is stored at the index of its lower cell ([`hydro_ports::map_faces`]).
 
@@ -48,7 +48,7 @@ impl Border {
         }
     }
 
-    /// Appends the sums beside a strip of coarse cells to a message, shape `[NVAR][cells]`.
+    /// Appends the sums next to a strip of coarse cells to a message, shape `[NVAR][cells]`.
     ///
     /// # Arguments
     /// * `cells` - the patch, in coarse cells
@@ -65,7 +65,7 @@ impl Border {
     }
 }
 
-/// Puts the fluxes of a finer level in the place of those of a coarse patch, in the cells beside it.
+/// Replaces the fluxes of a coarse patch by those of a finer level, in the cells next to it.
 ///
 /// # Arguments
 /// * `side` - the side of the finer patch that the cells touch
@@ -117,7 +117,7 @@ mod tests {
         y_upper: 2.0,
     };
 
-    /// The value of a face is its column and row on its level, told apart by axis.
+    /// The value of a face is its column and row on its level, different for each axis.
     fn fluxes(patch: &Patch) -> [Vec<f64>; 2] {
         let (shape, cells) = (patch.shape, patch.array_cells());
         [0.0, 1000.0].map(|axis| {

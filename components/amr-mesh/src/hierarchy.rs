@@ -1,4 +1,4 @@
-//! All levels of one rank, and what is done with them.
+//! All levels of one rank, and the operations on them.
 
 use cca_ports::{CommPort, PortError, RVec};
 use hydro_ports::{
@@ -18,7 +18,7 @@ use crate::{Arrays, Fill, Kind, Messages, Side, Step, Transfer};
 pub struct Hierarchy {
     domain: Domain,
     rank: usize,
-    /// Whether coarse cells beside a finer level are corrected by its fluxes.
+    /// Whether coarse cells next to a finer level are corrected by its fluxes.
     reflux: bool,
     levels: Vec<Level>,
 }
@@ -130,7 +130,7 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// Adds the fluxes of one stage to what the levels above and below will compare.
+    /// Adds the fluxes of one stage to the sums that the levels above and below will compare.
     ///
     /// # Errors
     /// [`StorageError::NoPatch`], [`StorageError::Length`]
@@ -191,8 +191,8 @@ impl Hierarchy {
         Ok(messages)
     }
 
-    /// A step of a level has ended, and those of the finer one that fill it: gives the level the means of the finer cells,
-    /// and its cells beside them the finer fluxes. Collective.
+    /// Ends a step of a level and of the finer steps that fill it: gives the level the means of the finer cells, and
+    /// the cells next to them the finer fluxes. Collective.
     ///
     /// # Returns
     /// The messages that it took.
@@ -239,8 +239,8 @@ impl Hierarchy {
         fine.to_coarser.run(ports.comm, &mut upward)
     }
 
-    /// Puts new patches in the place of the old, with the same solution: from old patches of the level, else interpolated.
-    /// What the stage arrays hold is lost. Collective.
+    /// Replaces the old patches by new ones, with the same solution: from old patches of the level, else interpolated.
+    /// The contents of the stage arrays are lost. Collective.
     ///
     /// # Arguments
     /// * `layouts` - the patches of every level, at least the coarsest, which covers the domain
@@ -280,7 +280,7 @@ impl Hierarchy {
         Ok(messages)
     }
 
-    /// The levels of new layouts, filled; `None` for one that stays. Nothing of the mesh changes until all are there.
+    /// The levels of new layouts, filled; `None` for one that stays. The mesh changes only when all are complete.
     fn make<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
         &self,
         ports: &Ports<'_, C, B, I>,
@@ -418,7 +418,7 @@ fn check_length(stored: &Stored, found: usize) -> Result<(), StorageError> {
     })
 }
 
-/// What goes from a level to the next coarser one.
+/// Data that goes from a level to the next coarser one.
 struct Upward<'a> {
     coarse: &'a mut Level,
     fine: &'a Level,

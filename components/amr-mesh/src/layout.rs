@@ -65,7 +65,7 @@ pub enum LayoutError {
         /// The patch.
         patch: CellBox,
     },
-    /// The balancer named no rank, or one that there is not.
+    /// The balancer named no rank, or one that does not exist.
     #[error("cannot share patches: {found:?} for patch \"{index}\", expected a rank below {ranks}")]
     Rank {
         /// Number of the patch, over all levels.
@@ -195,7 +195,7 @@ pub fn inherit(boxes: &[CellBox], old: Option<&Layout>, coarser: &Layout) -> Vec
                 *shares.entry(*rank).or_default() += common.cells();
             }
         }
-        // Of equal shares, that of the lower rank.
+        // Of equal shares, the lower rank's.
         let best = shares.into_iter().rev().max_by_key(|(_, cells)| *cells);
         best.map(|(rank, _)| rank)
     };

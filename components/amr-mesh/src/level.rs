@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::layout::{Layout, level_cells, patch};
 use crate::{Border, Prolongation, Transfer};
 
-/// What cannot be done with a patch's arrays.
+/// Errors of operations on a patch's arrays.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StorageError {
@@ -139,9 +139,9 @@ pub struct Level {
     pub step: Option<(f64, f64)>,
     /// How ghost cells are filled.
     pub ghosts: Transfer,
-    /// What is interpolated for them, this rank's part.
+    /// This rank's part of the interpolation for them.
     pub prolongations: Vec<Prolongation>,
-    /// What the level gives to the coarser one.
+    /// Data that the level gives to the coarser one.
     pub to_coarser: Transfer,
 }
 

@@ -1,8 +1,8 @@
 //! An adaptive mesh of patches in levels, each of half the cell size of the one before (Berger, Oliger, Colella).
 //!
-//! [`Fill`] and [`to_coarser`] plan which cells of which patches fill which, for all ranks and in one order; [`Transfer`]
-//! carries one rank's part out by messages; [`Border`] keeps the fluxes that two levels must agree on. [`Hierarchy`] puts
-//! them together: ghost cells, steps, new patches in the place of old ones.
+//! [`Fill`] and [`to_coarser`] plan which cells of which patches fill which, for all ranks and in one order;
+//! [`Transfer`] runs one rank's part by messages; [`Border`] keeps the fluxes that two levels must agree on.
+//! [`Hierarchy`] combines them: ghost cells, steps, replacement of patches.
 //!
 //! ```text
 //! fine patch and its ghost cells   ┌─────────────┐    from other fine patches, else interpolated from its image:

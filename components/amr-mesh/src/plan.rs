@@ -52,7 +52,7 @@ impl Side {
     }
 }
 
-/// What a copy is of.
+/// Content of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Cells of the same level.
@@ -61,20 +61,20 @@ pub enum Kind {
     Coarse,
     /// The means of fine cells, for the coarse cells that they cover.
     Mean,
-    /// The fluxes through a side of a fine patch, for the coarse cells beside it.
+    /// The fluxes through a side of a fine patch, for the coarse cells next to it.
     Flux(Side),
 }
 
 /// One copy, of `NVAR` doubles a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What is copied.
+    /// Content of the copy.
     pub kind: Kind,
     /// Number of the patch that is read, on its level.
     pub from: usize,
     /// Number of the patch that is written, on its level.
     pub to: usize,
-    /// The cells; of the coarser level for all kinds but [`Kind::Same`].
+    /// The cells; on the coarser level for all variants but [`Kind::Same`].
     pub region: CellBox,
 }
 
@@ -92,7 +92,7 @@ pub struct Prolongation {
 pub struct Fill {
     /// The copies, by patch written.
     pub steps: Vec<Step>,
-    /// What is interpolated after the copies; one for each pair of a fine patch and a coarse one that it overlaps.
+    /// Interpolations after the copies; one for each pair of a fine patch and a coarse one that it overlaps.
     pub prolongations: Vec<Prolongation>,
 }
 
@@ -180,12 +180,13 @@ impl Fill {
     }
 }
 
-/// Plans what a level gives the next coarser one at the end of its step: means and, if wanted, fluxes.
+/// Plans the data that a level gives the next coarser one at the end of its step: means and, if
+/// wanted, fluxes.
 ///
 /// # Arguments
 /// * `fine` - patches of the level, in its cells
 /// * `coarse` - patches of the coarser level, which cover `fine`
-/// * `with_fluxes` - whether the coarse cells beside the level are corrected
+/// * `with_fluxes` - whether the coarse cells next to the level are corrected
 pub fn to_coarser(fine: &[CellBox], coarse: &[CellBox], with_fluxes: bool) -> Vec<Step> {
     let covered: Vec<CellBox> = fine.iter().map(CellBox::coarsen).collect();
     let mut steps = Vec::new();

@@ -83,7 +83,7 @@ pub fn new_boxes<R: RegridderPort>(
     marks: &[Vec<bool>],
 ) -> Result<Vec<Vec<CellBox>>, PortError> {
     let mut boxes = vec![Vec::new(); marks.len()];
-    // From the finest, so that each level can cover what is finer.
+    // From the finest, so that each level can cover the finer ones.
     for level in (0..marks.len()).rev() {
         let finer: &[CellBox] = boxes.get(level + 1).map_or(&[], |boxes| boxes);
         let middle = level_cells(domain, level + 1);

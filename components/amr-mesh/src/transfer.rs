@@ -10,7 +10,7 @@ use crate::Step;
 /// Tag of the messages; those of one transfer are finished before the next begins.
 const TAG: i32 = 2;
 
-/// What is read and written by the steps of a plan.
+/// Arrays that the steps of a plan read and write.
 pub trait Arrays {
     /// Appends the values that a step copies, [`CellBox::doubles`](hydro_ports::CellBox::doubles) of its region.
     fn read(&self, step: &Step, message: &mut RVec<f64>);
@@ -35,7 +35,7 @@ impl Messages {
         self.peers.insert(peer);
     }
 
-    /// A reduction of some doubles over all ranks; one that is alone sends nothing.
+    /// A reduction of some doubles over all ranks; a single rank sends nothing.
     pub fn add_reduction(&mut self, ranks: usize, doubles: usize) {
         if ranks > 1 {
             self.doubles += doubles;
@@ -43,14 +43,14 @@ impl Messages {
         }
     }
 
-    /// Those of another transfer as well.
+    /// Adds the messages of another transfer.
     pub fn append(&mut self, other: Messages) {
         self.doubles += other.doubles;
         self.n += other.n;
         self.peers.extend(other.peers);
     }
 
-    /// Their bytes and number, and that of the ranks.
+    /// Number of bytes, messages and ranks.
     pub fn traffic(&self) -> Traffic {
         Traffic {
             bytes: (self.doubles * size_of::<f64>()) as u64,
@@ -63,7 +63,8 @@ impl Messages {
 /// The part of a plan that concerns one rank; at most one message to each other rank.
 #[derive(Debug, Default)]
 pub struct Transfer {
-    /// What is written here, in the plan's order: the step, and the message it comes with unless it is read here too.
+    /// Steps that write on this rank, in the plan's order: the step, and its message unless the data is read here
+    /// too.
     incoming: Vec<(Step, Option<usize>)>,
     receives: Vec<(usize, usize)>,
     sends: Vec<(usize, Vec<Step>)>,
@@ -116,8 +117,8 @@ impl Transfer {
         messages
     }
 
-    /// Copies, sends and receives. What is written is written in the plan's order, whatever the order of arrival, so that
-    /// sums do not depend on the number of ranks.
+    /// Copies, sends and receives. Data is written in the plan's order, whatever the order of arrival, so that sums do
+    /// not depend on the number of ranks.
     ///
     /// # Returns
     /// The messages that it took.

@@ -1,4 +1,5 @@
-//! Levels of one rank: what is linear in space and time is filled exactly, and a mesh stays whole.
+//! Levels of one rank: fields that are linear in space and time are filled exactly, and a mesh
+//! stays whole.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -315,7 +316,7 @@ fn a_component_that_fails_amid_new_patches_leaves_the_mesh_as_it_is() {
         CellBox::between((22, 8), (34, 20)),
     ]);
     let finer = layout(&[CellBox::between((24, 20), (40, 36))]);
-    // The first patch of level 1, the second, that of level 2.
+    // The first patch of level 1, the second, the patch of level 2.
     for prolongs in 0..3 {
         let icc = Icc(AtomicUsize::new(prolongs));
         let ports = Ports { icc: &icc, ..PORTS };

@@ -1,4 +1,4 @@
-//! The kinds of boundary and how each fills ghost cells.
+//! The types of boundary and how each fills ghost cells.
 
 use hydro_ports::{NVAR, Shape};
 
@@ -16,11 +16,12 @@ pub enum Side {
 }
 
 impl Side {
-    /// All sides, in the order in which they must be filled and in that of their numbers.
+    /// All sides, in the order in which they must be filled, which is also the order of their
+    /// numbers.
     pub const ALL: [Side; 4] = [Side::XLow, Side::XHigh, Side::YLow, Side::YHigh];
 }
 
-/// What lies beyond a physical side.
+/// Condition beyond a physical side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Boundary {
     /// One conserved state `(rho, rho u, rho v, E, rho z)`, such as the gas behind a shock.
@@ -34,7 +35,7 @@ pub enum Boundary {
 /// Fills the ghost cells beyond the physical sides of a patch, corners included.
 ///
 /// # Arguments
-/// * `sides` - what lies beyond each side, in the order of [`Side::ALL`]; `None` for a side that is
+/// * `sides` - condition beyond each side, in the order of [`Side::ALL`]; `None` for a side that is
 ///   inside the domain and stays as it is
 /// * `u` - conserved states, shape `[NVAR][ny + 2g][nx + 2g]`
 ///
@@ -50,8 +51,8 @@ pub fn fill_sides(shape: Shape, sides: [Option<Boundary>; 4], u: &mut [f64]) {
 
 /// Fills the ghost cells beyond one side, over the whole length of the array.
 ///
-/// Sides across x come first, those across y after them: then the corners hold what lies beyond the
-/// side across y, taken from ghost columns that are already filled.
+/// Sides across x come first, those across y after them: then the corners are filled from beyond
+/// the side across y, taken from ghost columns that are already filled.
 ///
 /// # Arguments
 /// * `u` - conserved states, shape `[NVAR][ny + 2g][nx + 2g]`

@@ -38,7 +38,7 @@ pub enum EfmError {
 ///   faces of the interior are written
 ///
 /// # Errors
-/// [`EfmError::NonPhysical`] at the first face with a state that is none.
+/// [`EfmError::NonPhysical`] at the first face with a state that is not physical.
 ///
 /// # Panics
 /// If an array is shorter than `shape.len()`, or the patch has no ghost cell.
@@ -69,7 +69,7 @@ pub fn efm_flux(
     })
 }
 
-/// What one side sends across the face: mass, normal and tangential momentum, energy.
+/// Flux that one side sends across the face: mass, normal and tangential momentum, energy.
 ///
 /// With `C = sqrt(2 theta)`, `theta = p/rho`, `S = u_n/C`: the fraction `W = (1 ± erf S)/2` of the
 /// molecules moves towards the face, and `D = ± exp(-S²) C/(2 sqrt pi)` is the flux that their

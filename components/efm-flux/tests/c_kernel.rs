@@ -1,5 +1,5 @@
-//! The C kernel of `components/efm-flux-c` gives what this crate gives. Skipped without a C
-//! compiler.
+//! The C kernel of `components/efm-flux-c` gives the same results as this crate. Skipped without a
+//! C compiler.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -49,7 +49,7 @@ impl GatheredPatch {
         message.extend(self.states.iter().flatten());
     }
 
-    /// The patches of a message; what is left after the last whole one is passed over.
+    /// The patches of a message; an incomplete one at its end is ignored.
     pub fn unpack(mut message: &[f64]) -> Vec<Self> {
         let mut patches = Vec::new();
         while let Some((&[level, i, j, nx, ny], rest)) = message.split_first_chunk::<HEAD>() {

@@ -1,4 +1,4 @@
-//! What is drawn or written, and what can go wrong.
+//! The grid that is drawn or written, and errors of output.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

@@ -37,7 +37,7 @@ pub(crate) type DrawError<'a> =
 ///
 /// # Arguments
 /// * `path` - the file, replaced if it exists; its name must end in `.png`
-/// * `density` - shape `[ny][nx]`; the colours span its finite values, what is not finite is grey
+/// * `density` - shape `[ny][nx]`; the colours span its finite values, other values are grey
 /// * `patches` - outlines, in three line weights, the coarsest level's the thickest
 /// * `time` - for the title
 ///
@@ -85,7 +85,7 @@ fn draw<'a>(
     patches: &[PatchOutline],
     time: f64,
 ) -> Result<(), DrawError<'a>> {
-    // The only way this fails is a font file that is none.
+    // This fails only for an invalid font file.
     let registered = register_font(FONT, FontStyle::Normal, dejavu::sans::regular());
     debug_assert!(registered.is_ok(), "DejaVu Sans is a font");
     let root = BitMapBackend::with_buffer(pixels, size).into_drawing_area();
@@ -98,7 +98,7 @@ fn draw<'a>(
     root.present()
 }
 
-/// Height at which cells keep their aspect ratio, within what a page can hold.
+/// Height at which cells keep their aspect ratio, within the size of a page.
 fn height(grid: &Grid) -> u32 {
     let (width, frame) = (
         WIDTH - BAR - Y_AXIS - 2 * MARGIN,
@@ -190,7 +190,7 @@ fn fill_cells<'a>(
     Ok(())
 }
 
-/// Draws the colour bar beside the rows of pixels that the field covers.
+/// Draws the colour bar next to the rows of pixels that the field covers.
 fn draw_bar<'a>(area: &Area<'a>, rows: Range<i32>, range: (f64, f64)) -> Result<(), DrawError<'a>> {
     let mut chart = ChartBuilder::on(area)
         .margin_top(rows.start)

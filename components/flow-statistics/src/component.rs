@@ -77,7 +77,7 @@ impl FlowStatistics {
         let mesh = self.mesh.get()?;
         let mut sums = Vec::new();
         for level in 0..mesh.levels()? {
-            // Vorticity needs the cells around those of the patch.
+            // Vorticity needs the cells around the patch.
             mesh.fill_ghosts(level, ArrayName::State, time)?;
             for patch in &mesh.patches(level)? {
                 let state = Lent::take(&*mesh, *patch, ArrayName::State)?;

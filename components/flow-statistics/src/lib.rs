@@ -1,7 +1,7 @@
 //! Sums and extremes of the flow over the whole domain.
 //!
-//! [`PatchSums`] is what one patch contributes; [`total`] adds the patches in the order of their identifiers, so that
-//! the result does not depend on which rank has which patch.
+//! [`PatchSums`] is the contribution of one patch; [`total`] adds the patches in the order of their identifiers, so
+//! that the result does not depend on which rank has which patch.
 
 mod component;
 mod sums;

@@ -1,8 +1,8 @@
-//! What each patch contributes, and the whole.
+//! Contributions of the patches, and the whole.
 
 use hydro_ports::{GAMMA, NVAR, Patch, Statistics, primitive};
 
-/// What one patch contributes to the statistics.
+/// Contribution of one patch to the statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PatchSums {
     /// Identifier of the patch.
@@ -64,7 +64,8 @@ impl PatchSums {
         PatchSums { id: patch.id, part }
     }
 
-    /// The extremes alone, the integrals 0: what a patch contributes whose cells a coarser level covers.
+    /// The extremes alone, with integrals of 0: the contribution of a patch whose cells a coarser level
+    /// covers.
     pub fn extremes(self) -> Self {
         let Statistics {
             max_density,
@@ -130,7 +131,7 @@ impl PatchSums {
     }
 }
 
-/// The whole from its patches, in whatever order they come.
+/// The whole from its patches, in any order.
 pub fn total(mut patches: Vec<PatchSums>) -> Statistics {
     patches.sort_by_key(|patch| patch.id);
     let mut total = Statistics::default();
@@ -177,7 +178,7 @@ mod tests {
         }
     }
 
-    /// A patch whose velocity is that of a rotating body plus a shear.
+    /// A patch with the velocity of a rotating body plus a shear.
     fn array(omega: f64, shear: f64) -> Vec<f64> {
         let patch = patch();
         let shape = patch.shape;

@@ -127,8 +127,9 @@ impl Riemann {
     /// * `left`, `right` - primitive states in the face's frame
     ///
     /// # Errors
-    /// [`RiemannError::NonPhysical`] for states that are none, [`RiemannError::Vacuum`] where the
-    /// gas parts, [`RiemannError::NoConvergence`] if 20 Newton steps do not settle the pressure.
+    /// [`RiemannError::NonPhysical`] for states that are not physical, [`RiemannError::Vacuum`]
+    /// where the gas separates, [`RiemannError::NoConvergence`] if 20 Newton steps do not settle
+    /// the pressure.
     pub fn star(&self, left: &State, right: &State) -> Result<Star, RiemannError> {
         let (states_left, states_right) = (*left, *right);
         if !(is_physical(left) && is_physical(right)) {
@@ -204,9 +205,9 @@ impl Riemann {
     /// * `speed` - `x/t` relative to the position of the first jump
     ///
     /// # Returns
-    /// The primitive state; tangential velocity and tracer are those of the contact's side.
+    /// The primitive state; tangential velocity and tracer come from the contact's side.
     pub fn sample(&self, left: &State, right: &State, star: &Star, speed: f64) -> State {
-        // On the right the problem is that of the left, seen in a mirror.
+        // On the right the problem is the mirror image of the left one.
         let (state, sign, rho_star) = if speed <= star.u {
             (left, 1.0, star.rho_left)
         } else {
@@ -248,7 +249,7 @@ impl Riemann {
     }
 }
 
-/// What the pressure equation needs of one side.
+/// Quantities of one side for the pressure equation.
 struct Side {
     rho: f64,
     u: f64,

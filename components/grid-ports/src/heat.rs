@@ -11,7 +11,8 @@ pub trait HeatPort {
     /// * `columns` - cells of a row, the two ghost cells included, at least 3
     /// * `first_x`, `first_y` - where the block begins in the whole grid, its ghost cells not counted
     /// * `nx`, `ny` - cells of the whole grid along x and y, at least 1
-    /// * `to` - receives the temperatures, shape `[rows][columns]`, those of ghost cells as if the grid went on
+    /// * `to` - receives the temperatures, shape `[rows][columns]`, those of ghost cells as if the grid
+    ///   continued
     ///
     /// # Returns
     /// The largest of the temperatures.

@@ -8,7 +8,7 @@ use cca_ports::{PortError, RSlice, RSliceMut, StableAbi, port};
 pub struct Direction {
     /// Cosines of the angles with the three axes, absolute values, each > 0.
     pub cosines: [f64; 3],
-    /// Weight; those of all directions add up to 1.
+    /// Weight; the weights of all directions add up to 1.
     pub weight: f64,
 }
 
@@ -37,7 +37,8 @@ pub trait TransportPort {
     /// * `directions` - shape `[n_directions]`
     /// * `source` - particles born, over the total cross section, shape `[nz][ny][nx]`
     /// * `flux` - the scalar flux, to which the directions' parts are added, same shape
-    /// * `x_faces` - what comes in through the faces across x, shape `[n_directions][nz][ny]`; receives what goes out
+    /// * `x_faces` - flux that enters through the faces across x, shape `[n_directions][nz][ny]`; receives the
+    ///   outgoing flux
     /// * `y_faces` - across y, shape `[n_directions][nz][nx]`
     /// * `z_faces` - across z, shape `[n_directions][ny][nx]`
     ///

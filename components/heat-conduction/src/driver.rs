@@ -156,7 +156,7 @@ impl Run<'_> {
         Ok(largest[0])
     }
 
-    /// Fills the ghost cells: from the neighbours, or as mirrors where there is none.
+    /// Fills the ghost cells: from the neighbours, or as mirrors at the sides of the grid.
     fn exchange(&mut self) -> Result<(), PortError> {
         let (mut requests, mut sides) = (Vec::new(), Vec::new());
         for side in Side::ALL {

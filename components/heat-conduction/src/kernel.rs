@@ -9,7 +9,7 @@ pub fn conductivity(u: f64) -> f64 {
     u * u * u.sqrt()
 }
 
-/// What flows through the face between two cells: the same with the other sign from the other side.
+/// Flow through the face between two cells: the same with the opposite sign from the other side.
 #[inline]
 fn flow(here: f64, there: f64) -> f64 {
     conductivity(0.5 * (here + there)) * (there - here)
@@ -82,7 +82,7 @@ pub fn step(columns: usize, rate: f64, from: &[f64], to: &mut [f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// A block with ghost cells of which a side mirrors the next cell: nothing flows out.
+    /// A block with ghost cells that mirror the next cell at a side: nothing flows out.
     fn mirrored(columns: usize, rows: usize, inside: impl Fn(usize, usize) -> f64) -> Vec<f64> {
         let clamp = |k: usize, n: usize| k.clamp(1, n - 2);
         let cell = |k: usize| inside(clamp(k % columns, columns), clamp(k / columns, rows));

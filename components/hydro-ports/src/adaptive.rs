@@ -1,4 +1,5 @@
-//! The ports around an adaptive mesh: between the levels, where to refine, which rank gets what.
+//! The ports around an adaptive mesh: between the levels, where to refine, how to share among the
+//! ranks.
 
 use cca_ports::{PortError, RSlice, RVec, StableAbi, port};
 
@@ -68,7 +69,7 @@ pub trait RegridderPort {
     /// * `level` - the level whose cells are marked
     /// * `nx`, `ny` - cells of the whole domain on that level
     /// * `flags` - whether a cell is marked, shape `[ny][nx]`
-    /// * `required` - boxes that must be covered whatever is marked
+    /// * `required` - boxes that must be covered in any case
     ///
     /// # Returns
     /// Boxes inside the domain, in cells of `level`, without common cells.
@@ -97,7 +98,7 @@ pub struct Load {
     pub weight: f64,
 }
 
-/// Which rank gets what.
+/// Assigns boxes to ranks.
 #[port(name = "hydro.LoadBalancer", version = "1.0")]
 pub trait BalancerPort {
     /// Shares boxes among ranks. The same on every rank for the same arguments.

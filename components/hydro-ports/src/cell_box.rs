@@ -1,4 +1,4 @@
-//! Rectangles of cells of one level, and what can be done with them.
+//! Rectangles of cells of one level, and operations on them.
 
 use std::fmt;
 

@@ -40,14 +40,14 @@ pub trait IntegratorPort {
     /// Advances every level by one step of the coarsest. Collective.
     ///
     /// # Errors
-    /// Whatever the mesh and the right-hand side return.
+    /// Any error of the mesh and the right-hand side.
     fn advance(&self, time: f64, dt: f64) -> Result<(), PortError>;
 }
 
 /// Writes the solution.
 #[port(name = "hydro.Output", version = "1.0")]
 pub trait OutputPort {
-    /// Writes what its parameters ask for. Collective; the first rank writes.
+    /// Writes the output that its parameters request. Collective; the first rank writes.
     ///
     /// # Errors
     /// The file cannot be written; the communicator's.

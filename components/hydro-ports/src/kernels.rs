@@ -56,10 +56,11 @@ pub trait RhsPort {
     /// # Arguments
     /// * `state` - conserved variables (rho, rho u, rho v, E, rho z), ghost cells filled
     /// * `rate` - receives dU/dt on the interior cells
-    /// * `flux_x`, `flux_y` - receive the fluxes it was made of, for whoever must account for them
+    /// * `flux_x`, `flux_y` - receive the fluxes it was made of, for a caller that must account for
+    ///   them
     ///
     /// # Errors
-    /// A state that is not physical, with its place; whatever states and flux component return.
+    /// A state that is not physical, with its place; any error of the states and flux components.
     #[perf(q = state.len(), units(q = "doubles"))]
     fn evaluate(
         &self,

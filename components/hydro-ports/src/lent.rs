@@ -6,7 +6,7 @@ use cca_ports::{PortError, RVec};
 
 use crate::{ArrayName, MeshPort, Patch, States, StatesMut};
 
-/// An array taken out of a mesh; dropping it puts it back, so that an error on the way leaves the mesh whole.
+/// An array taken out of a mesh; dropping it puts it back, so that an error in between leaves the mesh whole.
 #[derive(Debug)]
 pub struct Lent<'a, M: MeshPort> {
     mesh: &'a M,
@@ -20,7 +20,7 @@ impl<'a, M: MeshPort> Lent<'a, M> {
     /// Takes an array of a patch.
     ///
     /// # Errors
-    /// Those of [`MeshPort::take`]; an array of another length than the patch's.
+    /// The errors of [`MeshPort::take`]; an array of another length than the patch's.
     pub fn take(mesh: &'a M, patch: Patch, array: ArrayName) -> Result<Self, PortError> {
         let values = mesh.take(patch.id, array)?;
         let lent = Lent {
@@ -68,7 +68,7 @@ impl<'a, M: MeshPort> Lent<'a, M> {
     /// Puts the array back.
     ///
     /// # Errors
-    /// Those of [`MeshPort::put`].
+    /// The errors of [`MeshPort::put`].
     pub fn put(mut self) -> Result<(), PortError> {
         self.give_back()
     }
@@ -83,7 +83,7 @@ impl<'a, M: MeshPort> Lent<'a, M> {
 impl<M: MeshPort> Drop for Lent<'_, M> {
     fn drop(&mut self) {
         if self.is_out {
-            // There is an error on its way already, which says more than this one would.
+            // An error is already being returned, which is more informative than this one.
             let _ = self.give_back();
         }
     }

@@ -1,4 +1,4 @@
-//! The port of a mesh: patches, their arrays, and what must happen between the steps.
+//! The port of a mesh: patches, their arrays, and operations between the steps.
 //!
 //! A mesh may be uniform (one level) or adaptive (several); its callers do not know which.
 
@@ -135,11 +135,11 @@ impl fmt::Display for Patch {
     }
 }
 
-/// What one rank sent and received in a collective operation of a mesh.
+/// Messages of one rank in a collective operation of a mesh.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, StableAbi)]
 pub struct Traffic {
-    /// Bytes sent and received, those of reductions over all ranks once.
+    /// Bytes sent and received; bytes of reductions over all ranks count once.
     pub bytes: u64,
     /// Messages sent and received; a reduction over all ranks is one.
     pub messages: u64,
@@ -147,13 +147,13 @@ pub struct Traffic {
     pub neighbours: u64,
 }
 
-/// What a regrid or a balance did.
+/// Result of a regrid or a balance.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, StableAbi)]
 pub struct Change {
     /// Whether patches changed, or moved to another rank.
     pub is_new: bool,
-    /// What that took.
+    /// Its messages.
     pub traffic: Traffic,
 }
 
@@ -161,7 +161,7 @@ pub struct Change {
 /// `add_fluxes`) for each stage, `end_step`.
 #[port(name = "hydro.Mesh", version = "3.0")]
 pub trait MeshPort {
-    /// Builds the mesh for its parameters as they are now; what there was is dropped. Collective.
+    /// Builds the mesh for its present parameters; the former mesh is dropped. Collective.
     ///
     /// # Errors
     /// Parameters that do not go together, such as more ranks than patches.
@@ -230,8 +230,8 @@ pub trait MeshPort {
         flux_y: RSlice<'_, f64>,
     ) -> Result<(), PortError>;
 
-    /// A step of a level has ended; what the levels above and below must agree on is made so. Collective. Also called, from the
-    /// finest level to the coarsest, when the levels were filled otherwise than by steps.
+    /// Called at the end of a step of a level; makes the levels above and below agree. Collective. Also called, from
+    /// the finest level to the coarsest, when the levels were filled otherwise than by steps.
     ///
     /// # Errors
     /// No such level; the communicator's.
@@ -239,24 +239,24 @@ pub trait MeshPort {
            units(bytes = "bytes"))]
     fn end_step(&self, level: u32) -> Result<Traffic, PortError>;
 
-    /// Fits the mesh to the solution, if it is of the kind that does. Collective.
+    /// Adapts the mesh to the solution, if the mesh is adaptive. Collective.
     ///
     /// # Returns
     /// Whether patches changed, and the messages of this rank for it.
     ///
     /// # Errors
-    /// The communicator's; those of the components it uses.
+    /// The communicator's; the errors of the components it uses.
     #[perf(bytes: u64 = result.traffic.bytes, messages: u64 = result.traffic.messages,
            neighbours: u64 = result.traffic.neighbours, units(bytes = "bytes"))]
     fn regrid(&self, time: f64) -> Result<Change, PortError>;
 
-    /// Shares the patches anew among the ranks, if the mesh is of the kind that does. Collective.
+    /// Shares the patches anew among the ranks, if the mesh supports it. Collective.
     ///
     /// # Returns
     /// Whether a patch moved to another rank, and the messages of this rank for it.
     ///
     /// # Errors
-    /// The communicator's; those of the components it uses.
+    /// The communicator's; the errors of the components it uses.
     #[perf(bytes: u64 = result.traffic.bytes, messages: u64 = result.traffic.messages,
            neighbours: u64 = result.traffic.neighbours, units(bytes = "bytes"))]
     fn balance(&self) -> Result<Change, PortError>;

@@ -19,7 +19,7 @@ pub trait Profile {
 /// Linear, with monotonized central slopes: exact for linear data, no new extrema along either axis.
 ///
 /// # Source
-/// Case study, section 5; the limiter is that of section 4.1.
+/// Case study, section 5; the limiter comes from section 4.1.
 #[derive(Clone, Copy, Debug)]
 pub struct Linear;
 

@@ -1,4 +1,4 @@
-//! What is carried between levels keeps its sum, its bounds and its linear part (case study, section 5).
+//! Interpolation between levels keeps the sum, the bounds and the linear part (case study, section 5).
 
 use hydro_icc::{Constant, Linear, Profile, RegionError, prolong, restrict};
 use hydro_ports::{CellBox, GHOST, NVAR, Patch, Shape, Sides};
@@ -86,7 +86,8 @@ proptest! {
         }
     }
 
-    /// No value beyond those of the cell and its four neighbours along either axis: what a slope adds, a neighbour has.
+    /// No value is beyond those of the cell and its four neighbours along either axis: a slope reaches a neighbour's
+    /// value at most.
     #[test]
     fn no_new_extrema(values in prop::collection::vec(0.0..1.0f64, coarse_patch().shape.len())) {
         let coarse = gas(&values);

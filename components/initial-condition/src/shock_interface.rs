@@ -135,7 +135,7 @@ impl ShockInterface {
 
     /// The conserved mean state of a cell.
     ///
-    /// Behind the shock is what has its centre there; the interface is averaged over the cell, in
+    /// A cell is behind the shock if its centre is; the interface is averaged over the cell, in
     /// density and in the mass of the tracer.
     ///
     /// # Arguments

@@ -1,4 +1,4 @@
-//! The component classes: one for each way to share.
+//! The component classes: one for each method of sharing.
 
 use std::sync::Arc;
 

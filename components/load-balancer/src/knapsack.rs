@@ -17,7 +17,7 @@ use crate::{BalanceError, check};
 /// [`BalanceError`]
 ///
 /// # Source
-/// R. L. Graham, SIAM J. Appl. Math. 17 (1969), "longest processing time first"; not looked up again for this.
+/// R. L. Graham, SIAM J. Appl. Math. 17 (1969), "longest processing time first"; from memory, not checked.
 pub fn knapsack(loads: &[Load], ranks: u32) -> Result<Vec<u32>, BalanceError> {
     check(loads, ranks)?;
     let mut order: Vec<usize> = (0..loads.len()).collect();

@@ -1,7 +1,7 @@
 //! Sharing boxes among ranks.
 //!
-//! [`knapsack`] balances best; [`morton`] keeps neighbouring boxes of all levels on one rank, which saves messages. Both
-//! depend on nothing but their arguments, so that every rank comes to the same result alone.
+//! [`knapsack`] balances best; [`morton`] keeps neighbouring boxes of all levels on one rank, which saves messages.
+//! Both depend only on their arguments, so every rank computes the same result alone.
 
 mod component;
 mod knapsack;

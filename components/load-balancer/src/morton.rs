@@ -4,7 +4,7 @@ use hydro_ports::Load;
 
 use crate::{BalanceError, check};
 
-/// The finest level that is told apart on the curve.
+/// The finest level that the curve resolves.
 const LEVELS: u32 = 12;
 
 /// Orders the centres of the boxes along Morton's curve and cuts it into parts of the same weight.
@@ -13,7 +13,7 @@ const LEVELS: u32 = 12;
 /// * `ranks` - number of ranks, >= 1
 ///
 /// # Returns
-/// The rank of each box: that of the part of the curve in which the middle of its weight lies.
+/// The rank of each box: the part of the curve that contains the middle of its weight.
 ///
 /// # Errors
 /// [`BalanceError`]

@@ -240,7 +240,7 @@ impl Run<'_> {
         self.wait(&mut sends)
     }
 
-    /// What comes through the faces of a block: nothing at the cube's sides.
+    /// Flux that enters through the faces of a block: none at the cube's sides.
     fn receive(&self, from: Option<i32>, tag: i32, length: usize) -> Result<RVec<f64>, PortError> {
         let Some(from) = from else {
             return Ok(RVec::from(vec![0.0; length]));

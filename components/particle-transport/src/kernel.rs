@@ -2,7 +2,7 @@
 
 use grid_ports::{Block, Direction};
 
-/// What passes through the faces of a block, in and then out.
+/// Flux through the faces of a block, first incoming and then outgoing.
 pub struct Faces<'a> {
     /// Across x, shape `[n_directions][nz][ny]`.
     pub x: &'a mut [f64],
@@ -14,8 +14,8 @@ pub struct Faces<'a> {
 
 /// Sweeps a block along the directions of an octant, cell after cell from where the particles come in.
 ///
-/// With the mean of what comes in and goes out as a cell's flux (diamond differences), a cell with the cosines m and the
-/// optical thickness t has the flux `(q + sum 2 m/t in) / (1 + sum 2 m/t)`, and `2 flux - in` goes out on each axis.
+/// With the mean of incoming and outgoing flux as a cell's flux (diamond differences), a cell with the cosines m and
+/// the optical thickness t has the flux `(q + sum 2 m/t in) / (1 + sum 2 m/t)`, and `2 flux - in` leaves on each axis.
 ///
 /// # Arguments
 /// * `source`, `flux` - shape `[nz][ny][nx]`; the flux is added to

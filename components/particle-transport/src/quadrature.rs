@@ -11,7 +11,7 @@ pub const N_DIRECTIONS: usize = 6;
 /// the cosines evenly spaced in their squares, the weights from the even moments.
 ///
 /// # Returns
-/// Weights add up to 1/8, so that those of all octants do to 1.
+/// Weights add up to 1/8, so the weights of all octants add up to 1.
 ///
 /// # Source
 /// B.G. Carlson, K.D. Lathrop, in H. Greenspan et al. (eds.), "Computing Methods in Reactor Physics", 1968 (recalled).

@@ -15,7 +15,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds what goes out through faces of the cube across an axis.
+    /// Adds the flux that leaves through faces of the cube across an axis.
     ///
     /// # Arguments
     /// * `faces` - shape `[n_directions][faces of a direction]`

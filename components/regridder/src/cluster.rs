@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::Marks;
 
-/// What the boxes must be like.
+/// Requirements on the boxes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clustering {
     /// Part of a box's cells that is marked, at least, where the smallest side allows it; 0 to 1.

@@ -98,7 +98,7 @@ impl RegridderPort for Regridder {
         let marks = Marks::new(nx, ny, flags.to_vec());
         let mut marks = buffered(&marks, self.buffer.get() as usize);
         required.iter().for_each(|cells| marks.mark(cells));
-        // Sides are those of the finer patches.
+        // Side lengths are in cells of the finer patches.
         let wanted = Clustering {
             efficiency: self.efficiency.get(),
             min_side: (self.min_side.get() + 1) / 2,

@@ -1,7 +1,7 @@
 //! Where an adaptive mesh refines: cells that need it, and boxes around them.
 //!
-//! [`flags`] finds the cells of a patch in which the solution is steep; [`buffered`] adds those that it may reach before
-//! the next regrid; [`cluster`] covers them with rectangles of which few cells are wasted.
+//! [`flags`] finds the cells of a patch in which the solution is steep; [`buffered`] adds those that it may reach
+//! before the next regrid; [`cluster`] covers them with rectangles that waste few cells.
 
 mod cluster;
 mod component;

@@ -45,7 +45,7 @@ impl IntegratorPort for RK2 {
 
 impl RK2 {
     fn idle_scratch(&self) -> MutexGuard<'_, Vec<Scratch>> {
-        // Whatever a panic left in an array is overwritten before it is read.
+        // Data that a panic left in an array is overwritten before it is read.
         self.scratch
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())

@@ -189,7 +189,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// One step, with what is due before it.
+    /// One step, after the work that is due before it.
     fn step(&self, clock: Clock) -> Result<Clock, PortError> {
         let Clock { step, time } = clock;
         let is_due = |every: u64| every > 0 && step % every == 0;

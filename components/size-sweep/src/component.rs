@@ -82,7 +82,7 @@ impl GoPort for SizeSweep {
         let mut arrays = Arrays(std::array::from_fn(|_| vec![1.0; longest]));
         let repetitions = self.parameters.repetitions.get();
         for repetition in 0..repetitions {
-            // In another order each time, so that what else goes on on the machine is not taken for an effect of size.
+            // In another order each time, so that other load on the machine does not look like an effect of size.
             for place in shuffled(n, &mut random) {
                 self.call(shapes[place], &mut arrays, &mut random)?;
             }

@@ -1,4 +1,4 @@
-//! What is in the arrays: a flow with a shock, smooth parts, and differences from cell to cell.
+//! Contents of the arrays: a flow with a shock, smooth parts, and differences from cell to cell.
 
 use hydro_ports::{GAMMA, NVAR, Shape, rankine_hugoniot};
 

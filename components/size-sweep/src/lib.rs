@@ -1,7 +1,7 @@
-//! Calls the states and the flux component with arrays of many sizes, along both axes, as no single run of the case study
-//! does: what their models are fitted to.
+//! Calls the states and the flux component with arrays of many sizes, along both axes, which no single run of the case
+//! study does: their models are fitted to these calls.
 //!
-//! [`sizes`] says which arrays, [`fill`] what is in them; the component makes the calls, which the proxies measure.
+//! [`sizes`] chooses the arrays, [`fill`] their contents; the component makes the calls, which the proxies measure.
 
 mod component;
 mod field;

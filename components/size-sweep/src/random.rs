@@ -1,9 +1,9 @@
-//! Numbers that look random and are the same for the same seed.
+//! Pseudorandom numbers, the same for the same seed.
 
 /// A generator of numbers.
 ///
 /// # Source
-/// G.L. Steele, D. Lea, C.H. Flood, OOPSLA 2014: SplitMix64 (recalled, not looked up).
+/// G.L. Steele, D. Lea, C.H. Flood, OOPSLA 2014: SplitMix64 (from memory, not checked).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 

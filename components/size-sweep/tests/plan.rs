@@ -1,4 +1,4 @@
-//! The sizes are those asked for, and what is in the arrays is a flow.
+//! The sizes are the requested ones, and the arrays contain a flow.
 
 use hydro_ports::{NVAR, States};
 use hydro_size_sweep::{Random, fill, shape, shuffled, sizes};

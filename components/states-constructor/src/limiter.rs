@@ -43,7 +43,7 @@ impl Limiter for Minmod {
     }
 }
 
-/// `size` with the common sign of `a` and `b`, or 0 if they have none.
+/// `size` with the common sign of `a` and `b`, or 0 if their signs differ.
 #[inline(always)]
 fn limited(a: f64, b: f64, size: f64) -> f64 {
     if a * b > 0.0 { size.copysign(a) } else { 0.0 }

@@ -1,4 +1,4 @@
-//! What the reconstruction promises (case study, section 4.1).
+//! Properties of the reconstruction (case study, section 4.1).
 
 use hydro_ports::{Axis, GHOST, NVAR, Shape};
 use hydro_states_constructor::{Limiter, Mc, Minmod, construct};

@@ -116,7 +116,7 @@ impl Component for UniformMesh {
 
 impl UniformMesh {
     fn lock(&self) -> MutexGuard<'_, Option<Mesh>> {
-        // After a panic an array may be out for good, which its next user is told.
+        // After a panic an array may be missing for good, and its next user gets an error.
         self.mesh
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())

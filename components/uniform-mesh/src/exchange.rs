@@ -8,7 +8,7 @@ use hydro_ports::{Patch, Traffic};
 
 use crate::{GhostCopy, GhostPlan, copy, pack, unpack};
 
-/// Tag of the messages; a rank has at most one on its way to another.
+/// Tag of the messages; a rank has at most one in flight to another.
 const TAG: i32 = 1;
 
 /// A patch of this rank with one of its arrays.
@@ -20,7 +20,7 @@ pub struct Field {
     pub values: RVec<f64>,
 }
 
-/// What one rank copies, sends and receives; one message for each other rank.
+/// Copies, sends and receives of one rank; one message for each other rank.
 #[derive(Debug)]
 pub struct Exchange {
     /// Number of the first patch of this rank.

@@ -1,4 +1,4 @@
-//! A uniform mesh in patches: who owns which cells, and which cells go where.
+//! A uniform mesh in patches: the owner of each cell, and the exchange of cells.
 //!
 //! [`decompose`] cuts the mesh and assigns the patches to ranks; [`ghost_plan`] lists every copy
 //! from a patch's interior to another's ghost cells, corners included; [`pack`] and [`unpack`] move

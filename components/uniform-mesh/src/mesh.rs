@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::{Block, Exchange, Field, ghost_plan};
 
-/// What cannot be done with a patch's arrays.
+/// Errors of operations on a patch's arrays.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StorageError {
@@ -68,7 +68,7 @@ pub enum StorageError {
 pub struct Mesh {
     /// The domain.
     pub domain: Domain,
-    /// What is copied, sent and received.
+    /// Copies, sends and receives.
     pub exchange: Exchange,
     first: u64,
     patches: Vec<Stored>,
@@ -85,7 +85,7 @@ impl Mesh {
     /// The part of `rank`, its arrays all 0.
     ///
     /// # Arguments
-    /// * `blocks` - the patches of the whole mesh; those of a rank are consecutive
+    /// * `blocks` - the patches of the whole mesh; a rank's patches are consecutive
     pub fn new(domain: Domain, blocks: &[Block], rank: usize) -> Self {
         let first = blocks.iter().position(|block| block.rank == rank);
         let first = first.unwrap_or(blocks.len());
@@ -171,7 +171,7 @@ impl Mesh {
         Ok(fields.collect())
     }
 
-    /// Puts back what [`Mesh::take_all`] took.
+    /// Puts back the fields of [`Mesh::take_all`].
     pub fn put_all(&mut self, array: ArrayName, fields: Vec<Field>) {
         for (stored, field) in self.patches.iter_mut().zip(fields) {
             stored.arrays[array as usize] = Some(field.values);

@@ -9,7 +9,7 @@ use hydro_uniform_mesh::{
 };
 use proptest::prelude::*;
 
-/// What a cell of the mesh holds.
+/// Content of a cell of the mesh.
 fn value(variable: usize, i: usize, j: usize) -> f64 {
     (variable * 1_000_000 + j * 1_000 + i) as f64
 }

@@ -1,4 +1,5 @@
-//! What recording adds to a call, beside its floor: two time-stamp reads and a 40-byte append to plain memory.
+//! Cost of recording a call, compared with its floor: two time-stamp reads and a 40-byte append to plain
+//! memory.
 //!
 //! Rounds of all rows are interleaved, and each row's figure is the median of its rounds, so that a change of the
 //! machine's speed touches all alike. Two tracers of the Rust world have rows of their own.

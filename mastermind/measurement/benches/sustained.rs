@@ -1,7 +1,8 @@
 //! Calls of 250 ns without a rest, with two parameters: memory from the start to the summary and the end, chunks that were
 //! late, and the tail of the added time.
 //!
-//! `--calls N`; 10⁸ of them write 4.8 GB beneath the folder for temporary files, and take 25 s each way.
+//! `--calls N`; 10⁸ of them write 4.8 GB in the folder for temporary files, and take 25 s in each
+//! direction.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -16,7 +17,7 @@ use rustix::time::{ClockId, clock_gettime};
 const WORK_NS: f64 = 250.0;
 const DEFAULT_CALLS: u64 = 10_000_000;
 
-/// Calls between two looks at the memory in use.
+/// Calls between two readings of the memory in use.
 const LOOK_EVERY: u64 = 1 << 18;
 
 fn main() -> ExitCode {
@@ -122,7 +123,7 @@ fn status_kib(field: &str) -> u64 {
 
 /// Has the system begin anew with the peak of the memory in use.
 fn forget_peak() {
-    // Where it cannot, the peak is that of the whole program, which is no less.
+    // If it cannot be reset, the peak is that of the whole program, which is no less.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
@@ -188,7 +189,7 @@ fn sustained(figures: &mut Figures, n_calls: u64) {
     read(figures, directory.path(), totals.records);
 }
 
-/// Opens, checks, reads and sums up what was written, by the time of the core that does it.
+/// Opens, checks, reads and sums up the records, in time of the core that does it.
 fn read(figures: &mut Figures, directory: &std::path::Path, n_records: u64) {
     let begin = core_s();
     let run = Run::open(directory).expect("the logs were just written");

@@ -1,5 +1,5 @@
-//! How this process was started and on what, and what share of a processor it had: all read from the system, nothing from the
-//! environment or the name service, since the process may be another's program.
+//! How and on which machine this process was started, and its share of a processor: all read from the system, nothing
+//! from the environment or the name service, since the process may be another's program.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -15,10 +15,10 @@ const MAX_COMMAND_BYTES: usize = 4096;
 /// Bytes of `/proc/cpuinfo` that are read: the first processor's model stands in them, and the kernel makes the rest only on demand.
 const MAX_MODEL_BYTES: u64 = 4096;
 
-/// The circumstances of this process. What the system does not know is `None`.
+/// The circumstances of this process. Facts that the system does not know are `None`.
 ///
 /// # Arguments
-/// * `first_argument` - place in the command line of the first argument of a wrapped program; `None` where there is none
+/// * `first_argument` - place in the command line of the first argument of a wrapped program; `None` if it has none
 /// * `mpi_library` - name and version of the MPI library
 pub fn circumstances(
     first_argument: impl FnOnce(&[String]) -> Option<usize>,
@@ -48,7 +48,7 @@ pub fn circumstances(
     }
 }
 
-/// The end of this process's recording, which is now, and what its threads had of the processors by then.
+/// The end of this process's recording, which is now, and its threads' processor times until then.
 pub fn end() -> EndDefinition {
     let (running_ns, waiting_ns) = processor_time().unzip();
     EndDefinition {
@@ -94,7 +94,7 @@ fn processor() -> Option<String> {
         let line = text.lines().find(|line| line.starts_with(name))?;
         Some(line.split_once(':')?.1.trim().to_owned())
     };
-    // The second is what PowerPC has.
+    // The second is PowerPC's name.
     field("model name").or_else(|| field("cpu"))
 }
 

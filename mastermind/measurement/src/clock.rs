@@ -1,8 +1,8 @@
 //! The clock of the records.
 //!
-//! A clock has a rate and a step. The rate turns ticks into seconds; the step is what the clock cannot tell apart: a time-stamp
-//! counter may advance by 26 ticks at once, each 10 ns, and a call within a step then has a wall time of 0. The sum over many
-//! calls is right all the same, since as many calls have a step too much as too little.
+//! A clock has a rate and a step. The rate turns ticks into seconds; the step is the clock's resolution: a time-stamp
+//! counter may advance by 26 ticks at once, each 10 ns, and a call within a step then has a wall time of 0. The sum
+//! over many calls is right all the same, since as many calls have a step too much as too little.
 
 use std::time::Duration;
 
@@ -44,7 +44,8 @@ impl Clock {
         let end = clock.calibration();
         let seconds = (end.ns - begin.ns) as f64 * 1e-9;
         clock.ticks_per_second = end.ticks.wrapping_sub(begin.ticks) as f64 / seconds;
-        // 10 MHz: slower counters are no better than `CLOCK_MONOTONIC`, and a stopped one is none.
+        // 10 MHz: slower counters are no better than `CLOCK_MONOTONIC`, and a stopped one is
+        // useless.
         if clock.ticks_per_second > 1e7 {
             clock.with_step()
         } else {
@@ -65,9 +66,9 @@ impl Clock {
     /// A clock whose readings a function makes: simulated, or replayed from a run.
     ///
     /// # Arguments
-    /// * `name` - for the definition in the log
+    /// * `name` - name in the log's definition
     /// * `ticks_per_second` - its rate, > 0
-    /// * `step_ticks` - what it advances by at once, ticks
+    /// * `step_ticks` - its step, ticks
     /// * `function` - its reading, ticks; never less than before in the same thread
     pub const fn simulated(
         name: &'static str,
@@ -100,7 +101,7 @@ impl Clock {
         self.ticks_per_second
     }
 
-    /// What the clock advances by at once, ticks, as measured at start; at least 1 where it was.
+    /// The step of the clock, ticks, as measured at start; at least 1 if it was measured.
     pub fn step_ticks(&self) -> f64 {
         self.step_ticks
     }
@@ -110,7 +111,7 @@ impl Clock {
         self.step_ticks * 1e9 / self.ticks_per_second
     }
 
-    /// What the recording context calls; `None` for the time-stamp counter.
+    /// The function that the recording context calls; `None` for the time-stamp counter.
     pub fn function(&self) -> Option<ClockFunction> {
         self.function
     }

@@ -1,8 +1,8 @@
-//! What a clock advances by at once.
+//! Measures the step of a clock.
 
 use std::hint::black_box;
 
-/// Differences between readings that are looked at.
+/// Number of differences between readings.
 const N_DIFFERENCES: usize = 1_000;
 
 /// Longest that readings go on, seconds; a clock with a longer step is known by the few differences seen.
@@ -11,7 +11,7 @@ const MAX_S: f64 = 0.05;
 /// Most readings without a change: a clock that stands still.
 const MAX_STILL: usize = 10_000_000;
 
-/// Share of the differences that are looked at, from the smallest: the others were interrupted.
+/// Share of the differences that are used, from the smallest: the others were interrupted.
 const UNDISTURBED: f64 = 0.9;
 
 /// Mean distance of the differences to multiples of the step, as a share of it, up to which it is the step. Of differences that
@@ -23,9 +23,9 @@ const MAX_MULTIPLE: f64 = 32.0;
 
 /// The step of a clock: the longest time that all differences between its readings are about multiples of.
 ///
-/// A reading within the step of the one before is the same, or one tick later where the processor keeps readings apart; such
-/// differences tell nothing. Work of different length between the readings keeps the reading's own time from being taken for
-/// the step.
+/// A reading within the step of the one before is the same, or one tick later if the processor makes readings distinct;
+/// such differences contain no information. Work of different length between the readings keeps the reading's own time
+/// from being mistaken for the step.
 ///
 /// # Arguments
 /// * `now` - reads the clock, ticks
@@ -61,7 +61,7 @@ pub(crate) fn step_ticks(now: impl Fn() -> u64, ticks_per_second: f64) -> f64 {
     step_of(differences)
 }
 
-/// The step that differences between readings tell.
+/// The step, from differences between readings.
 fn step_of(mut differences: Vec<u64>) -> f64 {
     differences.sort_unstable();
     let undisturbed = (differences.len() as f64 * UNDISTURBED).ceil() as usize;

@@ -1,4 +1,4 @@
-//! What a measurement costs by itself.
+//! Cost of a measurement itself.
 
 use std::ffi::c_void;
 use std::hint::black_box;
@@ -78,8 +78,8 @@ extern "C" fn counters(_: *const c_void, _: *mut RecordingContext, _: u32, _: *m
     0
 }
 
-/// Measures what the recording of a call with two parameters adds to it: the median of 21 rounds of 500 empty calls.
-/// Takes less than 1 ms.
+/// Measures the cost of recording a call with two parameters: the median of 21 rounds of 500 empty calls. Takes less
+/// than 1 ms.
 pub fn measure_cost(clock: &Clock) -> CostDefinition {
     let mut scratch = Scratch::new(clock);
     let object: *const c_void = ptr::from_mut(&mut *scratch.context).cast();

@@ -1,4 +1,5 @@
-//! Atomic events: values that a component tells now and then, kept as count, extremes, mean and deviation.
+//! Atomic events: values that a component reports now and then, kept as count, extremes, mean and
+//! deviation.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +11,7 @@ pub struct AtomicEvents {
     events: Mutex<Vec<AtomicEventDefinition>>,
 }
 
-/// What is wrong with a request to the events.
+/// An invalid request to the events.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EventError {

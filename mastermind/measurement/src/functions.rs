@@ -1,5 +1,5 @@
-//! The recorder's functions, as the code that records calls them, on threads of the program: so they keep the rules of a guest
-//! ([`cca_abi::guest`]). What such work calls itself is not recorded, and not counted.
+//! The recorder's functions, as the code that records calls them, on threads of the program: so they keep the rules of
+//! a guest ([`cca_abi::guest`]). Calls made by such work are not recorded, and not counted.
 
 use std::ffi::c_void;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ unsafe fn shared<'a>(object: *const c_void) -> &'a Shared {
 /// The log of a context; `None` for the cleared context of a forked child.
 ///
 /// # Safety
-/// `context` is null or one that [`context`] returned to this thread.
+/// `context` is null or was returned by [`context`] to this thread.
 unsafe fn log_of(context: *mut RecordingContext) -> Option<LogPointer> {
     // SAFETY: required of the caller.
     let owner = unsafe { context.as_ref() }?.owner;
@@ -42,7 +42,7 @@ unsafe fn log_of(context: *mut RecordingContext) -> Option<LogPointer> {
 }
 
 extern "C" fn context(object: *const c_void) -> *mut RecordingContext {
-    // What our own threads call is not the program's, and neither is what our work on its threads calls.
+    // Calls of our own threads are not the program's, and neither are calls of our work on its threads.
     if guest::is_at_work() || own_thread::is_own() {
         return std::ptr::null_mut();
     }
@@ -191,8 +191,8 @@ extern "C" fn begin_out_of_order(
         }
         return u32::from(log.is_some());
     };
-    // SAFETY: the calling thread has the lease. What the code that is interrupted has borrowed is not touched: that the call
-    // interrupts it is known from the context alone.
+    // SAFETY: the calling thread has the lease. Data that the interrupted code has borrowed is not touched: the context
+    // alone shows that the call interrupts it.
     unsafe {
         let begins = (*context).begin_out_of_order(frame, |call| (*log.0).leave(call));
         if begins == Begins::Counted {
@@ -206,7 +206,7 @@ extern "C" fn begin_out_of_order(
     1
 }
 
-/// Has the log say of which method a call was left.
+/// Defines in the log the method whose call was left.
 ///
 /// # Safety
 /// The calling thread has the lease, and no other borrow of the log is alive.

@@ -1,6 +1,6 @@
 //! Clocks, counters and the recording context of each thread.
 //!
-//! [`RunRecorder`] owns the logs of a rank's threads and is what proxies record into, through
+//! [`RunRecorder`] owns the logs of a rank's threads, and proxies record into it through
 //! [`cca_abi::recording::Recording`]; [`Clock`] is the clock they read.
 
 mod circumstances;

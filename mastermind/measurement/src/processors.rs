@@ -5,7 +5,8 @@ use std::thread::available_parallelism;
 /// Which processors work, `0-3,6`, whichever of them the process may run on: a launcher may bind each rank to one.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-/// Number of processors of this machine that work; where the system does not tell, those that the process may run on.
+/// Number of processors of this machine that work; if the system does not report it, those that the process may run
+/// on.
 pub fn processors_online() -> u32 {
     let listed = std::fs::read_to_string(ONLINE).ok();
     let listed = listed.and_then(|list| n_listed(&list));

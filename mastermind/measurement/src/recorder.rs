@@ -1,4 +1,4 @@
-//! The recorder of one rank: its threads' logs, and what all of them define.
+//! The recorder of one rank: its threads' logs, and their common definitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_void;
@@ -44,11 +44,11 @@ pub struct RecorderConfig {
 pub struct MpiFunctions {
     /// Names in C.
     pub names: Vec<String>,
-    /// What was spent in them before the recording.
+    /// Totals before the recording.
     pub before: Vec<MpiRoutineDefinition>,
 }
 
-/// What a run has recorded.
+/// Totals of a recorded run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunTotals {
     /// Calls recorded.
@@ -71,7 +71,7 @@ pub struct RunTotals {
 /// The recorder of one rank.
 #[derive(Debug)]
 pub struct RunRecorder {
-    /// Never freed: a thread that is left behind may still be on its way through it.
+    /// Never freed: a thread that is left behind may still be inside it.
     recorder: &'static Recorder,
     shared: Option<Arc<Shared>>,
 }
@@ -121,7 +121,7 @@ impl RunRecorder {
         })
     }
 
-    /// What proxies record into; its address stays.
+    /// The recorder that proxies use; its address stays.
     pub fn recorder(&self) -> &Recorder {
         self.recorder
     }
@@ -145,7 +145,8 @@ impl RunRecorder {
         shared.register(method)
     }
 
-    /// What proxies of a registered method look at, so that [`RunRecorder::switch`] reaches them.
+    /// The object that proxies of a registered method read, so that [`RunRecorder::switch`] reaches
+    /// them.
     pub fn method(&self, id: u32) -> Option<Arc<ProxyMethod>> {
         self.shared.as_ref()?.method(id)
     }
@@ -231,7 +232,7 @@ impl RunRecorder {
             .collect()
     }
 
-    /// What the logs of this recorder have kept of MPI so far, over all threads; the functions that were called.
+    /// Totals of MPI in the logs of this recorder so far, over all threads, for the functions that were called.
     pub fn mpi_routines(&self) -> Vec<MpiRoutineDefinition> {
         self.shared
             .as_ref()
@@ -264,7 +265,7 @@ impl RunRecorder {
             .map_or(0, |shared| shared.clock().now())
     }
 
-    /// What the full chunks of each log of this rank come to: whoever follows them may leave these out
+    /// Sums of the full chunks of each log of this rank: a follower may skip these
     /// ([`mastermind_records::RunFollower::skip`]).
     pub fn running_sums(&self) -> BTreeMap<LogIdentity, RunningSums> {
         let shared = self.shared.as_ref();
@@ -294,16 +295,16 @@ impl RunRecorder {
         self.shared.as_ref()?.threads()
     }
 
-    /// Writes to the files of this rank's logs what is in memory only, where the file system lets no log be mapped: whoever
-    /// reads them finds all that is committed.
+    /// Writes data that is only in memory to the files of this rank's logs, if the file system lets no log be mapped: a
+    /// reader then finds all committed records.
     pub fn write_out(&self) {
         if let Some(shared) = &self.shared {
             shared.write_out();
         }
     }
 
-    /// Sums up what this rank has recorded so far. What is recorded later goes by the same clock rate, so that the sums
-    /// are those of the finished logs if nothing is.
+    /// Sums up the records of this rank so far. Later records use the same clock rate, so the sums equal those of the
+    /// finished logs if there are none.
     ///
     /// # Errors
     /// The logs cannot be read.
@@ -325,7 +326,7 @@ impl RunRecorder {
         context.mpi_is_measured().then_some(ns as u64)
     }
 
-    /// Ends all logs. Those of threads that live are marked as finished and stay mapped, and with them the recorder.
+    /// Ends all logs. Logs of living threads are marked as finished and stay mapped, and with them the recorder.
     ///
     /// # Errors
     /// [`RecordsError`] of the first log that cannot be ended properly; the others are ended all the same.
@@ -333,8 +334,8 @@ impl RunRecorder {
         self.end()
     }
 
-    /// As [`RunRecorder::finish`], while others still hold ways to the recorder, which therefore stays: calls that come
-    /// through them are not recorded any more.
+    /// As [`RunRecorder::finish`], while others still have references to the recorder, which therefore stays: calls
+    /// that come through them are not recorded any more.
     ///
     /// # Errors
     /// As [`RunRecorder::finish`].
@@ -345,7 +346,7 @@ impl RunRecorder {
         if !shared.is_own_process() {
             return Ok(RunTotals::default());
         }
-        // Somebody may look for its context wherever one was.
+        // A thread may look for its context at any former address of one.
         let (totals, _) = shared.finish(true);
         totals
     }
@@ -361,7 +362,7 @@ impl RunRecorder {
         }
         let (totals, is_in_use) = shared.finish(false);
         if is_in_use {
-            // Threads that are left behind may still be on their way through it.
+            // Threads that are left behind may still be inside it.
             std::mem::forget(shared);
         }
         totals
@@ -370,7 +371,7 @@ impl RunRecorder {
 
 impl Drop for RunRecorder {
     fn drop(&mut self) {
-        // Who wants to know calls `finish`.
+        // A caller that needs the result calls `finish`.
         let _ = self.end();
     }
 }

@@ -1,11 +1,11 @@
-//! What the threads of a recorder share: their logs, and the leases on them.
+//! State that the threads of a recorder share: their logs, and the leases on them.
 //!
 //! A thread that records for the first time takes the lease of a log (`Shared::lease`): one whose thread is gone, or a
-//! new one, which begins with what every log begins with. From then on it appends its records without a lock; the state
-//! here is locked for what is rare: a method or a call path that is new, a definition, a log that changes hands. A log
-//! has one writer at a time: it passes on when the system no longer knows its thread, since destructors may record after
-//! the one that gave it back. `Shared::finish` ends all logs, and leaves living threads the memory of theirs. `thread_log`
-//! writes one, `recorder` is what others see of this.
+//! new one, which begins with the common definitions. From then on it appends its records without a lock; the state
+//! here is locked only for rare events: a new method or call path, a definition, a log that changes hands. A log has
+//! one writer at a time: it passes on when the system no longer knows its thread, since destructors may record after
+//! the one that gave it back. `Shared::finish` ends all logs, and leaves living threads the memory of theirs.
+//! `thread_log` writes one log, `recorder` is the public interface.
 //!
 //! ```text
 //! thread A   lease of rank0000-thread00.mmr, records, ends: given back
@@ -41,7 +41,7 @@ use crate::thread_log::ThreadLog;
 
 mod forked;
 
-/// Most logs of a rank whose numbers are looked through for a free one.
+/// Maximum number of a rank's logs that are searched for a free number.
 const MOST_LOGS: u32 = 100_000;
 
 /// The state of a recorder.
@@ -55,9 +55,9 @@ pub(crate) struct Shared {
     /// Of the process that owns the logs: another in a forked child, once it records.
     process: AtomicU32,
     preparer: Mutex<Arc<ChunkPreparer>>,
-    /// Who appends through the contexts.
+    /// The recorder of the contexts.
     recorder: AtomicPtr<Recorder>,
-    /// What every log begins with.
+    /// Definitions at the begin of every log.
     preamble: Vec<Definition>,
     registry: Mutex<Registry>,
     logs: Mutex<Logs>,
@@ -91,7 +91,7 @@ struct Registry {
 #[derive(Clone, Debug)]
 pub(crate) struct RegisteredMethod {
     pub(crate) definition: Arc<MethodDefinition>,
-    /// What its counters are, if it has some.
+    /// Plan of its counters, if it has some.
     pub(crate) counters: Option<Arc<CounterPlan>>,
     switch: Arc<ProxyMethod>,
 }
@@ -116,7 +116,7 @@ const PATIENCE_WITH_FILES: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LogPointer(pub(crate) *mut ThreadLog);
 
-// SAFETY: the log itself is `Send`; who may use it is settled by the leases.
+// SAFETY: the log itself is `Send`; the leases decide which thread may use it.
 unsafe impl Send for LogPointer {}
 
 /// A thread's right to use a log, given back when the thread ends.
@@ -242,7 +242,7 @@ impl Shared {
         let id = registry.methods.len() as u32 + 1;
         let counters = CounterPlan::new(&method);
         let same = |known: &&RegisteredMethod| known.definition.counters == method.counters;
-        // Methods with the same counters share what a thread opens for them.
+        // Methods with the same counters share the counters that a thread opens for them.
         let shared = registry.methods.iter().find(same);
         let (counters, counters_ns) = match shared {
             Some(known) => (known.counters.clone(), known.definition.counters_ns),
@@ -365,7 +365,7 @@ impl Shared {
     fn new_log(&self) -> Result<LogPointer, RecordsError> {
         {
             let mut logs = locked(&self.logs);
-            // Who ends the recording says so before it looks whether logs begin.
+            // `finish` sets this flag before it checks whether logs begin.
             if self.has_ended() {
                 return Err(RecordsError::NoLogs {
                     directory: self.config.directory.clone(),
@@ -392,10 +392,11 @@ impl Shared {
         })
     }
 
-    /// A log with what every log begins with.
+    /// A new log with the common definitions.
     ///
     /// # Arguments
-    /// * `context` - what it is appended through, taken once the file is there; a new one if there is none
+    /// * `context` - context through which it is appended to, taken once the file exists; a new one if it
+    ///   is `None`
     fn begin_log(&self, context: &mut Option<MmapMut>) -> Result<ThreadLog, RecordsError> {
         let config = &self.config;
         let preparer = Arc::clone(&locked(&self.preparer));
@@ -440,7 +441,7 @@ impl Shared {
         Ok(log)
     }
 
-    /// Defines what every log begins with.
+    /// Writes the definitions at the begin of every log.
     fn begin_definitions(&self, log: &mut ThreadLog, is_first: bool) -> Result<(), RecordsError> {
         for definition in &self.preamble {
             match definition {
@@ -458,7 +459,7 @@ impl Shared {
     fn settle_in(&self, log: LogPointer) -> bool {
         self.catch_up(log);
         let mut logs = locked(&self.logs);
-        // Who ends the recording says so before it takes the list.
+        // `finish` sets this flag before it takes the list.
         if self.has_ended() {
             return false;
         }
@@ -488,7 +489,7 @@ impl Shared {
         }
     }
 
-    /// Who appends through the contexts; it lives as long as this.
+    /// Sets the recorder of the contexts; it lives as long as this.
     pub(crate) fn set_recorder(&self, recorder: &Recorder) {
         let recorder = ptr::from_ref(recorder).cast_mut();
         self.recorder.store(recorder, Ordering::Release);
@@ -498,7 +499,7 @@ impl Shared {
         let mut logs = locked(&self.logs);
         logs.leased.retain(|(leased, _)| *leased != log);
         if logs.all.contains(&log) {
-            // SAFETY: the log lives as long as it is in the list; what is written is an atomic.
+            // SAFETY: the log lives as long as it is in the list; the write is to an atomic.
             unsafe { (*(*log.0).context()).hide_from_thread() };
             logs.free.push((log, thread));
             self.may_have_free.store(true, Ordering::Relaxed);
@@ -543,7 +544,7 @@ impl Shared {
     fn catch_up(&self, log: LogPointer) {
         let registry = locked(&self.registry);
         // SAFETY: the calling thread has the lease (or made the log), and no other borrow of the log is alive.
-        // What cannot be written now is tried again at the next occasion.
+        // A failed write is tried again at the next occasion.
         let _ = unsafe { &mut *log.0 }.catch_up(&registry.announcements);
     }
 
@@ -562,7 +563,7 @@ impl Shared {
         unsafe { &mut *log.0 }.define_call_path(parent, &method)
     }
 
-    /// What the full chunks of each log come to.
+    /// Sums of the full chunks of each log.
     pub(crate) fn running_sums(&self) -> BTreeMap<LogIdentity, RunningSums> {
         let logs = locked(&self.logs);
         // SAFETY: a log lives as long as it is in the list; its sums may be read while its thread records.
@@ -572,7 +573,7 @@ impl Shared {
             .collect()
     }
 
-    /// Writes to the files what the logs have in memory only.
+    /// Writes data that is only in the logs' memory to the files.
     pub(crate) fn write_out(&self) {
         let preparer = Arc::clone(&locked(&self.preparer));
         preparer.write_out();
@@ -636,7 +637,7 @@ impl Shared {
         &self.config.mpi
     }
 
-    /// What the logs have kept of MPI so far.
+    /// Totals of MPI in the logs so far.
     pub(crate) fn mpi_routines(&self) -> Vec<MpiRoutineDefinition> {
         let logs = locked(&self.logs);
         let names = self.config.mpi.names.iter().enumerate();
@@ -662,15 +663,15 @@ impl Shared {
             .collect()
     }
 
-    /// Ends the recording: all logs are cut to their length. Threads that live may be on their way through theirs, or be
-    /// ending with destructors that still record: what they append goes to memory that stays mapped, and to no file.
+    /// Ends the recording: all logs are cut to their length. Living threads may be inside theirs, or be ending with
+    /// destructors that still record: their records go to memory that stays mapped, and to no file.
     ///
     /// # Arguments
-    /// * `keep_contexts` - whether threads without a log may look for one of theirs among the contexts
+    /// * `keep_contexts` - whether threads without a log may search the contexts for their own
     ///
     /// # Returns
-    /// What was recorded, and whether threads live that had logs: then nothing that they may reach, the recorder
-    /// included, may be freed.
+    /// The totals, and whether threads with logs live: then nothing that they may reach, the recorder included,
+    /// may be freed.
     pub(crate) fn finish(&self, keep_contexts: bool) -> (Result<RunTotals, RecordsError>, bool) {
         self.has_ended.store(true, Ordering::Release);
         self.switch(false, |_| true);
@@ -694,14 +695,14 @@ impl Shared {
         let mut first_error = None;
         for log in logs.all {
             let ended = if in_use.contains(&log) {
-                // SAFETY: it is never freed; what is read of it does not change.
+                // SAFETY: it is never freed; the data read from it does not change.
                 unsafe { &*log.0 }.finish_in_use(end, &announcements)
             } else {
                 self.catch_up(log);
                 // SAFETY: the pointer came from `Box::into_raw` and left the list just now. Its thread is this one, or
-                // gone, so that nobody else is on the way through it.
+                // gone, so no other thread is inside it.
                 let log = *unsafe { Box::from_raw(log.0) };
-                // Whoever looks for a context of its own may look at this one.
+                // A thread that searches for its own context may read this one.
                 log.finish(end, keep_contexts || !in_use.is_empty())
             };
             match ended {

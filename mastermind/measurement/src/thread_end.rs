@@ -29,7 +29,7 @@ impl<T: Default> ThreadValue<T> {
     fn key(&self) -> Option<libc::pthread_key_t> {
         *self.key.get_or_init(|| {
             let mut key = 0;
-            // SAFETY: the destructor takes what `with` puts there.
+            // SAFETY: the destructor takes the value that `with` stores.
             let made = unsafe { libc::pthread_key_create(&raw mut key, Some(drop_value::<T>)) };
             (made == 0).then_some(key)
         })
@@ -41,7 +41,7 @@ impl<T: Default> ThreadValue<T> {
     /// `None` if there is no place for a value.
     pub(crate) fn with<R>(&self, act: impl FnOnce(&RefCell<T>) -> R) -> Option<R> {
         let key = self.key()?;
-        // SAFETY: the key is there for good; what is at it came from `Box::into_raw` in this thread and lives until it ends.
+        // SAFETY: the key is never deleted; its value came from `Box::into_raw` in this thread and lives until it ends.
         unsafe {
             let mut value: *const RefCell<T> = libc::pthread_getspecific(key).cast();
             if value.is_null() {
@@ -57,7 +57,7 @@ impl<T: Default> ThreadValue<T> {
 }
 
 /// # Safety
-/// The value is one that [`ThreadValue::with`] made, of the same type.
+/// [`ThreadValue::with`] made the value, of the same type.
 unsafe extern "C" fn drop_value<T>(value: *mut c_void) {
     // It may lock, on a thread of the program.
     guest::run(|| {

@@ -1,4 +1,4 @@
-//! The log of one thread: what it has defined so far, and what it lost.
+//! The log of one thread: its definitions so far, and its lost calls.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,8 @@ use crate::counters::{CounterPlan, ThreadCounters};
 use crate::recorder::MpiFunctions;
 use crate::shared::RegisteredMethod;
 
-/// Most calls that were left and may still end, as those of coroutines do; of more the latest are known. Arbitrary.
+/// Maximum number of calls that were left and may still end, as those of coroutines do; of more the latest are
+/// kept. Arbitrary.
 const MAX_LEFT_CALLS: usize = 256;
 
 /// Most call paths of one log; a recursion deeper than that is dropped and counted.
@@ -33,11 +34,11 @@ pub(crate) struct ThreadLog {
     call_paths: HashMap<(u32, u32), u32>,
     /// Index: call path − 1.
     lost: Vec<UnrecordedDefinition>,
-    /// Ids of methods of which calls were lost for their parameters; the log says so.
+    /// Ids of methods with calls that were lost for their parameters; the log names them.
     without_parameters: Vec<u32>,
     /// Number of the recorder's announcements that the log has.
     announced: AtomicUsize,
-    /// Index: call path − 1; what its counters are.
+    /// Index: call path − 1; plan of its counters.
     plans: Vec<Option<Arc<CounterPlan>>>,
     counters: ThreadCounters,
     /// Index: call path − 1; the method's id.
@@ -46,9 +47,9 @@ pub(crate) struct ThreadLog {
     path_callers: Vec<u32>,
     /// Calls that were left without their end and counted, the latest at the end.
     left: VecDeque<LeftCall>,
-    /// Ids of methods of which calls were left; the log says so.
+    /// Ids of methods with calls that were left; the log names them.
     left_methods: Vec<u32>,
-    /// The latest one of which it does not.
+    /// The latest one that the log does not name yet.
     left_method: Option<u32>,
     /// Whether a signal handler called while a call was being recorded.
     was_interrupted: AtomicBool,
@@ -86,7 +87,7 @@ impl ThreadLog {
     /// Keeps a place in the log for the totals of MPI's functions, where the proxy of MPI adds to them.
     ///
     /// # Arguments
-    /// * `is_first` - whether what was before the recording is told as well
+    /// * `is_first` - whether totals from before the recording are written as well
     pub(crate) fn keep_mpi_totals(
         &mut self,
         mpi: &MpiFunctions,
@@ -146,7 +147,7 @@ impl ThreadLog {
         self.writer.path()
     }
 
-    /// File of the log, and what its full chunks come to.
+    /// File of the log, and the sums of its full chunks.
     pub(crate) fn running_sums(&self) -> (PathBuf, RunningSums) {
         (self.writer.path().into(), self.writer.running_sums())
     }
@@ -271,7 +272,7 @@ impl ThreadLog {
         self.counters.begin_without(depth);
     }
 
-    /// Forgets what was read at the start of calls that were left: all but the outermost `depth` ones.
+    /// Forgets the readings at the start of calls that were left: all but the outermost `depth` ones.
     pub(crate) fn forget_counters(&mut self, depth: usize) {
         self.counters.forget(depth);
     }
@@ -284,7 +285,8 @@ impl ThreadLog {
     /// Goes on in a log of a forked child's own, with the same call paths: calls that began before the fork end there.
     ///
     /// # Arguments
-    /// * `create` - the log, appended through the context that it is given; with what every log begins with
+    /// * `create` - makes the log, which is appended to through the given context, with the common
+    ///   definitions
     /// * `methods` - by their ids
     pub(crate) fn fork(
         &mut self,
@@ -297,8 +299,9 @@ impl ThreadLog {
             None => std::ptr::null_mut(),
         };
         let own = create(&mut context).inspect_err(|_| {
-            // The thread goes on to look at it: it stays mapped, and is as a child finds it.
-            // SAFETY: the page is a context, zeros are a valid one, and nobody else uses it.
+            // The thread continues to read it: it stays mapped, in the state in which a child finds
+            // it. SAFETY: the page is a context, zeros are a valid one, and no other thread uses
+            // it.
             unsafe { page.write_bytes(0, 1) };
             std::mem::forget(context.take());
         })?;
@@ -322,7 +325,7 @@ impl ThreadLog {
         self.writer.is_in_memory()
     }
 
-    /// Makes the log ready for another thread than the one that had it.
+    /// Prepares the log for another thread than its former one.
     pub(crate) fn pass_on(&mut self) {
         self.counters.close();
         let context = self.context();
@@ -368,7 +371,7 @@ impl ThreadLog {
         self.left.push_back(call);
     }
 
-    /// A method of which a call was left, if the log does not say so yet.
+    /// A method whose call was left, if the log does not name it yet.
     pub(crate) fn left_method(&self) -> Option<u32> {
         self.left_method
     }
@@ -392,7 +395,7 @@ impl ThreadLog {
         self.was_interrupted.store(true, Ordering::Relaxed);
     }
 
-    /// A call ends that was taken for one that was left: it is recorded after all.
+    /// A call ends that was treated as left: it is recorded after all.
     pub(crate) fn return_to(&mut self, call: LeftCall) {
         let Some(place) = self.left.iter().rposition(|left| left.is(&call)) else {
             return;
@@ -422,10 +425,10 @@ impl ThreadLog {
         }));
     }
 
-    /// Ends the log, with the totals of what it could not record.
+    /// Ends the log, with the totals of calls that it could not record.
     ///
     /// # Arguments
-    /// * `keep_context` - whether the context stays mapped, for others to look at
+    /// * `keep_context` - whether the context stays mapped, for other threads to read
     pub(crate) fn finish(
         mut self,
         end: Calibration,

@@ -29,7 +29,7 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// What is wrong with a request to the timers.
+/// An invalid request to the timers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TimerError {
@@ -62,7 +62,7 @@ pub enum TimerError {
     NotInnermost {
         /// The timer.
         timer: String,
-        /// What was started last.
+        /// The timer that was started last.
         running: String,
     },
     /// There is no such group.
@@ -86,13 +86,13 @@ pub struct TimerSums {
     pub calls: u64,
     /// How often other timers were started within it.
     pub subcalls: u64,
-    /// Wall time, that of a timer within itself once, nanoseconds.
+    /// Wall time, nanoseconds; a timer within itself counts once.
     pub inclusive_ns: u64,
-    /// Wall time without that of timers within it, nanoseconds.
+    /// Wall time without the timers within it, nanoseconds.
     pub exclusive_ns: u64,
     /// Processor time of the thread, nanoseconds.
     pub virtual_inclusive_ns: u64,
-    /// Processor time of the thread without that of timers within it, nanoseconds.
+    /// Processor time of the thread without the timers within it, nanoseconds.
     pub virtual_exclusive_ns: u64,
 }
 
@@ -107,7 +107,7 @@ struct Registry {
     timers: Vec<Timer>,
     /// Whether they are enabled.
     groups: BTreeMap<String, bool>,
-    /// What new groups are.
+    /// State of new groups.
     enables_new: bool,
 }
 
@@ -192,7 +192,7 @@ impl ThreadTimers {
             return;
         };
         if !ended.is_measured {
-            // What ran within it was within those around it.
+            // Timers within it were within those around it.
             if let Some(around) = self.running.last_mut() {
                 around.within = around.within.plus(ended.within);
             }
@@ -409,7 +409,7 @@ impl Timers {
         self.registry().groups.clone()
     }
 
-    /// The sums of all timers over all threads, in the order in which they were made; what still runs is not in them.
+    /// The sums of all timers over all threads, in the order in which they were made, without running ones.
     pub fn sums(&self) -> Vec<TimerSums> {
         let timers = self.registry().timers.clone();
         let mut sums = vec![Sums::default(); timers.len()];
@@ -473,7 +473,7 @@ impl Timers {
         registry.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The calling thread's timers; those of nobody where the thread is ending.
+    /// The calling thread's timers; empty ones if the thread is ending.
     fn with_thread<T>(&self, act: impl FnOnce(&mut ThreadTimers) -> T) -> T {
         let found = OF_THREAD.try_with(|of_thread| {
             let mut of_thread = of_thread.borrow_mut();

@@ -1,4 +1,5 @@
-//! The integration tests of this crate, a subject a file: `cargo test --release -p mastermind-measurement --test all counters::` runs those of one.
+//! The integration tests of this crate, one subject per file: `cargo test --release -p mastermind-measurement --test
+//! all counters::` runs those of one.
 
 mod counters;
 mod interrupted;

@@ -43,7 +43,7 @@ fn call(run: &RunRecorder, method: &ProxyMethod, work: impl FnOnce()) {
     }
 }
 
-/// What the handler calls; null before and after.
+/// The recorder that the handler calls; null before and after.
 static RUN: AtomicPtr<RunRecorder> = AtomicPtr::new(std::ptr::null_mut());
 static METHOD: AtomicPtr<ProxyMethod> = AtomicPtr::new(std::ptr::null_mut());
 static HANDLED: AtomicU64 = AtomicU64::new(0);
@@ -120,7 +120,7 @@ fn each_call_is_recorded_or_counted_where_handlers_call_at_any_instruction() {
     assert_eq!(run.damage().count(), 0);
     let log = &run.logs()[0];
     assert!(log.open_calls().is_empty());
-    // No call is within one that it is not made from.
+    // No call is recorded within one that did not make it.
     assert!(log.definitions().call_paths().count() <= 6);
 }
 
@@ -137,7 +137,7 @@ fn calls_that_were_left_are_closed_by_the_next_and_counted() {
     let run = start(directory.path());
     let (outer, inner) = (method(&run, "outer"), method(&run, "inner"));
     let jumps = || {
-        // The next calls begin further up the stack, by more than what their own functions take of it.
+        // The next calls begin further up the stack, by more than their own functions use.
         black_box([0_u8; 4096]);
         for _ in 0..N {
             call(&run, &outer, || leave(&run, &inner));
@@ -152,7 +152,7 @@ fn calls_that_were_left_are_closed_by_the_next_and_counted() {
     assert_eq!(run.damage().count(), 0);
     let log = &run.logs()[0];
     assert!(log.open_calls().is_empty());
-    // Which function's frame is larger decides whether the next call is taken for one within the call that was left.
+    // Which function's frame is larger decides whether the next call counts as one within the call that was left.
     let unrecorded = log.unrecorded().iter().map(|lost| lost.calls);
     assert_eq!(unrecorded.sum::<u64>(), 2 * N);
     assert!(

@@ -96,8 +96,8 @@ fn program() {
                 loop {
                     let words = || [thread as u64, call];
                     measured(run, outer, words, || measured(run, inner, words, || ()));
-                    // Empty calls outrun the preparation of the log on a busy machine. What was dropped for that, and
-                    // counted, is made again.
+                    // Empty calls outrun the preparation of the log on a busy machine. Calls that were dropped and
+                    // counted for that reason are made again.
                     let dropped = dropped(run);
                     if dropped == lost {
                         call += 1;

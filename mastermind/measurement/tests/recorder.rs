@@ -212,7 +212,7 @@ fn past_the_limit_calls_are_counted_and_summed() {
     let totals = run.finish().unwrap();
     assert!(totals.records > 1000 && totals.records < 1400, "{totals:?}");
     assert_eq!(totals.records + totals.dropped, 10_007);
-    // Beside the records: the header, and definitions that may go beyond the limit.
+    // In addition to the records: the header, and definitions that may go beyond the limit.
     assert!(totals.bytes < (64 + 64 + 16) << 10, "{totals:?}");
     let run = Run::open(directory.path()).unwrap();
     let log = &run.logs()[0];
@@ -365,7 +365,7 @@ fn a_forked_child_has_a_log_of_its_own() {
     call(&run, &one, 1, || {});
     let mut child = -1;
     call(&run, &one, 2, || {
-        // SAFETY: what the child does here is what any forked program does with its recorder.
+        // SAFETY: the child uses its recorder like any forked program.
         child = unsafe { fork() };
         if child == 0 {
             for q in 10..2000 {
@@ -447,7 +447,7 @@ fn logs_keep_what_is_spent_in_mpi_while_the_run_goes_on() {
     let run = RunRecorder::start(with_mpi(directory.path())).unwrap();
     let method = method(&run, "outer");
     spend(&run, &[(1, 10), (1, 20)]);
-    // Far beyond the first chunk: what is kept stays mapped.
+    // Far beyond the first chunk: kept chunks stay mapped.
     (0..2_000).for_each(|q| call(&run, &method, q, || ()));
     spend(&run, &[(1, 30)]);
     std::thread::scope(|scope| {
@@ -459,7 +459,7 @@ fn logs_keep_what_is_spent_in_mpi_while_the_run_goes_on() {
     // As a killed program leaves them.
     let read = Run::open(directory.path()).unwrap();
     assert_eq!(read.damage().cloned().collect::<Vec<_>>(), []);
-    // What comes later belongs to who opens the run later.
+    // Later time belongs to a later recording.
     spend(&run, &[(1, 1)]);
     let read = read.mpi_routines(0);
     let read: Vec<_> = read.iter().map(|r| (&*r.name, r.calls, r.ns)).collect();
@@ -480,7 +480,8 @@ fn a_process_that_ends_leaves_the_logs_of_its_other_threads_to_them() {
     call(&run, &method, 1, || ());
     let (told, telling) = std::sync::mpsc::channel();
     let (ended, ending) = std::sync::mpsc::channel();
-    // SAFETY: the recorder's address stays, and `finish_at_exit` keeps what other threads may still use.
+    // SAFETY: the recorder's address stays, and `finish_at_exit` keeps the memory that other threads may
+    // still use.
     let recorder: &'static Recorder = unsafe { &*std::ptr::from_ref(run.recorder()) };
     let other = std::thread::spawn(move || {
         let context = recorder.thread_context();

@@ -1,5 +1,5 @@
-//! What a recording takes from the program: memory by the number of its threads, and no descriptors. A program of its own,
-//! since both are those of the process.
+//! Resources that a recording takes from the program: memory by the number of its threads, and no descriptors. A
+//! program of its own, since both belong to the process.
 
 use std::sync::Barrier;
 

@@ -1,5 +1,5 @@
-//! A run recorded by a simulated clock that steps, as those of some machines do: single times are off by up to a step, sums are
-//! not.
+//! A run recorded by a simulated clock that steps, as those of some machines do: single times have an error of up to a
+//! step, sums do not.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -9,7 +9,7 @@ use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::definition::{MethodDefinition, RunDefinition};
 use mastermind_records::{ChunkSizes, Damage, Profile, Run};
 
-/// What the clock advances by at once, ticks of a 2.6 GHz counter: a little less than 10 ns.
+/// The clock's step, ticks of a 2.6 GHz counter: a little less than 10 ns.
 const STEP: u64 = 26;
 const TICKS_PER_SECOND: f64 = 2.6e9;
 

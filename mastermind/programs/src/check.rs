@@ -13,9 +13,9 @@ use crate::symbols::System;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Rule {
-    /// Expressions name what there is, with the arguments it takes, and their kinds fit.
+    /// Names in expressions exist, with their arguments, and their types fit.
     Expression,
-    /// Only variables are assigned, and no name stands for two things.
+    /// Only variables are assigned, and no name has two meanings.
     Variable,
     /// Activities that are used exist.
     UnknownActivity,
@@ -39,33 +39,33 @@ pub enum Rule {
     UnmatchedReceive,
     /// The machine form has a bounded size.
     TooLarge,
-    /// The file follows the form that its kind has.
+    /// The file follows the form of its type.
     Syntax,
-    /// What is said of an element by stereotypes, words and notes is understood.
+    /// Stereotypes, words and notes of an element are understood.
     Annotation,
     /// Every edge has two ends, and each of them takes it.
     DanglingEdge,
     /// An activity begins in one place.
     InitialNode,
-    /// Ways that meet do so in a merge or a join.
+    /// Paths meet in a merge or a join.
     MissingMerge,
-    /// Ways part in a decision or a fork.
+    /// Paths split in a decision or a fork.
     MissingDecision,
-    /// Ways that a fork parts meet in a join.
+    /// Branches of a fork meet in a join.
     ForkWithoutJoin,
-    /// One guard of a decision holds, whatever the values.
+    /// For all values, one guard of a decision holds.
     GuardGap,
-    /// Every element has a way on to an end.
+    /// Every element has a path to an end.
     EndlessLoop,
     /// Loops and decisions lie side by side or in each other.
     Unstructured,
     /// A flow ends in a final node. Only a warning.
     NoWayOn,
-    /// An action says what it costs. Only a warning.
+    /// An action has a cost. Only a warning.
     NoCost,
     /// A model of a recorded run has the ranks of that run.
     RecordedRanks,
-    /// What a file says is used. Only a warning.
+    /// All parts of a file are used. Only a warning.
     Ignored,
     /// A condition is an expression. Only a warning: it is taken with a probability.
     Prose,
@@ -115,7 +115,7 @@ pub struct Finding {
     pub element: String,
     /// Where it lies: the activity, and the elements it is in.
     pub place: String,
-    /// What is wrong.
+    /// The problem.
     pub reason: String,
 }
 
@@ -131,7 +131,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// All that is wrong with a model, whatever system it runs on; empty for a sound one.
+/// All problems of a model, independent of the system it runs on; empty for a sound one.
 ///
 /// # Arguments
 /// * `models` - fitted models that its costs may name
@@ -156,7 +156,7 @@ pub fn check(model: &Model, models: &ModelSet) -> Vec<Finding> {
     }
     lowering.unmatched();
     let mut findings = lowering.findings;
-    // An activity that is used twice is looked at twice.
+    // An activity that is used twice is checked once per use.
     let mut seen = BTreeSet::new();
     findings.retain(|finding| seen.insert(finding.to_string()));
     findings

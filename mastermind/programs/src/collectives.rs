@@ -23,7 +23,7 @@ pub(crate) fn activity(name: &str) -> Option<&'static Activity> {
 /// and ring, its binary trees of reductions as binomial, and segments of all pipelines as 64 KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Collectives {
-    /// One algorithm each, whatever the size: binomial trees, recursive doubling, pairwise exchange.
+    /// One algorithm each, for all sizes: binomial trees, recursive doubling, pairwise exchange.
     #[default]
     Basic,
     /// As MPICH.
@@ -56,7 +56,7 @@ impl Collectives {
             .map_or("", |(name, _)| name)
     }
 
-    /// What a library takes for a collective, by size, the last for all that are larger.
+    /// Algorithms of a library for a collective, by size, the last for all larger sizes.
     pub(crate) fn choices(self, collective: &'static str, processes: u32) -> Vec<Choice> {
         let last = |activity| (f64::INFINITY, activity);
         // Some libraries decide by the bytes of all parts together.
@@ -65,7 +65,8 @@ impl Collectives {
         };
         let list = match (self, collective) {
             (Self::Mpich, "broadcast") if processes < 8 => vec![last("broadcast")],
-            // Up to half a MiB on a power of two it gathers by doubling what here goes around the ring.
+            // Up to half a MiB on a power of two it gathers by doubling; here that part goes around the
+            // ring.
             (Self::Mpich, "broadcast") => vec![(12_287.0, "broadcast"), last("broadcast by parts")],
             (Self::Mpich, "reduce") => vec![(2048.0, "reduce"), last("reduce by halves")],
             (Self::Mpich, "allreduce") => vec![(2048.0, "allreduce"), last("allreduce by halves")],

@@ -53,7 +53,7 @@ pub(crate) fn assigned<'a>(flow: &'a [Element], names: &mut BTreeSet<&'a str>) {
     }
 }
 
-/// What a message element says of itself.
+/// Words of a message element.
 struct Message<'a> {
     peer: &'a Expression,
     tag: &'a Expression,
@@ -442,7 +442,7 @@ impl Lowering<'_> {
     fn choose(&mut self, kind: &'static str, arguments: &[(&str, Compiled)], element: u32) {
         let size = arguments.iter().find(|(name, _)| *name == GROUP_SIZE);
         let size = size.and_then(|(_, size)| size.constant());
-        // What the library would take for a group of another size is not known before the run.
+        // The library's choice for a group of another size is not known before the run.
         let processes = size.map_or(self.system.processes, |size| size as u32);
         let choices = self.collectives.choices(kind, processes);
         let bytes = arguments.iter().find(|(name, _)| *name == "bytes");

@@ -1,5 +1,5 @@
-//! Memory of large runs on huge pages: a visit touches a dozen places that lie far apart, and with small
-//! pages the processor would look up the address of nearly each.
+//! Memory of large runs on huge pages: a visit touches a dozen distant places, and with small pages the
+//! processor would look up the address of nearly each.
 
 /// Bytes of a huge page.
 const HUGE: usize = 1 << 21;
@@ -15,8 +15,8 @@ pub fn vec_of<T: Clone>(value: T, n: usize) -> Vec<T> {
     items
 }
 
-/// Makes room for `more` items. Where that is large it comes in whole huge pages, since Linux aligns such memory; what is never used of
-/// them is address space alone.
+/// Makes room for `more` items. Large room comes in whole huge pages, since Linux aligns such memory; unused pages
+/// occupy address space only.
 pub fn reserve<T>(items: &mut Vec<T>, more: usize) {
     let bytes = (items.len() + more) * size_of::<T>() + HEADER;
     if bytes < HUGE {

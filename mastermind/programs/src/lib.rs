@@ -1,4 +1,5 @@
-//! What is simulated: programs and schedules, as people and tools write them, and the forms that run.
+//! Inputs of simulations: programs and schedules, as people and tools write them, and the forms that
+//! run.
 //!
 //! Nothing here knows a time. `mastermind-simulation` runs these on a machine, `mastermind-diagrams` reads models from UML,
 //! `mastermind-replay` makes both of a recorded run.

@@ -30,7 +30,7 @@ const LARGEST: usize = 200_000;
 pub struct LowerError {
     /// The model.
     pub model: String,
-    /// What is wrong with it, never nothing.
+    /// The problems with it, never empty.
     pub findings: Vec<Finding>,
 }
 
@@ -48,12 +48,12 @@ fn more(n: usize) -> String {
 /// * `models` - fitted models that its costs may name
 ///
 /// # Errors
-/// [`LowerError`] with what the checker would say.
+/// [`LowerError`] with the findings of the checker.
 pub fn lower(model: &Model, models: &ModelSet, system: System) -> Result<Program, LowerError> {
     lower_with(model, models, system, Collectives::default(), 0)
 }
 
-/// As [`lower`], with the collectives of a library, and another sample of what is drawn at random.
+/// As [`lower`], with the collectives of a library, and another sample of random numbers.
 ///
 /// # Arguments
 /// * `seed` - of the draws of `chance` and of the spread of fitted models; [`lower`] has 0
@@ -91,7 +91,7 @@ pub fn lower_with(
     })
 }
 
-/// A lowering under way; it goes on after a finding, so that all are found.
+/// State of a lowering; it continues after a finding, so that all are found.
 pub(crate) struct Lowering<'a> {
     pub(crate) model: &'a Model,
     models: &'a ModelSet,
@@ -248,7 +248,7 @@ impl<'a> Lowering<'a> {
         resolver.compile(text, scope)
     }
 
-    /// Compiles an expression of one kind; a finding and a constant 1 where that fails.
+    /// Compiles an expression of one type; a finding and a constant 1 if that fails.
     pub(crate) fn compile(
         &mut self,
         kind: Kind,
@@ -269,7 +269,7 @@ impl<'a> Lowering<'a> {
         Compiled::Constant(1.0)
     }
 
-    /// Gives variables their places and first values, whatever their order.
+    /// Gives variables their places and initial values, in any order.
     pub(crate) fn variables(&mut self, variables: &[Variable], scope: &mut Scope, place: &str) {
         let mut left: Vec<&Variable> = variables.iter().collect();
         for variable in variables {
@@ -336,7 +336,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Place and kind of a variable that an element gives a value; a finding where the name is none.
+    /// Place and type of a variable that an element assigns; a finding if the name is not a
+    /// variable.
     pub(crate) fn variable_of(
         &mut self,
         name: &str,
@@ -380,7 +381,7 @@ impl<'a> Lowering<'a> {
         self.global_scope = scope;
     }
 
-    /// Looks at cost functions that nothing may call; their arguments are taken as numbers.
+    /// Checks all cost functions, even unused ones; their arguments are treated as numbers.
     pub(crate) fn functions(&mut self) {
         for (name, function) in &self.model.functions {
             let mut scope = self.global_scope.clone();
@@ -449,7 +450,7 @@ impl<'a> Lowering<'a> {
         self.slots = slots;
     }
 
-    /// Has `process`, `processes` and `rounds` be those of the group of a collective.
+    /// Sets `process`, `processes` and `rounds` to those of the group of a collective.
     fn group(&mut self, scope: &mut Scope, place: &str) {
         let at = (place, place);
         let name = |name: &str| Expression::Name(name.to_owned());

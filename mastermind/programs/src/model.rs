@@ -16,7 +16,8 @@ pub struct Model {
     pub name: String,
     /// The activity that each process runs.
     pub main: String,
-    /// Numbers of ranks that its costs and partners are known for, as those of recorded runs are; `None` where it holds for any number.
+    /// Numbers of ranks that its costs and partners are known for, as for recorded runs; `None` if it holds for any
+    /// number.
     pub ranks: Option<KnownRanks>,
     /// Variables that all activities and cost functions see; each process has its own.
     pub globals: Vec<Variable>,
@@ -29,16 +30,17 @@ pub struct Model {
 /// Numbers of ranks that a model of recorded runs is known for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownRanks {
-    /// Those of the runs, ascending; one or more.
+    /// Numbers of ranks of the runs, ascending; one or more.
     pub recorded: Vec<u32>,
-    /// The largest that its patterns and costs are believed for; that of the largest run, and no others than the recorded ones, where `None`.
+    /// The largest number that its patterns and costs apply to. If `None`, that of the largest run, and only the
+    /// recorded ones.
     pub most: Option<u32>,
     /// Whether these are powers of two only.
     pub powers_of_two: bool,
 }
 
 impl KnownRanks {
-    /// Those of one run.
+    /// Known for the number of ranks of one run.
     pub fn of_run(ranks: u32) -> Self {
         Self {
             recorded: vec![ranks],
@@ -81,8 +83,8 @@ impl fmt::Display for KnownRanks {
 }
 
 impl Model {
-    /// Lets the model begin with another of its activities, and leaves out those that it does not lead to. Nothing where
-    /// there is none of that name.
+    /// Makes another activity the main one, and removes those that it does not lead to. `None` if no activity has that
+    /// name.
     pub fn begin_with(&mut self, main: &str) -> Option<()> {
         self.activities.get(main)?;
         main.clone_into(&mut self.main);
@@ -103,7 +105,7 @@ impl Model {
         Some(())
     }
 
-    /// The actions that take no time since nothing says what they cost, and that assign nothing: activity and action.
+    /// The actions without a cost, which take no time, and without an assignment: activity and action.
     pub fn without_cost(&self) -> Vec<(&str, &str)> {
         let mut found = Vec::new();
         for (name, activity) in &self.activities {
@@ -141,7 +143,7 @@ pub fn visit<'a>(flow: &'a [Element], call: &mut dyn FnMut(&'a Element)) {
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// What it begins with.
+    /// Its initial value.
     pub value: Expression,
 }
 
@@ -159,20 +161,20 @@ pub struct Activity {
 pub struct Element {
     /// Its name, under which its time is counted.
     pub name: String,
-    /// What it is.
+    /// Its type.
     pub kind: ElementKind,
 }
 
-/// One way out of a decision.
+/// One branch of a decision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Branch {
     /// When it is taken; `None` where no other guard holds.
     pub guard: Option<Expression>,
-    /// What it does.
+    /// Its elements.
     pub flow: Vec<Element>,
 }
 
-/// What an element is.
+/// Type of an element.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ElementKind {
@@ -236,7 +238,7 @@ pub enum ElementKind {
     },
     /// A message from another process.
     Receive {
-        /// Its rank; `none` for nobody, `any` for whoever it is.
+        /// Its rank; `none` for nobody, `any` for any sender.
         from: Expression,
         /// Tag, ≥ 0, or `any`.
         tag: Expression,
@@ -256,7 +258,7 @@ pub enum ElementKind {
     Collective(Collective),
 }
 
-/// A collective operation of all processes, or of those of a group.
+/// A collective operation of all processes, or of a group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collective {
     /// Which.
@@ -265,7 +267,7 @@ pub struct Collective {
     pub root: Expression,
     /// Bytes, where it has some: of the whole (broadcast, reduce, allreduce, scan), else of one process's part.
     pub bytes: Expression,
-    /// Who takes part: all where there is none.
+    /// Participants: all if `None`.
     pub group: Option<Group>,
 }
 

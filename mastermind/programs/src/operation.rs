@@ -18,7 +18,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Calls that a wait of this mode counts: those of collectives count none.
+    /// Calls that a wait of this mode counts: waits of collectives count none.
     pub fn calls(self) -> u32 {
         u32::from(self != Self::Internal)
     }
@@ -111,7 +111,7 @@ pub enum Operation {
         /// Place of the variable that gets the rank of the sender; of a blocking one only.
         sender: Option<u32>,
     },
-    /// Waits for what is not complete of one mode.
+    /// Waits for the incomplete messages of one mode.
     Wait {
         /// Which: nonblocking or internal.
         mode: Mode,
@@ -147,7 +147,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Makes lists of steps of its expressions; those of a region stay as they are.
+    /// Converts its expressions to lists of steps; those of a region stay unchanged.
     pub fn flatten(&mut self) {
         let expressions: &mut [&mut Compiled] = match self {
             Self::Compute { cost: value, .. }
@@ -169,7 +169,7 @@ impl Operation {
 pub struct Region {
     /// Threads.
     pub threads: Compiled,
-    /// What each thread runs.
+    /// Operations of each thread.
     pub operations: Vec<Operation>,
     /// The element it is counted under.
     pub element: u32,
@@ -182,7 +182,7 @@ pub struct ElementInfo {
     pub name: String,
     /// The activity, and the elements it lies in.
     pub place: String,
-    /// What it is, as the file form calls it.
+    /// Its type, as the file form calls it.
     pub kind: &'static str,
 }
 
@@ -191,9 +191,9 @@ pub struct ElementInfo {
 pub struct Program {
     /// Name of the model.
     pub name: String,
-    /// What it is for.
+    /// The system that it was made for.
     pub system: System,
-    /// What each process runs.
+    /// Operations of each process.
     pub operations: Vec<Operation>,
     /// Where each process begins; empty where all begin at the first operation.
     pub starts: Vec<u32>,

@@ -21,10 +21,10 @@
 //! ]
 //! ```
 //!
-//! `ranks = 4` under `[model]` says that costs and partners are those of a run recorded on 4 ranks: the model is simulated with no
-//! other number.
+//! `ranks = 4` under `[model]` declares that costs and partners come from a run recorded on 4 ranks: the model is
+//! simulated with no other number.
 //!
-//! An element is a table whose first word says what it is and names it. The others it may have:
+//! An element is a table whose first word gives its type and names it. Its other words:
 //!
 //! | word | others |
 //! |---|---|
@@ -46,9 +46,10 @@
 //! `sender` names a variable that gets the rank from which the message came. `waitany` waits for the next of the `irecv` to be complete,
 //! in the order in which they are; where all that were begun were waited for, it goes on, and `sender` is `none`.
 //!
-//! `bytes` are those of the whole in `broadcast`, `reduce`, `allreduce` and `scan`, else those of one process's part. A collective
-//! may be one of a group of processes: `group_first`, `group_size` and `group_stride` (1) say which, as each of them sees it:
-//! `group_first = "process - process % 4", group_size = 4` are rows of four. The root is a number in the group.
+//! `bytes` is the size of the whole in `broadcast`, `reduce`, `allreduce` and `scan`, else that of one process's part.
+//! A collective may be one of a group of processes: `group_first`, `group_size` and `group_stride` (1) define it, as
+//! each of them sees it: `group_first = "process - process % 4", group_size = 4` are rows of four. The root is a number
+//! in the group.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -64,7 +65,7 @@ use crate::model::{
 /// Longest model in TOML or JSON, bytes.
 pub const LONGEST_MODEL_BYTES: usize = 16 << 20;
 
-/// Words that say what an element is.
+/// Words that give the type of an element.
 const WORDS: [&str; 23] = [
     "action",
     "activity",
@@ -116,9 +117,9 @@ pub enum ReadError {
         element: String,
         /// The activity, and the elements it lies in.
         place: String,
-        /// What was found.
+        /// The text found.
         found: String,
-        /// What must be there.
+        /// The expected text.
         expected: String,
     },
     /// An expression cannot be read.
@@ -128,7 +129,7 @@ pub enum ReadError {
         what: String,
         /// The element, variable or function.
         place: String,
-        /// What is wrong with it.
+        /// The problem with it.
         source: Box<SyntaxError>,
     },
 }
@@ -170,7 +171,7 @@ struct RanksOfRuns {
 
 impl RawRanks {
     /// # Errors
-    /// The recorded numbers do not rise, or are none.
+    /// The recorded numbers do not increase, or there are none.
     fn checked(self) -> Result<KnownRanks, ReadError> {
         let runs = match self {
             Self::OfRun(ranks) => return Ok(KnownRanks::of_run(ranks.get())),

@@ -1,8 +1,8 @@
-//! Programs that Rust code writes down, one process after the other: what a transformed model uses.
+//! Programs that Rust code writes down, one process after the other: transformed models use it.
 //!
-//! Nothing that a process does depends on when it does it, so its code runs first, as plain Rust, and
-//! writes down its operations; the engine then runs those. Memory is that of all operations; a model
-//! that is to run on many processes is better simulated as it is.
+//! The operations of a process do not depend on their times, so its code runs first, as plain Rust,
+//! and writes down its operations; the engine then runs those. Memory is that of all operations; a
+//! model that is to run on many processes is better simulated as it is.
 
 use crate::expression::{
     Argument, Binary, Builtin, Compiled, Context, Expression, Kind, Resolver, Scope, Symbol,
@@ -27,10 +27,10 @@ pub struct Element(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Structure(pub u32);
 
-/// Name, place and kind of an element.
+/// Name, place and type of an element.
 pub type Declared = (&'static str, &'static str, &'static str);
 
-/// A process, or a thread of one, that writes down what it does.
+/// A process, or a thread of one, that writes down its operations.
 #[derive(Debug)]
 pub struct Recorder {
     /// Its rank.
@@ -59,7 +59,7 @@ pub struct Recorder {
     group: Option<[f64; 3]>,
 }
 
-/// The program whose processes do what `process` writes down, each for itself.
+/// The program of the operations that `process` writes down for each process.
 ///
 /// # Arguments
 /// * `name` - of the model
@@ -290,13 +290,13 @@ impl Recorder {
         self.push(Operation::Unlock { lock });
     }
 
-    /// No guard of a decision held: the simulation ends here, with an error.
+    /// No guard of a decision holds: the simulation ends here, with an error.
     pub fn no_branch(&mut self, Structure(structure): Structure) {
         let element = STRUCTURE + structure;
         self.push(Operation::NoBranch { element });
     }
 
-    /// Rounds of a loop, 0 and an error of the simulation where `count` is none.
+    /// Rounds of a loop; 0 and an error of the simulation if `count` is invalid.
     pub fn rounds(&mut self, Structure(structure): Structure, count: f64) -> u64 {
         let rounds = count.round();
         if rounds >= 0.0 {
@@ -425,7 +425,7 @@ pub struct FittedModels {
 }
 
 impl FittedModels {
-    /// Those of a file that `mastermind fit` or `mastermind convert` wrote; none where it is no such file.
+    /// Models of a file that `mastermind fit` or `mastermind convert` wrote; none for another file.
     pub fn read(text: &str) -> Self {
         Self {
             models: ModelSet::from_json(text).unwrap_or_default(),
@@ -461,7 +461,7 @@ impl FittedModels {
     }
 }
 
-/// What a fitted model predicts, seconds; no number, which the simulation refuses, where there is no such model.
+/// Prediction of a fitted model, seconds; NaN, which the simulation refuses, if there is no such model.
 ///
 /// # Arguments
 /// * `labels` - of its parameters that are enumerations, `values` - of the others

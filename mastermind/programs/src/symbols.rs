@@ -9,7 +9,7 @@ pub const NOBODY: f64 = -1.0;
 /// Any rank, or any tag, of a receive.
 pub const ANY: f64 = -2.0;
 
-/// What of the system is the same for all processes.
+/// Properties of the system that are the same for all processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct System {
     /// Processes.
@@ -21,7 +21,7 @@ pub struct System {
 }
 
 impl System {
-    /// A system that the model can run on, for what is the same on all of them.
+    /// A system that the model can run on, for checks that hold for all of them.
     pub(crate) fn any_of(model: &Model) -> Self {
         Self {
             processes: model.ranks.as_ref().map_or(2, KnownRanks::largest),
@@ -35,7 +35,7 @@ impl System {
         self.processes.div_ceil(self.nodes.max(1)).max(1)
     }
 
-    /// Whether a name is one that every model has.
+    /// Whether a name exists in every model.
     pub fn knows(name: &str) -> bool {
         let any = Self {
             processes: 1,
@@ -45,8 +45,8 @@ impl System {
         any.scope(true).contains_key(name)
     }
 
-    /// The names and what they stand for; with the numbers of this system as values, or, where only
-    /// what holds for every system is asked for, as places that nothing is known of.
+    /// The names and their meanings; with the numbers of this system as values, or, for checks that
+    /// hold for every system, as places of unknown value.
     pub(crate) fn scope(&self, every_system: bool) -> Scope {
         let number = |value: f64| {
             if every_system {

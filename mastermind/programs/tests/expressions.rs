@@ -1,4 +1,4 @@
-//! Expressions: what is read, what is refused and why, and that compiling changes no value.
+//! Expressions: valid and refused ones, and that compiling changes no value.
 
 use std::collections::BTreeMap;
 

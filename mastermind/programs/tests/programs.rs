@@ -1,4 +1,4 @@
-//! Models in our own form: what is read, what the checker finds, how the machine form comes out.
+//! Models in our own form: valid files, findings of the checker, the machine form.
 
 use mastermind_models::ModelSet;
 use mastermind_programs::{

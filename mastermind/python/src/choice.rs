@@ -19,7 +19,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 /// Chooses the best assembly for a recorded workload, as `mastermind choose` does: a dictionary, as its JSON document.
 ///
-/// Models that came with libraries are not looked for; the command line does that.
+/// Does not search models that came with libraries; the command line does that.
 #[pyfunction]
 #[pyo3(signature = (
     assembly, models, run, *, require=Vec::new(), best=1, pareto=None, strict=false, set=BTreeMap::new(), ranks=None, runs=None,

@@ -1,4 +1,4 @@
-//! Errors and documents on their way to Python.
+//! Conversion of errors and documents to Python.
 
 use std::error::Error;
 
@@ -17,13 +17,13 @@ pub(crate) fn error(error: impl Error) -> PyErr {
     PyValueError::new_err(text)
 }
 
-/// What serialises to a JSON document, as dictionaries and lists.
+/// A value that serialises to a JSON document, as dictionaries and lists.
 pub(crate) fn document<'py>(py: Python<'py>, of: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     let text = serde_json::to_string(of).map_err(error)?;
     py.import("json")?.call_method1("loads", (text,))
 }
 
-/// What a word stands for.
+/// The value of a word.
 pub(crate) fn one_of<T: Copy>(what: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
     let found = known.iter().find(|(name, _)| *name == word);
     found.map(|(_, meant)| *meant).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! What is wanted of a fit, for records and for tables alike.
+//! Options of a fit, for records and for tables alike.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(crate) struct Wishes<'a> {
 
 impl<'a> Wishes<'a> {
     /// # Errors
-    /// A word that is unknown, or a formula that is none: ValueError.
+    /// An unknown word, or an invalid formula: ValueError.
     pub(crate) fn new(statistic: &str, formula: Option<&'a str>, modes: &str) -> PyResult<Self> {
         let statistic = one_of(
             "statistic",

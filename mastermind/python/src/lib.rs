@@ -1,7 +1,8 @@
 //! The extension module of the Python package `mastermind`: records as Arrow, models, the choice.
 //!
-//! It converts arguments and results; what is computed is that of the crates it calls, so numbers are those of the command line.
-//! Nothing is printed: what a run lacks is told by [`run::Run`]'s `missing`, which the package turns into a warning.
+//! It converts arguments and results; the crates it calls do the computing, so numbers equal those of the command line.
+//! Nothing is printed: [`run::Run`]'s `missing` lists the missing parts of a run, which the package turns into a
+//! warning.
 
 mod choice;
 mod convert;

@@ -1,4 +1,4 @@
-//! Models, and what they predict.
+//! Models, and their predictions.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -153,7 +153,7 @@ impl Model {
         self.model.metric.unit()
     }
 
-    /// Share of the variance that is explained; None where there is none.
+    /// Share of the variance that is explained; None if it is undefined.
     #[getter]
     fn r2(&self) -> Option<f64> {
         self.model.r2
@@ -180,7 +180,7 @@ impl Model {
             .collect()
     }
 
-    /// What should be known before the model is believed.
+    /// Reservations to read before the model is used.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.model.notes.iter().map(ToString::to_string).collect()

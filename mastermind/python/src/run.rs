@@ -25,7 +25,7 @@ use crate::convert::{document, error, one_of};
 use crate::fitting::Wishes;
 use crate::model::Models;
 
-/// The records of a run, opened once; what is recorded later is not seen.
+/// The records of a run, opened once; later records are not seen.
 #[pyclass(frozen, module = "mastermind")]
 pub(crate) struct Run {
     path: PathBuf,
@@ -47,7 +47,7 @@ impl Run {
         self.path.clone()
     }
 
-    /// What the logs know of the run, as `mastermind info --json` tells it: a dictionary.
+    /// Facts of the run in the logs, as in `mastermind info --json`: a dictionary.
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         document(py, &RunInfo::of(&self.run))
@@ -72,7 +72,8 @@ impl Run {
         self.run.ranks()
     }
 
-    /// What of the run is missing, a text each: damaged logs, calls without a record, an end. Empty where all is there.
+    /// Missing parts of the run, one text each: damaged logs, calls without a record, an end. Empty if the run is
+    /// complete.
     #[getter]
     fn missing(&self) -> Vec<String> {
         let unreadable = self.run.unreadable().iter().map(ToString::to_string);
@@ -93,9 +94,10 @@ impl Run {
 
     /// The calls as a table, of the columns, methods and ranks that are wanted; nothing is read before somebody takes it.
     ///
-    /// `where`: what each row must meet, `(column, comparison, value)`, as `pyarrow.parquet.read_table` takes `filters`. Comparisons are
-    /// `==`, `!=`, `<`, `<=`, `>`, `>=`, and `in` and `not in` with a list. A row without a value in the column meets none. Rows that
-    /// are not wanted are never made: `run.records(where=[("q", ">=", 4096), ("axis", "==", "y")])`.
+    /// `where`: conditions that each row must meet, `(column, comparison, value)`, as `pyarrow.parquet.read_table`
+    /// takes `filters`. Comparisons are `==`, `!=`, `<`, `<=`, `>`, `>=`, and `in` and `not in` with a list. A row
+    /// without a value in the column meets none. Other rows are never made: `run.records(where=[("q", ">=", 4096),
+    /// ("axis", "==", "y")])`.
     #[pyo3(signature = (columns=None, *, methods=None, ranks=None, r#where=None))]
     fn records(
         &self,
@@ -116,7 +118,7 @@ impl Run {
                 .map(condition)
                 .collect::<PyResult<_>>()?,
         };
-        // A column that is not there is told now.
+        // A missing column is reported now.
         records.batches()?;
         Ok(records)
     }
@@ -145,7 +147,7 @@ impl Run {
 
     /// Writes the calls for Extra-P, a file a method, as `mastermind export --format extrap` does, or extrap-jsonl.
     ///
-    /// Returns `files`, and `left_out`: the methods that have none, with the reasons.
+    /// Returns `files`, and `left_out`: the methods without a file, with the reasons.
     #[pyo3(signature = (directory, *, format="extrap"))]
     fn to_extrap<'py>(
         &self,
@@ -277,7 +279,7 @@ impl Records {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// The columns as lists, by name; absent values are None. For small tables, and where no Arrow library is installed.
+    /// The columns as lists, by name; absent values are None. For small tables, and if no Arrow library is installed.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut batches = self.batches()?;
         let schema = batches.schema();
@@ -335,7 +337,7 @@ impl Records {
     }
 }
 
-/// Appends the values of a column, None where there is none.
+/// Appends the values of a column, None for absent ones.
 fn append(list: &Bound<'_, PyList>, column: &ArrayRef) -> PyResult<()> {
     let is_there = |row: &usize| column.is_valid(*row);
     let mut rows = 0..column.len();
@@ -358,14 +360,14 @@ fn append(list: &Bound<'_, PyList>, column: &ArrayRef) -> PyResult<()> {
     rows.try_for_each(|row| list.append(keys.key(row).map(|key| &texts[key])))
 }
 
-/// The name of a run: that of its folder.
+/// The name of a run, from its folder.
 fn name_of(path: &std::path::Path) -> String {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     path.file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// A condition as a tuple tells it.
+/// A condition from a tuple.
 fn condition((column, word, value): (String, String, Bound<'_, PyAny>)) -> PyResult<Condition> {
     let known = [
         ("==", Comparison::In),

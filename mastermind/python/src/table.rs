@@ -102,7 +102,7 @@ impl Table {
 }
 
 impl Table {
-    /// The samples, and what of the file is not in them.
+    /// The samples, and the parts of the file that are not in them.
     fn read(&self, wanted: &Wanted, statistic: Statistic) -> PyResult<(Vec<Samples>, Vec<String>)> {
         let name = self.path.display().to_string();
         let open = || {

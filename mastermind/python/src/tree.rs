@@ -6,7 +6,7 @@ use mastermind_component::names::Names;
 use mastermind_records::{Log, Run};
 use serde::Serialize;
 
-/// What the calls of one path took, over ranks and threads.
+/// Times of the calls of one path, over ranks and threads.
 #[derive(Default, Serialize)]
 pub(crate) struct Node {
     path: Vec<String>,

@@ -20,7 +20,7 @@ pub(crate) fn check_component(
 ) {
     let component = graph.component(place);
     let name = &component.name;
-    // What only has a profile is asked for its attributes.
+    // A component that only has a profile is used for its attributes.
     let is_timed = graph.total == Some(place)
         || !component.accepts.is_empty()
         || graph
@@ -117,7 +117,7 @@ pub(crate) fn check_component(
     }
 }
 
-/// The formulas of a network, and what each must be.
+/// The formulas of a network, and the expected dimension of each.
 fn parts(queue: &QueueMethod) -> Vec<(&Expression, Dimension)> {
     let mut parts = Vec::new();
     for [customers, think] in queue.classes.values() {
@@ -131,7 +131,7 @@ fn parts(queue: &QueueMethod) -> Vec<(&Expression, Dimension)> {
     parts
 }
 
-/// Whether what a request gives is what the component accepts.
+/// Checks that the parameters of a request are those that the component accepts.
 fn check_parameters(
     graph: &Graph<'_>,
     edge: &Edge,

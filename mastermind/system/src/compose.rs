@@ -19,7 +19,7 @@ use crate::tools::Tools;
 pub enum Protocol {
     /// The component goes on when the answer is there.
     CallReturn,
-    /// What is requested begins when the component has ended.
+    /// The requested component begins when this one has ended.
     DataFlow,
 }
 
@@ -36,9 +36,9 @@ impl Protocol {
 /// A request that found its component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edge {
-    /// Who requests, by its place.
+    /// Place of the requesting component.
     pub from: usize,
-    /// Who accepts.
+    /// Place of the accepting component.
     pub to: usize,
     /// The request.
     pub request: String,
@@ -57,7 +57,7 @@ pub struct Graph<'a> {
     pub attributes: Vec<Attributes>,
     /// Requests that found their component.
     pub edges: Vec<Edge>,
-    /// The component whose time is that of the system.
+    /// The component whose time is the system's.
     pub total: Option<usize>,
 }
 
@@ -72,10 +72,11 @@ impl<'a> Graph<'a> {
         self.edges.iter().filter(move |edge| edge.from == place)
     }
 
-    /// The component that has the machine of what a method runs on: what a request found, or what that runs on itself.
+    /// The component with the machine that a method runs on: the one that a request found, or the one it runs on in
+    /// turn.
     ///
     /// # Arguments
-    /// * `place` - what a request found
+    /// * `place` - component that a request found
     pub fn machine_below(&self, place: usize) -> Option<usize> {
         let mut seen = BTreeSet::new();
         let mut open = vec![place];
@@ -171,7 +172,7 @@ pub(crate) fn keep<T>(
     found.map_err(failed).ok()
 }
 
-/// Attributes of a component that are numbers: those of its machine, and its own before them.
+/// Numerical attributes of a component: those of its machine, overridden by its own.
 fn attributes(
     component: &Component,
     scope: &Scope<'_>,
@@ -197,7 +198,7 @@ fn attributes(
     found
 }
 
-/// Whether a condition holds of a profile; of what does not, what the profile has there.
+/// Whether a condition holds for a profile; else the profile's value.
 fn holds(
     graph: &Graph<'_>,
     place: usize,
@@ -250,7 +251,7 @@ fn holds(
     }
 }
 
-/// The method of that name, or the only one of that kind.
+/// The method of that name, or the only one of that type.
 pub fn offered_method(component: &Component, name: &str) -> Option<usize> {
     let methods = &component.methods;
     let by_name = methods.iter().position(|method| method.name == name);
@@ -284,7 +285,7 @@ fn target(
     let to = match found[..] {
         [to] => to,
         [] => {
-            // The one that fails in least says what to change.
+            // The candidate with the fewest failed conditions shows what to change.
             let nearest = tried.iter().min_by_key(|(_, failures)| failures.len());
             return Err(Problem::NoMatch {
                 request: request_name,

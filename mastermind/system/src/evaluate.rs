@@ -1,14 +1,15 @@
 //! The values of a system: a walk over its dependence graph, with intervals and cross-checks.
 //!
-//! A component is evaluated when its requests are answered; each answer is a name in its formulas. The time of the system is that of its
-//! total, with the longest path along what it goes on to.
+//! A component is evaluated when its requests are answered; each answer is a name in its formulas. The time of the
+//! system is that of its total component, with the longest path of the components behind it.
 //!
-//! Intervals are propagated by evaluation: each method that knows its own interval is moved to both of its ends, everywhere at once, and
-//! the system is evaluated again. The changes of all such methods are added as squares, since they are independent of one another; so a
-//! simulation takes part like a formula does. What has no interval adds nothing, and is listed.
+//! Intervals are propagated by evaluation: each method that knows its own interval is moved to both of its ends,
+//! everywhere at once, and the system is evaluated again. The changes of all such methods are added as squares, since
+//! they are independent of one another; so a simulation takes part like a formula does. A method without an interval
+//! adds nothing, and is listed.
 //!
 //! # Source
-//! The way of the intervals is that of the Guide to the Expression of Uncertainty in Measurement (JCGM 100:2008), 5.1.3 note 2: the
+//! The method is that of the Guide to the Expression of Uncertainty in Measurement (JCGM 100:2008), 5.1.3 note 2: the
 //! combined uncertainty from changes that are evaluated numerically.
 
 use std::cell::{Cell, RefCell};
@@ -28,7 +29,7 @@ use crate::tools::{Answer, ToolCall, Tools};
 /// Most requests of one walk: a graph of tens of components has hundreds.
 const MAX_VISITS: usize = 10_000;
 
-/// What a method found for the same parameters as the one that counts.
+/// Result of another method for the same parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MethodValue {
     /// The method, by its place.
@@ -37,7 +38,7 @@ pub struct MethodValue {
     pub value: f64,
     /// Where it says that the value lies.
     pub interval: Option<[f64; 2]>,
-    /// What a reader should know of it.
+    /// Notes for the reader.
     pub notes: Vec<String>,
     /// Difference from the dearest method, relative to that.
     pub difference: Option<f64>,
@@ -65,29 +66,30 @@ pub struct Node {
 /// A system that was evaluated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// Its time: that of the total and of the longest path along what it goes on to, in base units.
+    /// Its time: that of the total component and of the longest path of the components behind it,
+    /// in base units.
     pub value: f64,
     /// Where it lies.
     pub interval: Option<[f64; 2]>,
-    /// Components in the order in which they were evaluated, what is requested first.
+    /// Components in the order in which they were evaluated, requested ones first.
     pub nodes: Vec<Node>,
-    /// Components whose method does not say how far it is off; formulas are as good as what they are of.
+    /// Components whose method has no interval; formulas are as good as their inputs.
     pub without_interval: Vec<usize>,
 }
 
-/// What an evaluation compares.
+/// Methods that an evaluation compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// Nothing: one method a component.
     None,
-    /// All methods, of which the cheapest counts that is within the bound of the dearest.
+    /// All methods; the result is that of the cheapest one within the bound of the most expensive.
     All,
 }
 
 /// Evaluates a graph without problems.
 ///
 /// # Arguments
-/// * `chosen` - methods of components, by their places, that count whatever a selector or a comparison says
+/// * `chosen` - methods of components, by their places, that override selectors and comparisons
 ///
 /// # Errors
 /// A method has no value.
@@ -201,7 +203,7 @@ struct Spread {
 }
 
 impl Spread {
-    /// Adds a source of which the value was found at both ends; an end that has no bound makes the change one.
+    /// Adds a source with the values at both of its ends; an unbounded end makes the change unbounded.
     fn add(&mut self, value: f64, moved: impl Iterator<Item = (f64, bool)>) {
         let (mut below, mut above) = (0.0_f64, 0.0_f64);
         for (shifted, is_unbounded) in moved {
@@ -250,7 +252,7 @@ struct Walk<'a, 's> {
     tools: &'a dyn Tools,
     chosen: &'a BTreeMap<usize, usize>,
     comparison: Comparison,
-    /// What was asked before: most of a system is the same when one interval is moved.
+    /// Results of earlier calls: most of a system is the same when one interval is moved.
     answers: RefCell<HashMap<CallKey, Answer>>,
     /// By visit, the method that counted in the first walk.
     used: Vec<usize>,
@@ -348,7 +350,7 @@ impl<'s> Walk<'_, 's> {
         with.collect()
     }
 
-    /// Evaluates the methods of a component, and chooses the one that counts.
+    /// Evaluates the methods of a component, and chooses the one whose result counts.
     fn own(
         &self,
         place: usize,
@@ -455,7 +457,7 @@ impl<'s> Walk<'_, 's> {
             (Some((source, end)), Some([lower, upper])) if source == (place, method) => match end {
                 End::Lower => lower,
                 End::Upper if upper.is_finite() => upper,
-                // Whatever the value does to the total, more of it does too.
+                // A larger value changes the total in the same direction.
                 End::Upper => {
                     self.is_unbounded.set(true);
                     2.0 * value

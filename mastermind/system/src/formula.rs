@@ -1,13 +1,14 @@
 //! The value of a formula over numbers with units.
 //!
-//! The language is that of costs in program models. Sums and comparisons are of one dimension, products have the product of both, and
-//! what is no sum of like things is refused with the part that is wrong. `latency(network)` is an attribute of what a request found.
+//! The language is that of costs in program models. Sums and comparisons are of one dimension, products have the
+//! product of both, and a sum of different dimensions is refused with the part that is wrong. `latency(network)` is an
+//! attribute of the component that a request found.
 
 use mastermind_programs::expression::{Binary, Builtin, Contention, Expression, Unary};
 
 use crate::quantity::{Dimension, Quantity};
 
-/// What the names of a formula mean.
+/// Meaning of the names of a formula.
 pub trait Names {
     /// A parameter, the result of a request, or one of a unit.
     ///
@@ -15,10 +16,10 @@ pub trait Names {
     /// It has no value.
     fn name(&self, name: &str) -> Result<Quantity, FormulaError>;
 
-    /// An attribute of what a request found.
+    /// An attribute of the component that a request found.
     ///
     /// # Errors
-    /// There is no such request, or what it found has no such attribute.
+    /// There is no such request, or the component it found has no such attribute.
     fn attribute(&self, attribute: &str, request: &str) -> Result<Quantity, FormulaError>;
 }
 
@@ -37,7 +38,7 @@ pub enum FormulaError {
     /// Nothing has such an attribute.
     #[error("no function or attribute \"{attribute}\", expected {known}")]
     Attribute {
-        /// The attribute, and where it was looked for.
+        /// The attribute, and the component in which it was searched.
         attribute: String,
         /// Those there are.
         known: String,
@@ -49,10 +50,10 @@ pub enum FormulaError {
         part: String,
         /// The dimension that it has.
         found: String,
-        /// What it must have.
+        /// The expected dimension.
         expected: String,
     },
-    /// A unit of which there is no rule.
+    /// An unknown unit.
     #[error(transparent)]
     Unit(#[from] crate::quantity::UnknownUnit),
     /// A function with another number of arguments.
@@ -81,7 +82,8 @@ pub enum FormulaError {
     },
 }
 
-/// Evaluates a formula. Both sides of a choice are, so that a wrong one is found whatever the condition says.
+/// Evaluates a formula. Both sides of a choice are evaluated, so that an error is found whatever the
+/// condition.
 ///
 /// # Errors
 /// [`FormulaError`].

@@ -1,10 +1,12 @@
-//! One model of application, runtime and hardware, of parts that are evaluated in different ways.
+//! One model of application, runtime and hardware, whose parts are evaluated by different methods.
 //!
-//! A component says what it **accepts**: its domain, the kind of task or device that it is, the parameters of a request with their units,
-//! and the methods that evaluate it. And it says what it **requests**: conditions over the profiles of others, that it runs on or goes on
-//! to. [`compose`] matches requests to profiles; [`evaluate`] walks over the graph that comes of it.
+//! A component declares what it **accepts**: its domain, its type of task or device, the parameters of a request with
+//! their units, and the methods that evaluate it. And it declares what it **requests**: conditions over the profiles of
+//! others that it runs on or continues with. [`compose`] matches requests to profiles; [`evaluate`] walks over the
+//! resulting graph.
 //!
-//! Pure functions: what simulates, reads records or calls components is behind the trait [`Tools`].
+//! Pure functions: simulations, readers of records and calls of components are behind the trait
+//! [`Tools`].
 //!
 //! | function | from | to |
 //! |---|---|---|

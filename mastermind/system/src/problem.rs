@@ -1,4 +1,4 @@
-//! What can be wrong with a system, of which all is reported.
+//! Problems of a system, all of which are reported.
 
 use crate::formula::FormulaError;
 use crate::tools::ToolError;
@@ -16,9 +16,9 @@ pub enum Problem {
         request: String,
         /// Whose it is.
         owner: String,
-        /// What it asks for.
+        /// Its conditions.
         selector: String,
-        /// What the component that fails in least has instead.
+        /// Values of the component that fails the fewest conditions.
         nearest: String,
     },
     /// A selector holds of more than one component.
@@ -30,9 +30,9 @@ pub enum Problem {
         request: String,
         /// Whose it is.
         owner: String,
-        /// What it asks for.
+        /// Its conditions.
         selector: String,
-        /// Of which components it holds.
+        /// The components that match.
         found: String,
     },
     /// A request leads to a domain that does not implement its own.
@@ -49,7 +49,7 @@ pub enum Problem {
         protocol: &'static str,
         /// The domain of its owner.
         own: &'static str,
-        /// What it found.
+        /// The component found.
         found: String,
     },
     /// Requests go round.
@@ -58,12 +58,12 @@ pub enum Problem {
         /// `a -> b -> a`.
         circle: String,
     },
-    /// Nothing says whose time is that of the system.
+    /// The component whose time is the system's is not determined.
     #[error("cannot find the total: {found}, expected {known}")]
     NoTotal {
-        /// What was found.
+        /// The candidates found.
         found: String,
-        /// What there is.
+        /// The known components.
         known: String,
     },
     /// No parameter has that name.
@@ -101,19 +101,19 @@ pub enum Problem {
         parameter: String,
         /// Its unit.
         unit: String,
-        /// Who accepts it.
+        /// The accepting component.
         target: String,
     },
-    /// A request gives what is not accepted.
+    /// A request passes a parameter that is not accepted.
     #[error("cannot match {place}: \"{target}\" accepts no {parameter}, expected {known}")]
     Unaccepted {
         /// The request.
         place: String,
         /// The parameter.
         parameter: String,
-        /// Who does not accept it.
+        /// The component that does not accept it.
         target: String,
-        /// What it accepts.
+        /// The parameters it accepts.
         known: String,
     },
     /// A formula has no value.
@@ -143,7 +143,7 @@ pub enum Problem {
     NoMachine {
         /// The method.
         place: String,
-        /// What was found.
+        /// The value found.
         found: String,
     },
     /// A tool cannot do its work.
@@ -154,14 +154,14 @@ pub enum Problem {
         /// Why.
         source: ToolError,
     },
-    /// A value is none.
+    /// A value is invalid.
     #[error("cannot evaluate {place}: {found}, expected {expected}")]
     Value {
         /// The method.
         place: String,
         /// The value.
         found: String,
-        /// What was expected.
+        /// The expected value.
         expected: &'static str,
     },
     /// A network has no solution.

@@ -39,17 +39,17 @@ const MAX_POWER: i32 = 12;
 pub struct Dimension(BTreeMap<String, i32>);
 
 impl Dimension {
-    /// That of a plain number.
+    /// The dimension of a plain number.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// That of one base unit.
+    /// The dimension of one base unit.
     pub fn of(base: &str) -> Self {
         Self(BTreeMap::from([(base.to_owned(), 1)]))
     }
 
-    /// That of a time.
+    /// The dimension of a time.
     pub fn time() -> Self {
         Self::of("s")
     }
@@ -138,7 +138,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// Reads `s`, `ns/cell`, `B/s`, `1/s^2`; `None` where the text is none of these.
+    /// Reads `s`, `ns/cell`, `B/s`, `1/s^2`; `None` for another form.
     pub fn read(text: &str) -> Option<Self> {
         let mut factors = Vec::new();
         let mut sign = 1;
@@ -173,7 +173,7 @@ impl Unit {
     /// * `declared` - one of a unit that is not known everywhere
     ///
     /// # Errors
-    /// The name that is no unit, or what is wrong with it.
+    /// The name that is not a unit, or the problem with it.
     pub fn quantity<E: From<UnknownUnit>>(
         &self,
         declared: &mut impl FnMut(&str) -> Result<Option<Quantity>, E>,
@@ -196,13 +196,13 @@ impl Unit {
         Ok(product)
     }
 
-    /// Whether a name is that of a unit that every file knows.
+    /// Whether a name is a unit that every file knows.
     pub fn is_known(name: &str) -> bool {
         KNOWN.iter().any(|(known, ..)| *known == name)
     }
 }
 
-/// A unit of which there is no rule.
+/// An unknown unit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no unit \"{name}\", expected one of [units], or s, ms, us, ns, min, h, Hz, B, kB, KiB and their likes"

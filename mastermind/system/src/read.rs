@@ -15,8 +15,8 @@ use crate::system::{
 /// Longest system file, bytes.
 pub const LONGEST_SYSTEM_BYTES: usize = 1 << 20;
 
-/// Largest relative difference up to which a cheap method stands in for a dear one, where a file gives no other: the most by which
-/// POEMS's models are off what was measured (V. Adve et al., IEEE TSE 2000, section 5.1).
+/// Largest relative difference up to which a cheap method replaces an expensive one, if a file gives no other: the
+/// greatest deviation of POEMS's models from measurements (V. Adve et al., IEEE TSE 2000, section 5.1).
 const DEFAULT_BOUND: f64 = 0.07;
 
 /// A file that is no system.
@@ -26,7 +26,7 @@ pub enum ReadError {
     /// It is no TOML, or has a key that means nothing.
     #[error("cannot read system: {found}")]
     Toml {
-        /// What is wrong, and where.
+        /// The problem and its position.
         found: String,
     },
     /// It is longer than any system may be.
@@ -48,9 +48,9 @@ pub enum ReadError {
     Part {
         /// Where it is.
         place: String,
-        /// What it says.
+        /// The value found.
         found: String,
-        /// What it should.
+        /// The expected value.
         expected: String,
     },
 }

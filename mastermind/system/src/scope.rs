@@ -1,4 +1,4 @@
-//! What names mean: parameters and units of a file, and what a component knows besides.
+//! Meanings of names: parameters and units of a file, and the names of a component.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::system::{Given, System, UnitRule};
 pub struct Scope<'a> {
     system: &'a System,
     set: BTreeMap<String, Given>,
-    /// `None` while it is being found: who asks for it then goes round in a circle.
+    /// `None` while it is being evaluated: a use of it then is a cycle.
     found: RefCell<BTreeMap<String, Option<Quantity>>>,
 }
 
@@ -26,7 +26,7 @@ impl<'a> Scope<'a> {
     /// The value that a file or an option gives.
     ///
     /// # Errors
-    /// It has none.
+    /// It has no value.
     pub fn given(&self, given: &Given) -> Result<Quantity, FormulaError> {
         match given {
             Given::Quantity(value, unit) => {
@@ -131,7 +131,8 @@ impl Names for Scope<'_> {
 /// Attributes of a profile that are numbers, by name.
 pub type Attributes = BTreeMap<String, Quantity>;
 
-/// What the formulas of a component know: what it accepts, the results of its requests, and attributes of what they found.
+/// Names in the formulas of a component: its accepted parameters, the results of its requests, and attributes of the
+/// components found.
 pub struct Locals<'a> {
     /// Of the whole file.
     pub scope: &'a Scope<'a>,

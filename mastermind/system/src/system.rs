@@ -1,4 +1,4 @@
-//! What a system file says: components with their profiles, requests and evaluation methods.
+//! Contents of a system file: components with their profiles, requests and evaluation methods.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::quantity::Unit;
 pub struct System {
     /// Its name.
     pub name: String,
-    /// The component whose time is that of the system, where the file names it.
+    /// The component whose time is the system's, if the file names it.
     pub total: Option<String>,
-    /// What a study varies.
+    /// Parameters that a study varies.
     pub parameters: BTreeMap<String, Given>,
     /// Units that the file declares.
     pub units: BTreeMap<String, UnitRule>,
@@ -32,7 +32,7 @@ pub enum Given {
     Formula(Expression),
 }
 
-/// What a unit is of.
+/// Definition of a unit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UnitRule {
     /// Of nothing else: something that is counted.
@@ -41,7 +41,7 @@ pub enum UnitRule {
     Converted {
         /// How many.
         count: Expression,
-        /// Of what.
+        /// The unit it is a multiple of.
         of: Unit,
     },
 }
@@ -58,7 +58,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// Each, from what is implemented to what implements it.
+    /// All domains, from the implemented ones to the implementing ones.
     pub const ALL: [Self; 3] = [Self::Application, Self::Runtime, Self::Hardware];
 
     /// As a file has it.
@@ -83,9 +83,9 @@ pub struct Component {
     pub name: String,
     /// Its domain.
     pub domain: Domain,
-    /// The kind of task or device, which selectors ask for.
+    /// The type of task or device, which selectors use.
     pub kind: String,
-    /// What else its profile says.
+    /// Further attributes of its profile.
     pub attributes: BTreeMap<String, Attribute>,
     /// A machine file that gives further attributes.
     pub machine: Option<String>,
@@ -93,9 +93,9 @@ pub struct Component {
     pub accepts: BTreeMap<String, Unit>,
     /// The unit of its result.
     pub returns: Unit,
-    /// What it runs on, by the name that its formulas have for the result: call and return.
+    /// Components it runs on, by the name that its formulas have for the result: call and return.
     pub requests: BTreeMap<String, Request>,
-    /// What it goes on to: data flow.
+    /// Components it continues with: data flow.
     pub then: BTreeMap<String, Request>,
     /// From the cheapest to the dearest, which the others are judged by.
     pub methods: Vec<Method>,
@@ -110,10 +110,10 @@ pub enum Attribute {
     Number(Given),
 }
 
-/// A request: which component is meant, and what it is given.
+/// A request: the selection of a component, and its parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// Every condition holds of what is meant.
+    /// Conditions that the selected component must meet.
     pub select: Vec<Condition>,
     /// Values of the parameters that it accepts.
     pub with: BTreeMap<String, Expression>,
@@ -126,7 +126,7 @@ pub struct Condition {
     pub attribute: String,
     /// How it compares.
     pub relation: Relation,
-    /// With what: a number where the text is one.
+    /// The value to compare with: a number if the text is one.
     pub value: String,
 }
 
@@ -177,16 +177,16 @@ impl Relation {
     }
 }
 
-/// A way to find the result of a component.
+/// A method to compute the result of a component.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Method {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its type.
     pub kind: MethodKind,
 }
 
-/// What a method does.
+/// Type of a method.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MethodKind {
     /// A value that is known.
@@ -196,16 +196,16 @@ pub enum MethodKind {
         /// Where it lies, lower and upper end.
         interval: Option<[Given; 2]>,
     },
-    /// A formula over parameters, results of requests, and attributes of what they found.
+    /// A formula over parameters, results of requests, and attributes of the components found.
     Formula(Expression),
     /// A closed queueing network.
     Queue(QueueMethod),
-    /// What another part of the program evaluates.
+    /// Another part of the program evaluates it.
     Tool(ToolMethod),
 }
 
 impl MethodKind {
-    /// What such methods are called.
+    /// The name of such methods.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Constant { .. } => "constant",
@@ -243,7 +243,7 @@ pub enum Solver {
 /// A method whose numbers are formulas, and whose work is done elsewhere.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolMethod {
-    /// What does the work.
+    /// The tool that evaluates it.
     pub tool: Tool,
     /// The file, folder or form that it works on.
     pub subject: String,
@@ -259,7 +259,7 @@ pub struct ToolMethod {
     pub numbers: BTreeMap<String, Expression>,
 }
 
-/// What does the work of a method.
+/// The tool that evaluates a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     /// A model that was fitted to records.
@@ -275,7 +275,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// What its methods are called.
+    /// The name of its methods.
     pub fn name(self) -> &'static str {
         match self {
             Self::Model => "fitted model",
@@ -292,6 +292,7 @@ impl Tool {
 pub struct CrossCheck {
     /// Largest relative difference.
     pub bound: f64,
-    /// Parameters at which methods are compared, where that is too dear at those of the evaluation.
+    /// Parameters at which methods are compared, if a comparison at those of the evaluation is too
+    /// expensive.
     pub at: BTreeMap<String, Given>,
 }

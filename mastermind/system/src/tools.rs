@@ -1,4 +1,4 @@
-//! What evaluates the methods that need more than arithmetic: a trait that the command line implements.
+//! Evaluates the methods that need more than arithmetic: a trait that the command line implements.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -17,7 +17,7 @@ pub trait Tools {
     /// It cannot be read, or is no machine.
     fn attributes(&self, machine: &str) -> Result<Attributes, ToolError>;
 
-    /// What keeps a method from being evaluated, as far as that is known without its numbers.
+    /// Reasons why a method cannot be evaluated, as far as they are known without its numbers.
     fn check(&self, method: &ToolMethod) -> Vec<ToolError>;
 
     /// Evaluates a method.
@@ -32,7 +32,7 @@ pub trait Tools {
 pub struct ToolCall<'a> {
     /// The method.
     pub method: &'a ToolMethod,
-    /// The machine file of what it runs on, and the attributes, of which some may be other than the file's.
+    /// The machine file that it runs on, and the attributes, some of which may differ from the file's.
     pub machine: Option<(&'a str, &'a Attributes)>,
     /// Ranks.
     pub ranks: Option<u32>,
@@ -40,13 +40,13 @@ pub struct ToolCall<'a> {
     pub numbers: BTreeMap<String, f64>,
 }
 
-/// What a tool finds.
+/// Result of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// Seconds.
     pub value_s: f64,
     /// Where it lies in 95 of 100 cases, seconds; `None` where the tool does not know.
     pub interval_s: Option<[f64; 2]>,
-    /// What a reader should know of it.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }

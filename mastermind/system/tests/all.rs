@@ -11,7 +11,7 @@ use mastermind_system::{
     ToolCall, ToolError, ToolMethod, Tools, compose, evaluate, read_given, read_system,
 };
 
-/// Tools without files: a machine with a latency; whatever is asked for takes the sum of its numbers, give or take a tenth.
+/// Tools without files: a machine with a latency; every call takes the sum of its numbers, give or take a tenth.
 struct Sums;
 
 impl Tools for Sums {

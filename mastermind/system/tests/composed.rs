@@ -1,10 +1,10 @@
-//! Requests and profiles: what matches, and what is reported where nothing does.
+//! Requests and profiles: matches, and the reports for requests that match nothing.
 
 use mastermind_system::Problem;
 
 use super::{problems, with_graph};
 
-/// A task on a processor that waits for messages, with a hole for what is tried.
+/// A task on a processor that waits for messages, with a placeholder for the tested parts.
 fn pair(select: &str, with: &str, formula: &str) -> String {
     format!(
         r#"

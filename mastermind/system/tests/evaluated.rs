@@ -59,7 +59,7 @@ fn an_interval_that_is_asked_for_twice_is_moved_at_once() {
     let text = text.replace("n * a + b", "n * a - b");
     let found = evaluated(&text, &[], Comparison::None);
     close(found.value, 6e-3);
-    // 3 × 1 ms below and 3 × 0.5 ms above: what is taken off moves along.
+    // 3 × 1 ms below and 3 × 0.5 ms above: the subtracted part moves along.
     let [lower, upper] = interval(&found);
     close(lower, 3e-3);
     close(upper, 7.5e-3);
@@ -157,7 +157,7 @@ fn a_selector_and_a_choice_say_which_method_counts() {
         methods = [{ name = "cheap", constant = "1 s" }, { name = "dear", constant = "2 s" }]
         "#;
     close(evaluated(text, &[], Comparison::None).value, 2.0);
-    // Though both were compared, what the selector asks for counts.
+    // Though both were compared, the selector's method counts.
     close(evaluated(text, &[], Comparison::All).value, 2.0);
     with_graph(text, &[], |graph, scope| {
         let chosen = BTreeMap::from([(0, 0)]);

@@ -1,4 +1,4 @@
-//! What holds of any system: readers do not end the process, matches are what their conditions say, times add up.
+//! Properties of any system: readers do not end the process, matches meet their conditions, times add up.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,8 @@ proptest! {
         }
     }
 
-    /// A chain of tasks takes the sum of their times, whatever the units; its interval holds the value, and no source alone is wider.
+    /// A chain of tasks takes the sum of their times in any units; its interval contains the value, and no source alone
+    /// is wider.
     #[test]
     fn a_chain_takes_the_sum(times in prop::collection::vec((1_u32..1000, 0_u32..100), 1..7)) {
         let n = times.len();

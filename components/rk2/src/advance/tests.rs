@@ -13,7 +13,7 @@ const SHAPE: Shape = Shape {
     ghost: GHOST,
 };
 
-/// A mesh with one patch on each level, which logs what is called.
+/// A mesh with one patch on each level, which logs its calls.
 struct Logging {
     levels: u32,
     log: Mutex<Vec<String>>,

@@ -1,8 +1,9 @@
-//! Counters beside the clock: events of processor and kernel (`perf_event_open`), and `getrusage`.
+//! Counters in addition to the clock: events of processor and kernel (`perf_event_open`), and
+//! `getrusage`.
 //!
 //! They are read at the beginning and the end of a call whose method opted in, outside of its wall time, each reading a
-//! system call or two (300 ns and more). What cannot be opened has a reason in the definitions and no value in any
-//! record.
+//! system call or two (300 ns and more). A counter that cannot be opened has a reason in the definitions and no value
+//! in any record.
 
 mod names;
 mod open;
@@ -47,7 +48,7 @@ pub fn counter_names() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|known| known.name)
 }
 
-/// Tries each counter once, by opening it beside those before it in the calling thread.
+/// Tries each counter once, by opening it together with those before it in the calling thread.
 ///
 /// # Arguments
 /// * `names` - of [`counter_names`]; one that is named twice counts once
@@ -109,7 +110,7 @@ pub fn probe_counters<'a>(
     Ok(definitions)
 }
 
-/// `ENOENT (errno 2): …`, with what it means for a counter.
+/// `ENOENT (errno 2): …`, with its meaning for a counter.
 fn why(errno: Errno, source: &Source) -> String {
     let (name, meaning) = match errno {
         Errno::NOENT if source.is_of_processor() => (
@@ -139,7 +140,7 @@ fn why(errno: Errno, source: &Source) -> String {
     format!("{name} (errno {}): {meaning}", errno.raw_os_error())
 }
 
-/// What the records of a method hold behind their parameters.
+/// Values of a method's records behind their parameters.
 #[derive(Debug)]
 pub(crate) struct CounterPlan {
     columns: Vec<Column>,
@@ -180,7 +181,7 @@ impl CounterPlan {
         (!plan.columns.is_empty()).then(|| Arc::new(plan))
     }
 
-    /// What two readings cost a call: the median of 21, nanoseconds, in the calling thread.
+    /// Cost of two readings per call: the median of 21, nanoseconds, in the calling thread.
     pub(crate) fn cost_ns(self: &Arc<Self>, clock: &Clock) -> u64 {
         let mut counters = ThreadCounters::default();
         let mut rounds: Vec<u64> = (0..N_COST_ROUNDS)
@@ -316,7 +317,7 @@ impl ThreadCounters {
         (words, opened.plan.columns.len())
     }
 
-    /// Closes all: they were those of a thread that is gone.
+    /// Closes all counters of a thread that has ended.
     pub(crate) fn close(&mut self) {
         *self = Self::default();
     }

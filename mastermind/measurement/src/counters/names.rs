@@ -9,7 +9,7 @@ pub(super) enum Source {
     Hardware(Hardware),
     /// Of the processor's caches, in user mode.
     Cache(Cache),
-    /// Of the kernel; in user mode, but for what happens in kernel mode only.
+    /// Counted by the kernel; in user mode, except for events that happen only in kernel mode.
     Software(Software),
     /// Of `getrusage` for the thread.
     Usage(UsageField),

@@ -10,7 +10,8 @@ use rustix::io::Errno;
 
 use super::names::Source;
 
-/// What one reading of a group begins with: the number of counters, for how long they were enabled, and counted.
+/// Words at the beginning of a reading of a group: the number of counters, for how long they were enabled, and
+/// counted.
 const HEAD_WORDS: usize = 3;
 /// A value and an identifier for each counter, the leader's first, which counts nothing.
 const WORDS_A_COUNTER: usize = 2;
@@ -60,7 +61,7 @@ impl EventGroup {
             Source::Software(event) => Builder::new(*event),
             Source::Usage(_) => return Err(Errno::INVAL),
         };
-        // What happens in kernel mode only would be counted as 0 without it.
+        // Without kernel mode, events that happen only there would be counted as 0.
         if let Source::Software(Software::CONTEXT_SWITCHES | Software::CPU_MIGRATIONS) = source {
             builder.include_kernel();
         }
@@ -114,7 +115,7 @@ fn errno(error: std::io::Error) -> Errno {
         .map_or_else(unsupported, Errno::from_raw_os_error)
 }
 
-/// What the calling thread has used; `None` if the system does not say.
+/// Resource usage of the calling thread; `None` if the system does not report it.
 pub(super) fn thread_usage() -> Option<libc::rusage> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: there is room for a `rusage`; all zeros are one.

@@ -1,8 +1,8 @@
 //! A recording that goes on in a forked child: with logs of its own, and without a thread of ours.
 //!
-//! The first thread of the child that records has the recording go on, and the others wait for it. Its contexts are cleared, and the
-//! parent's preparing thread is not in the process. What no log of the child's can count, as where no file can be opened, is
-//! counted in one of the parent's.
+//! The first thread of the child that records restarts the recording, and the others wait for it. Its contexts are
+//! cleared, and the parent's preparing thread is not in the process. Calls that no log of the child's can count, as
+//! when no file can be opened, are counted in one of the parent's.
 //!
 //! ```text
 //! fork ──► first call of a thread ──► begin_in_child: a preparer of its own ──► a log of its own for each thread that records
@@ -87,7 +87,7 @@ impl Shared {
     }
 
     /// # Returns
-    /// `None` where a lock is held by a thread of the parent, which is not in this process.
+    /// `None` if a thread of the parent, which is not in this process, has a lock.
     fn become_childs(&self, process: u32) -> Option<()> {
         let mut logs = self.logs.try_lock().ok()?;
         let mut preparer = self.preparer.try_lock().ok()?;
@@ -115,7 +115,7 @@ impl Shared {
     /// With it, whether there can be logs.
     fn preparer_of_child(&self, is_in_memory: bool) -> (ChunkPreparer, bool) {
         let limit = self.config.limit_bytes;
-        // Under valgrind the process has a copy of the memory, and what it does is seen by nobody.
+        // Under valgrind the process has a copy of the memory, and its work has no effect.
         if !is_in_memory && own_thread::run_in_process(|| ()).is_ok() {
             return (ChunkPreparer::without_thread(limit), true);
         }

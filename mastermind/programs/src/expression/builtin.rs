@@ -95,7 +95,8 @@ impl Builtin {
 /// The largest whole number not above `x`: [`f64::floor`], without a call where the processor has no instruction for it.
 #[inline]
 pub(super) fn floor(x: f64) -> f64 {
-    // Zero keeps its sign; larger numbers than these are whole, or have none below them that fits.
+    // Zero keeps its sign; numbers larger than these are whole, or have no whole number below them
+    // that fits.
     if x == 0.0 || !(-WHOLE..=WHOLE).contains(&x) {
         return x.floor();
     }

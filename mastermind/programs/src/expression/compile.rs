@@ -1,4 +1,4 @@
-//! Names to places: resolves, checks kinds, puts cost functions in, folds constants.
+//! Names to places: resolves, checks types, inlines cost functions, folds constants.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ const LARGEST: usize = 20_000;
 /// Deepest chain of cost functions.
 const DEEPEST: usize = 64;
 
-/// What a value is.
+/// Type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A number.
@@ -49,7 +49,7 @@ pub enum SystemProperty {
     Node,
 }
 
-/// What a name stands for.
+/// Meaning of a name.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Symbol {
     /// A variable that changes, at its place.
@@ -62,7 +62,7 @@ pub enum Symbol {
     Argument(Typed),
 }
 
-/// Names and what they stand for.
+/// Names and their meanings.
 pub type Scope = BTreeMap<String, Symbol>;
 
 /// A cost function: a named expression of its parameters, the globals and the system.
@@ -74,19 +74,19 @@ pub struct CostFunction {
     pub value: Expression,
 }
 
-/// A compiled expression and its kind.
+/// A compiled expression and its type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Typed {
     /// The expression.
     pub code: Compiled,
-    /// What its value is.
+    /// Type of its value.
     pub kind: Kind,
 }
 
 /// Where the names of expressions are looked up.
 #[derive(Debug, Clone, Copy)]
 pub struct Resolver<'a> {
-    /// What cost functions see: globals and the system.
+    /// Names in cost functions: globals and the system.
     pub globals: &'a Scope,
     /// Cost functions.
     pub functions: &'a BTreeMap<String, CostFunction>,
@@ -98,7 +98,7 @@ impl Resolver<'_> {
     /// Compiles an expression whose names `scope` gives.
     ///
     /// # Errors
-    /// Every [`ExpressionError`] but those of reading.
+    /// Every [`ExpressionError`] but the errors of reading.
     pub fn compile(&self, text: &Expression, scope: &Scope) -> Result<Typed, ExpressionError> {
         let mut compiler = Compiler {
             resolver: self,
@@ -108,7 +108,7 @@ impl Resolver<'_> {
         compiler.expression(text, scope)
     }
 
-    /// Compiles an expression that must be of one kind.
+    /// Compiles an expression that must be of one type.
     ///
     /// # Errors
     /// As [`Resolver::compile`], and [`ExpressionError::Kind`].

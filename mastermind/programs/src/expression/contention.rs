@@ -25,7 +25,7 @@ impl Contention {
         found.map(|(_, function)| *function)
     }
 
-    /// The value; NaN where there is none.
+    /// The value; NaN if it is undefined.
     pub fn apply(self, [a, b, c, d]: [f64; 4]) -> f64 {
         match self {
             Self::ClosedQueue => closed_queue(a, b, c, d),
@@ -45,7 +45,7 @@ const MAX_CUSTOMERS: f64 = 1e6;
 /// * `service` - mean time at a server, seconds, ≥ 0; exponential
 ///
 /// # Returns
-/// Seconds; NaN where a number is none of these.
+/// Seconds; NaN if an argument is invalid.
 pub fn closed_queue(customers: f64, think: f64, service: f64, servers: f64) -> f64 {
     let (customers, servers) = (customers.round(), servers.round());
     if !((1.0..=MAX_CUSTOMERS).contains(&customers) && (1.0..=1e3).contains(&servers)) {
@@ -76,7 +76,7 @@ pub fn closed_queue(customers: f64, think: f64, service: f64, servers: f64) -> f
 /// * `variation` - squared coefficient of variation of the handling times, ≥ 0
 ///
 /// # Returns
-/// Seconds; NaN where a number is none of these.
+/// Seconds; NaN if an argument is invalid.
 pub fn lopc(work: f64, latency: f64, handler: f64, variation: f64) -> f64 {
     let it = Lopc {
         work_s: work,

@@ -1,4 +1,4 @@
-//! What can be wrong with an expression.
+//! Errors in an expression.
 
 use mastermind_models::expression::SyntaxError;
 
@@ -53,14 +53,14 @@ pub enum ExpressionError {
         /// `a -> b -> a`.
         circle: String,
     },
-    /// A number stands where a truth value must, or the other way round.
+    /// A number in place of a truth value, or the reverse.
     #[error("cannot use \"{part}\": a {found}, expected a {expected}")]
     Kind {
         /// The part of the expression.
         part: String,
-        /// What it is.
+        /// Its type.
         found: Kind,
-        /// What it must be.
+        /// The expected type.
         expected: Kind,
     },
     /// No fitted model has this name, or not in this mode.
@@ -68,17 +68,17 @@ pub enum ExpressionError {
     UnknownModel {
         /// The method.
         method: String,
-        /// What was found.
+        /// The name found.
         found: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
-    /// A fitted model was not given what it needs, or something it does not know.
+    /// A fitted model lacks a parameter, or was given an unknown one.
     #[error("cannot use fitted model \"{method}\": {found}, expected parameters {known}")]
     ModelParameters {
         /// The method.
         method: String,
-        /// What is missing or too much.
+        /// The missing or unknown parameters.
         found: String,
         /// Its parameters, a comma list.
         known: String,
@@ -88,7 +88,7 @@ pub enum ExpressionError {
     NotAssignable {
         /// The name.
         name: String,
-        /// What it is.
+        /// Its type.
         found: &'static str,
     },
 }

@@ -9,7 +9,7 @@ use super::contention::Contention;
 use super::flat::FlatExpression;
 use mastermind_models::expression::Binary;
 
-/// What an evaluation sees of the process that it is for.
+/// State of the process that an evaluation can use.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     /// Values of the variables, by place; a truth value is 0 or 1.
@@ -24,17 +24,17 @@ pub struct Context<'a> {
     pub node: f64,
 }
 
-/// What a fitted model predicts and the names of the parameters that it is given, in order.
+/// Predictions of a fitted model, and the names of its parameters, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
     /// Mean time of a call, seconds, as `predict` has it.
     pub mean: Predictor,
     /// Names of the arguments.
     pub parameters: Vec<String>,
-    /// Of the total of the recorded calls to that of the formula: a simulation sums over calls, so what was set aside
-    /// belongs to it.
+    /// Ratio of the total of the recorded calls to that of the formula: a simulation sums over calls, so outliers
+    /// that the fit left out belong to it.
     pub total_ratio: f64,
-    /// Calls that the machine held up: each call takes what they add on average.
+    /// Calls that the machine delayed: each call takes their average addition.
     pub held_up: Option<HeldUp>,
     /// Standard deviation of a call, seconds: each is drawn about its mean; `None` where all take the mean.
     pub sigma: Option<Formula>,
@@ -68,8 +68,8 @@ impl Fitted {
     }
 }
 
-/// A number from the standard normal distribution (Box and Muller's way), the same for the same process with the same
-/// values of its variables: those that count a loop's rounds tell its calls apart, and a run gives the same each time.
+/// A number from the standard normal distribution (Box and Muller's method), the same for the same process with the
+/// same values of its variables: loop counters give each call its own number, and every run the same ones.
 fn normal(context: &Context<'_>) -> f64 {
     let own = [context.process, context.thread];
     let seed = own.iter().chain(context.slots);
@@ -79,7 +79,7 @@ fn normal(context: &Context<'_>) -> f64 {
     (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
 }
 
-/// Bits of which each depends on all of those given: SplitMix64's step.
+/// Bits that each depend on all of the given ones: SplitMix64's step.
 ///
 /// # Source
 /// G. Steele et al., "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014 (the constants recalled).
@@ -122,12 +122,12 @@ pub enum Compiled {
     Contention(Contention, Box<[Compiled; 4]>),
     /// A fitted model and its arguments.
     Fitted(Arc<Fitted>, Vec<Compiled>),
-    /// The same as a list of steps: what a run makes of the others, of which nothing but the value can be told.
+    /// The same as a list of steps: a run converts the other forms to it; only its value can be queried.
     Flat(FlatExpression),
 }
 
 impl Compiled {
-    /// The value: a number, NaN where there is none; 0 or 1 for a truth value.
+    /// The value: a number, NaN if it is undefined; 0 or 1 for a truth value.
     #[inline]
     pub fn evaluate(&self, context: &Context<'_>) -> f64 {
         match self {

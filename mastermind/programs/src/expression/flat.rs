@@ -1,14 +1,15 @@
 //! An expression as a list of steps, for where it is evaluated millions of times.
 //!
-//! Each step applies one function to values that are at hand: constants, variables, the process's rank, and what earlier steps gave.
-//! Evaluation has no effect and does not fail, so both sides of a choice are evaluated and one is taken. `(process + 1) % 8` is two
-//! steps: the sum of the rank and 1, then the remainder of that and 8.
+//! Each step applies one function to available values: constants, variables, the process's rank, and results of earlier
+//! steps. Evaluation has no effect and does not fail, so both sides of a choice are evaluated and one is used.
+//! `(process + 1) % 8` is two steps: the sum of the rank and 1, then the remainder of that and 8.
 
 use super::builtin::Builtin;
 use super::evaluate::{Compiled, modulo};
 use mastermind_models::expression::Binary;
 
-/// Registers: the process's rank, the constants, and what the steps give. Expressions that need more stay trees.
+/// Registers: the process's rank, the constants, and the results of steps. Expressions that need more stay
+/// trees.
 const REGISTERS: usize = 16;
 
 /// The register of the rank.
@@ -17,7 +18,7 @@ const RANK: u8 = 0;
 /// Marks the place of a variable among operands; all others are registers.
 const SLOT: u8 = 0x80;
 
-/// What one step of an expression does.
+/// Function of one step of an expression.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Function {
     Binary(Binary),
@@ -38,7 +39,7 @@ pub struct FlatExpression(Form);
 enum Form {
     /// `(process + by) % processes`, as most ranks are given: two steps in one.
     Neighbour { by: f64, processes: f64 },
-    /// Steps, the last of which gives the value.
+    /// Steps, the last of which computes the value.
     Steps(Box<Steps>),
 }
 
@@ -162,7 +163,8 @@ impl Steps {
     }
 }
 
-/// What the root of a tree does, and with what; `None` where it is a leaf, or has other values than the process's own.
+/// The function of a tree's root, and its arguments; `None` for a leaf, or if it uses values other than the process's
+/// own.
 fn function_of(tree: &Compiled) -> Option<(Function, &[Compiled])> {
     use std::slice::from_ref;
     Some(match tree {

@@ -12,7 +12,8 @@
 use super::read::{GoalError, MOST_RANKS};
 use super::schedule::{ANY, Dependent, Kind, MAX_OPS, Op, Part, Schedule};
 
-/// What a file begins with, and what one does that LogGOPSim has used up with `--save-mem`.
+/// The mark at the begin of a file, and the one of a file that LogGOPSim has consumed with
+/// `--save-mem`.
 const MARK: u64 = 4223;
 const USED_UP: u64 = 2342;
 
@@ -57,7 +58,8 @@ fn wrong(found: String, expected: &str) -> GoalError {
     }
 }
 
-/// Reads a schedule in the binary form; what waits for an operation stays in the order of the file.
+/// Reads a schedule in the binary form; operations that wait for an operation stay in the order of
+/// the file.
 ///
 /// # Errors
 /// [`GoalError::Binary`].

@@ -1,4 +1,4 @@
-//! GOAL schedules, as LogGOPSim reads them: what each rank does, operation by operation.
+//! GOAL schedules, in LogGOPSim's language: the activity of each rank, operation by operation.
 //!
 //! ```text
 //! num_ranks 2
@@ -16,8 +16,8 @@
 //! and `tag -1` are any. `a requires b` starts `a` when `b` has ended, `a irequires b` when it has
 //! begun. Comments are `//` and `/* */`.
 //!
-//! Times are those of [`crate::engine`]; of operations that are due on one nanosecond the one that
-//! was scheduled first is first. The rules of LogGOPSim are another set ([`crate::engine::Rules`]); the guide lists what differs.
+//! Times are those of [`crate::engine`]; of operations that are due on one nanosecond the one that was scheduled first
+//! is first. The rules of LogGOPSim are another set ([`crate::engine::Rules`]); the guide lists the differences.
 //!
 //! # Source
 //! T. Hoefler, C. Siebert, A. Lumsdaine, "Group Operation Assembly Language", ICPP 2009; T. Hoefler,

@@ -10,7 +10,7 @@
 use crate::goal::schedule::{ANY, Kind, Op};
 use crate::huge_pages::reserve;
 
-/// What an operation is, or that it is in the table.
+/// Type of an operation, or that it is in the table.
 const KIND: u64 = 3;
 const IN_TABLE: u64 = 3;
 
@@ -127,7 +127,7 @@ impl Ops {
         IN_TABLE | (self.table.len() as u64 - 1) << REST
     }
 
-    /// The operation at a place, without what it waits for.
+    /// The operation at a place, without its waits.
     #[inline(always)]
     pub fn get(&self, at: usize) -> Op {
         let packed = self.packed[at];
@@ -167,7 +167,7 @@ impl Ops {
         }
     }
 
-    /// Kind, and nanoseconds or bytes.
+    /// Type, and nanoseconds or bytes.
     #[inline(always)]
     pub fn kind_and_size(&self, at: usize) -> (Kind, u64) {
         let Op { kind, size, .. } = self.get(at);
@@ -241,7 +241,7 @@ impl Ops {
         next.is_some_and(|packed| packed & AFTER_PREVIOUS != 0) && self.release(at)
     }
 
-    /// Memory that they take, bytes: not what was reserved for more of them and never touched.
+    /// Memory in use, bytes, without memory that was reserved for more and never touched.
     pub(crate) fn bytes(&self) -> usize {
         self.packed.len() * size_of::<u64>() + self.table.len() * size_of::<Op>()
     }

@@ -1,10 +1,10 @@
 //! The text of a schedule, read in pieces: nothing of it is kept.
 //!
-//! [`read_goal`] takes a text and gives a [`Schedule`]; `Reader` holds what is open between two lines: the rank, its
-//! labels, a comment. Lines as generators write them, which are most of all, are read by `plain` in a piece; whatever
-//! does not look like one goes through `Reader::line`, and both must give the same. The first line that is wrong is the
-//! error, with its number. What was read is kept in `ops`, in eight bytes for most operations. The binary form is read by
-//! `binary`; the language is described at the head of the module `goal`.
+//! [`read_goal`] takes a text and returns a [`Schedule`]; `Reader` has the state between two lines: the rank, its
+//! labels, a comment. Lines in the form that generators write, which are most of all, are read by `plain` in one go;
+//! all other lines go through `Reader::line`, and both must give the same. The first invalid line is the error, with
+//! its number. Operations are kept in `ops`, in eight bytes for most. The binary form is read by `binary`; the head of
+//! the module `goal` describes the language.
 //!
 //! ```
 //! use mastermind_programs::goal::read_goal;
@@ -62,17 +62,17 @@ pub enum GoalError {
     Line {
         /// From 1.
         line: u64,
-        /// What was found.
+        /// The text found.
         found: String,
-        /// What must be there.
+        /// The expected text.
         expected: &'static str,
     },
     /// A file in the binary form is not as it must be.
     #[error("cannot read schedule in LogGOPSim's binary form: {found}, expected {expected}")]
     Binary {
-        /// What was found.
+        /// The text found.
         found: String,
-        /// What must be there.
+        /// The expected text.
         expected: String,
     },
 }
@@ -93,10 +93,10 @@ impl GoalError {
 /// In which order operations become free together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WaitOrder {
-    /// In their own, whatever line says that they wait: it takes the least room.
+    /// In their own order, whatever line declares their wait: it takes the least room.
     #[default]
     Operations,
-    /// In that of the lines that say so, as the rules of LogGOPSim have it.
+    /// In the order of the lines that declare their waits, as the rules of LogGOPSim require.
     Lines,
 }
 
@@ -108,7 +108,8 @@ pub fn read_goal(source: impl Read) -> Result<Schedule, GoalError> {
     read_goal_of(source, 0)
 }
 
-/// Reads a schedule whose text has about so many bytes, as a file tells: room for it is made at once.
+/// Reads a schedule whose text has about so many bytes, such as the size of its file: room for it is
+/// made at once.
 ///
 /// # Errors
 /// As [`read_goal`].
@@ -128,7 +129,7 @@ pub fn read_goal_in(
     bytes: u64,
     order: WaitOrder,
 ) -> Result<Schedule, GoalError> {
-    // What reads is no generic function: such a one is compiled, and optimised, with the crate that calls it.
+    // The reading code is not generic: generic code is compiled, and optimised, with the crate that calls it.
     read_from(&mut source, bytes, order)
 }
 
@@ -271,7 +272,7 @@ impl<'a> Cursor<'a> {
 }
 
 impl Reader {
-    /// Makes room for the operations of a text by those of its beginning, `read` bytes.
+    /// Makes room for the operations of a text, extrapolated from those of its first `read` bytes.
     fn make_room(&mut self, read: u64, bytes: u64) {
         let ops = &mut self.schedule.ops;
         if !self.has_room && ops.len() > 0 {
@@ -290,7 +291,7 @@ impl Reader {
         }
     }
 
-    /// What is left of a line, for an error.
+    /// The rest of a line, for an error.
     fn shown(cursor: &Cursor<'_>) -> String {
         let end = cursor.rest.len().min(40);
         match &cursor.rest[..end] {
@@ -482,7 +483,7 @@ impl Reader {
         Ok(())
     }
 
-    /// `calc N`, `send Nb to N`, `recv Nb from N` and what may follow; the operation's index.
+    /// `calc N`, `send Nb to N`, `recv Nb from N` and their options; returns the operation's index.
     #[inline]
     fn operation(&mut self, cursor: &mut Cursor<'_>) -> Result<u32, GoalError> {
         let before = cursor.rest;

@@ -1,11 +1,12 @@
-//! A schedule as it is kept: eight bytes for most operations, no more for one that waits for the one before, and four where others do.
+//! A schedule in memory: eight bytes for most operations, no more for one that waits for the one before, and four for
+//! other waits.
 
 use std::ops::Range;
 
 use crate::goal::ops::Ops;
 use crate::huge_pages::reserve;
 
-/// What an operation is.
+/// Type of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Keeps a processor for a time.
@@ -30,7 +31,7 @@ pub struct Op {
     pub tag: u32,
     /// How many must end or begin before it, where that is kept here.
     pub waits: u32,
-    /// What it is.
+    /// Its type.
     pub kind: Kind,
     /// The processor of the rank.
     pub cpu: u8,
@@ -38,7 +39,7 @@ pub struct Op {
     pub nic: u8,
 }
 
-/// Who waits for an operation.
+/// An operation that waits for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Wait {
     /// The operation waited for.
@@ -75,20 +76,21 @@ impl Dependent {
     }
 }
 
-/// Who waits for each operation, beside the one behind it.
+/// Operations that wait for each operation, in addition to the one behind it.
 ///
-/// Of most operations those are neighbours, or one: four bytes say which, and nothing else is looked up.
+/// For most operations those are neighbours, or one: four bytes encode them, without another look-up.
 #[derive(Debug, Clone, Default)]
 pub struct Dependents {
     /// By operation, in the order of all; nobody behind the end.
     firsts: Vec<Waiters>,
     /// Of those whose dependents are no run: how many, and they.
     lists: Vec<Dependent>,
-    /// What `lists` is to have of the present rank.
+    /// Entries of the present rank that `lists` is to get.
     rest: Vec<Wait>,
 }
 
-/// Who waits for an operation: nobody, a run of operations behind it that wait for its end, or a list.
+/// Operations that wait for an operation: none, a run of operations behind it that wait for its end,
+/// or a list.
 ///
 /// ```text
 /// bits  31  0..31
@@ -124,7 +126,7 @@ impl Waiters {
         (self.0 & Self::RUN != 0).then_some(from..from + length)
     }
 
-    /// The run with the operation behind it, where that is the one that waits.
+    /// The run extended by the operation behind it, if that is the waiting one.
     #[inline]
     fn with(self, on: u32, by: Dependent) -> Option<Self> {
         let run = self.run(on)?;
@@ -221,7 +223,7 @@ impl Dependents {
         &self.lists[first..first + length]
     }
 
-    /// Where it is kept who waits for the operation at this place.
+    /// The entry with the operations that wait for the one at this place.
     #[inline(always)]
     pub fn place(&self, place: usize) -> Option<&impl Sized> {
         self.firsts.get(place)
@@ -232,7 +234,7 @@ impl Dependents {
     }
 }
 
-/// Makes room for so many more, and for as many again as there are where there is none.
+/// Makes room for so many more; if there is none, doubles the room.
 fn make_room<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
         reserve(list, more.max(list.len()).max(1 << 12));
@@ -256,12 +258,12 @@ pub struct Part {
     pub nics: u16,
 }
 
-/// A schedule: the operations of each rank and what they wait for.
+/// A schedule: the operations of each rank and their waits.
 #[derive(Debug, Clone, Default)]
 pub struct Schedule {
-    /// The operations of all ranks; a run counts in them what they still wait for.
+    /// The operations of all ranks; a run counts their remaining waits in them.
     pub ops: Ops,
-    /// Who waits for them.
+    /// Operations that wait for them.
     pub dependents: Dependents,
     /// One a rank.
     pub parts: Vec<Part>,
@@ -294,7 +296,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Waits of a rank: who waits for which operation, and whether for the begin.
+    /// Waits of a rank: the waiting operation, the operation it waits for, and whether it waits for
+    /// the begin.
     fn waits() -> impl Strategy<Value = Vec<(u32, u32, bool)>> {
         let run =
             (0..4_u32, 0..20_u32, 1..5000_u32, 1..3_u32).prop_map(|(on, by, length, step)| {

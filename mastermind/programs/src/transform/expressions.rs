@@ -8,7 +8,7 @@ use crate::expression::{
     Argument, Binary, Builtin, Contention, CostFunction, Expression, Kind, Unary,
 };
 
-/// What a name is in Rust.
+/// Rust form of a name.
 #[derive(Debug, Clone)]
 pub(super) struct Symbol {
     pub(super) rust: String,
@@ -21,7 +21,7 @@ impl Symbol {
     }
 }
 
-/// Names and what they are.
+/// Names and their Rust forms.
 pub(super) type Scope = BTreeMap<String, Symbol>;
 
 type Functions = BTreeMap<String, CostFunction>;
@@ -76,7 +76,7 @@ pub(super) fn ordered<'a>(variables: &'a [Variable], functions: &Functions) -> V
     ordered
 }
 
-/// The names in an expression, those of its cost functions with them.
+/// The names in an expression, including those of its cost functions.
 fn collect(text: &Expression, functions: &Functions, depth: usize, names: &mut BTreeSet<String>) {
     match text {
         Expression::Number(_) | Expression::Truth(_) => {}

@@ -1,7 +1,7 @@
 //! A model as readable Rust source: globals, cost functions, declarations of elements, their flow.
 //!
-//! The source uses [`crate::record`]: each process's code writes down what it does, and the
-//! engine runs that, with the result that the model itself has.
+//! The source uses [`crate::record`]: each process's code writes down its operations, and the
+//! engine runs those, with the result of the model itself.
 //!
 //! # Source
 //! S. Pllana et al., "Towards an Environment for Performance Modeling", Figures 5 and 8: the order of the
@@ -36,9 +36,9 @@ pub enum TransformError {
         element: String,
         /// The activity, and the elements it lies in.
         place: String,
-        /// What it has.
+        /// Its value.
         found: &'static str,
-        /// What it may have.
+        /// The allowed values.
         expected: &'static str,
     },
     /// An expression has no Rust form.
@@ -46,9 +46,9 @@ pub enum TransformError {
     Expression {
         /// The expression.
         expression: String,
-        /// What it has.
+        /// Its value.
         found: &'static str,
-        /// What it may have.
+        /// The allowed values.
         expected: &'static str,
     },
 }
@@ -56,11 +56,11 @@ pub enum TransformError {
 /// Rust source of a program that is the model: `main` takes a machine file and a number of processes.
 ///
 /// # Arguments
-/// * `models` - fitted models that its costs may name; where there are some, the source reads them, as [`ModelSet::to_json`] writes
-///   them, from `models.json` beside it
+/// * `models` - fitted models that its costs may name; if there are any, the source reads them, as
+///   [`ModelSet::to_json`] writes them, from `models.json` next to it
 ///
 /// # Errors
-/// [`TransformError`]: the model is not sound, or has what only a simulation tells.
+/// [`TransformError`]: the model is not sound, or has a part that only a simulation can evaluate.
 pub fn transform(model: &Model, models: &ModelSet) -> Result<String, TransformError> {
     // The elements, in the order that every system gives them.
     let program = lower(model, models, System::any_of(model))?;
@@ -74,14 +74,14 @@ pub fn transform(model: &Model, models: &ModelSet) -> Result<String, TransformEr
     Ok(writer.text)
 }
 
-/// A source under way.
+/// State of the source being written.
 struct Writer<'a> {
     model: &'a Model,
     program: &'a Program,
     text: String,
     /// Depth of blocks.
     depth: usize,
-    /// What globals and properties of the system stand for.
+    /// Meanings of globals and properties of the system.
     globals: Scope,
     names: Names,
     elements: Vec<String>,
@@ -170,7 +170,7 @@ impl<'a> Writer<'a> {
             .map(|global| (global, fields.give(&global.name)))
             .collect();
         let ordered = expressions::ordered(&model.globals, &model.functions);
-        // Kinds first: a first value may name any other global.
+        // Types first: an initial value may name any other global.
         for variable in &ordered {
             let kind = self.kind(&variable.value, &self.globals.clone())?;
             let field = globals
@@ -344,7 +344,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What is wrong, for the messages of a verb.
+/// The error's findings, for the messages of a verb.
 impl TransformError {
     /// The findings of the checker, if it is those.
     pub fn findings(&self) -> &[Finding] {

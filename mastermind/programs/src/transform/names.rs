@@ -73,7 +73,7 @@ const TAKEN: [&str; 67] = [
     "xor",
 ];
 
-/// Names of one kind, each given once.
+/// Names of one sort, each given once.
 pub(super) struct Names {
     upper: bool,
     prefix: &'static str,
@@ -139,7 +139,7 @@ impl Names {
         rust
     }
 
-    /// The name that was given last for this one; itself for one that has none.
+    /// The name that was given last for this one; the name itself if it has none.
     pub(super) fn of(&self, name: &str) -> String {
         self.given
             .get(name)

@@ -1,6 +1,6 @@
 //! Lines as generators write them, one blank between words and operations numbered: most there are.
 //!
-//! Eight bytes are looked at together, and the name that comes next is known before it is read.
+//! Eight bytes are compared together, and the next name is predicted before it is read.
 
 use crate::goal::read::{GREATEST, Reader};
 use crate::goal::schedule::{Kind, Op};
@@ -53,7 +53,7 @@ impl Plain<'_> {
         (1..=18).contains(&digits).then_some(value)
     }
 
-    /// The number of a name that begins with a letter; not that of one with zeros before it, which is another name.
+    /// The number of a name that begins with a letter; a name with leading zeros is another name.
     #[inline]
     fn named(&mut self, letter: u8) -> Option<u64> {
         if self.text.get(self.at) != Some(&letter) || self.text.get(self.at + 1) == Some(&b'0') {
