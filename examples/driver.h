@@ -1,4 +1,4 @@
-/* What the workload drivers of these examples have in common: parameters, a Go port, progress, random numbers. Included first, with
+/* Common code of the workload drivers of these examples: parameters, a Go port, progress, random numbers. Include it first, with
  * CLASS_NAME and CLASS_DOC defined. */
 #ifndef DRIVER_H
 #define DRIVER_H
@@ -8,7 +8,7 @@
 
 #include "cca.h"
 
-/* The services of the one instance that there is of a driver. */
+/* The services of the driver; there is only one instance. */
 static cca_port driver_services;
 
 /* The port of the parameters. */
@@ -40,7 +40,7 @@ static inline int32_t add_integer(const char *key, int64_t value, double lower, 
     return add_parameter(key, given, bounds, help, error);
 }
 
-/* A text, empty as long as nobody sets it. */
+/* A text parameter, empty by default. */
 static inline int32_t add_text(const char *key, const char *help, cca_error *error) {
     cca_value given;
     memset(&given, 0, sizeof given);
@@ -49,7 +49,7 @@ static inline int32_t add_text(const char *key, const char *help, cca_error *err
     return add_parameter(key, given, NULL, help, error);
 }
 
-/* A parameter's value; what is not there, which only a mistake in this source can be, is all zero. */
+/* The value of a parameter; all zero if it does not exist, which only a mistake in this source can cause. */
 static inline cca_value value_of(const char *key) {
     cca_value value;
     cca_error error;
@@ -60,7 +60,7 @@ static inline cca_value value_of(const char *key) {
     return value;
 }
 
-/* A file to write results to, NULL where the parameter is empty; `*error` says why it cannot be opened. */
+/* A file for the results, NULL if the parameter is empty; `*error` says why it cannot be opened. */
 static inline int32_t open_results(FILE **file, cca_error *error) {
     cca_text path = value_of("results").text;
     *file = NULL;
@@ -73,7 +73,7 @@ static inline int32_t open_results(FILE **file, cca_error *error) {
     return *file != NULL ? CCA_OK : cca_fail(error, "cannot open results: no such file can be written");
 }
 
-/* Reports progress, often enough for a run that is adapted: after a call in 500.
+/* Reports progress often enough for `run --adapt`: after every 1/500 of the calls.
  * done, all: calls */
 static inline int32_t report_progress(int64_t done, int64_t all, cca_error *error) {
     const cca_services *services = cca_services_table(driver_services);
@@ -89,7 +89,7 @@ static inline int32_t report_progress(int64_t done, int64_t all, cca_error *erro
     return status;
 }
 
-/* Numbers that look random, the same on every machine (xorshift64*, Vigna 2016). */
+/* Pseudorandom numbers, the same on every machine (xorshift64*, Vigna 2016). */
 static inline uint64_t next_random(uint64_t *state) {
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -97,10 +97,10 @@ static inline uint64_t next_random(uint64_t *state) {
     return *state * UINT64_C(2685821657736338717);
 }
 
-/* At least 0, below 1. */
+/* A random number in [0, 1). */
 static inline double uniform(uint64_t *state) { return (double)(next_random(state) >> 11) / 9007199254740992.0; }
 
-/* Whoever includes this defines both. */
+/* Defined by the file that includes this one. */
 static int32_t go(const void *object, cca_error *error);
 static int32_t add_ports_and_parameters(const cca_services *table, cca_error *error);
 

@@ -1,4 +1,4 @@
-/* What every component in C of these examples that provides one port ends with. Included behind its table, with these defined:
+/* The common end of the C components in these examples that provide one port. Include it after the table, with these defined:
  *
  *     CLASS_NAME      "fft.Fftw"
  *     CLASS_DOC       what it does, in a sentence
@@ -11,7 +11,7 @@ static int32_t set_services(const void *object, cca_port services, cca_error *er
     const cca_services *table = cca_services_table(services);
     const cca_value yes = { CCA_BOOL, 1, 0.0, { NULL, 0 } };
     int32_t status = table->add_provides_port(services.object, cca_text_of(PORT_NAME), port, error);
-    /* No call depends on an earlier one, so that another may take its place between any two. */
+    /* No call depends on an earlier one, so the instance may be replaced between any two calls. */
     return status != CCA_OK ? status
                             : table->set_port_property(services.object, cca_text_of(PORT_NAME), cca_text_of("stateless"),
                                                        yes, error);

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes the port of fft.sidl and the components on it.
+# Builds the port of fft.sidl and its components.
 #
 #     examples/fft/build.sh [MASTERMIND] [FOLDER]
 #
-# Needs a C compiler, Debian's libfftw3-dev and libgsl-dev, and for rustfft cargo and crates.io: --without-rustfft leaves it out.
+# Needs a C compiler and Debian's libfftw3-dev and libgsl-dev. rustfft also needs cargo and crates.io; --without-rustfft omits it.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 rustfft=yes
@@ -21,7 +21,7 @@ component workload
 component fftw -lfftw3
 component gsl -lgsl -lgslcblas
 if [ $rustfft = yes ]; then
-    # A copy whose paths lead to the ports just made, wherever FOLDER is.
+    # A copy whose paths refer to the generated ports, wherever FOLDER is.
     made=$(realpath "$made")
     rm -rf "$made/rustfft"
     cp -r "$here/rustfft" "$made/rustfft"

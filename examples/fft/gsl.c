@@ -9,7 +9,7 @@ static int32_t forward(const void *object, int64_t n, fft_factors factors, fft_d
     (void)object;
     if (n <= 0 || x.length != (size_t)n || y.length != (size_t)n)
         return cca_fail(error, "cannot transform: bad length, expected 1 or more numbers in x and y");
-    /* Its own handler would end the process. */
+    /* GSL's default error handler would end the process. */
     gsl_set_error_handler_off();
     memcpy(y.data, x.data, x.length * sizeof *x.data);
     double *data = &y.data[0].re;

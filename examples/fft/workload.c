@@ -1,5 +1,5 @@
-/* Transforms numbers of mixed lengths: powers of two, 2^a 3^b 5^c, and primes, each about as often as gives all the same work.
- * Of every length the first result is compared with the sum itself at some frequencies. */
+/* Transforms arrays of mixed lengths: powers of two, 2^a 3^b 5^c, and primes. Each length is repeated so that all lengths take about
+ * the same work. The first result of every length is compared with the explicit sum at some frequencies. */
 #include <math.h>
 
 #define CLASS_NAME "fft.Workload"
@@ -7,9 +7,9 @@
 #include "driver.h"
 #include "fft_ports.h"
 
-/* What is allowed between a result and the sum, as a part of the largest that a result can be. */
+/* Allowed difference between a result and the sum, relative to the largest possible result. */
 #define TOLERANCE 1e-10
-/* Frequencies that are compared. */
+/* Number of compared frequencies. */
 #define N_COMPARED 4
 #define MAX_LENGTHS 3000
 
@@ -27,7 +27,7 @@ static int is_prime(int64_t n) {
     return 1;
 }
 
-/* Whether n is 2^a 3^b 5^c, and no power of two. */
+/* Whether n is 2^a 3^b 5^c, but not a power of two. */
 static int is_small(int64_t n) {
     if ((n & (n - 1)) == 0) return 0;
     while (n % 2 == 0) n /= 2;
@@ -36,7 +36,7 @@ static int is_small(int64_t n) {
     return n == 1;
 }
 
-/* The length of a kind that is next to a number, at least. */
+/* The smallest length of a class that is at least a given number. */
 static int64_t nearest(double wanted, fft_factors factors) {
     if (factors == FFT_FACTORS_TWO) return INT64_C(1) << lround(log2(wanted));
     int64_t n = (int64_t)wanted;
@@ -45,7 +45,7 @@ static int64_t nearest(double wanted, fft_factors factors) {
     return n;
 }
 
-/* Lengths with logarithms spread evenly, a number of each kind, each length once. */
+/* Lengths with evenly spaced logarithms, several of each class, each length once. */
 static size_t choose_lengths(length_t *lengths, uint64_t *random) {
     int64_t smallest = value_of("smallest").integer, each = value_of("lengths").integer, work = value_of("work").integer;
     size_t n_lengths = 0;
@@ -67,7 +67,7 @@ static size_t choose_lengths(length_t *lengths, uint64_t *random) {
     return n_lengths;
 }
 
-/* Compares some frequencies with the sum. */
+/* Compares the result with the sum at some frequencies. */
 static int32_t check(const length_t *length, const fft_dcomplex *x, const fft_dcomplex *y, uint64_t *random, FILE *results,
                      cca_error *error) {
     int64_t n = length->n;
@@ -77,14 +77,14 @@ static int32_t check(const length_t *length, const fft_dcomplex *x, const fft_dc
         int64_t k = (int64_t)(uniform(random) * (double)n);
         long double re = 0.0L, im = 0.0L;
         for (int64_t j = 0; j < n; j++) {
-            /* j k modulo n: below 2^34 here, so that nothing overflows. */
+            /* j k modulo n; j k is below 2^34 here, so it does not overflow. */
             long double angle = -2.0L * 3.14159265358979323846264338327950288L * (long double)(j * k % n) / (long double)n;
             long double c = cosl(angle), s = sinl(angle);
             re += x[j].re * c - x[j].im * s;
             im += x[j].re * s + x[j].im * c;
         }
         double off = hypot(y[k].re - (double)re, y[k].im - (double)im);
-        /* Not a number is no result either. */
+        /* NaN fails this comparison too. */
         if (!(off <= TOLERANCE * size)) {
             char message[160];
             snprintf(message, sizeof message,
@@ -98,7 +98,7 @@ static int32_t check(const length_t *length, const fft_dcomplex *x, const fft_dc
     return CCA_OK;
 }
 
-/* All calls of all lengths, in an order that looks random. */
+/* All calls of all lengths, in a pseudorandom order. */
 static int32_t transform_all(length_t *lengths, size_t n_lengths, const cca_slot *slot, uint64_t *random, FILE *results,
                              cca_error *error) {
     int64_t longest = 0, all = 0;
@@ -112,7 +112,7 @@ static int32_t transform_all(length_t *lengths, size_t n_lengths, const cca_slot
     for (int64_t j = 0; status == CCA_OK && j < longest; j++)
         x[j] = (fft_dcomplex){ uniform(random) - 0.5, uniform(random) - 0.5 };
     for (; status == CCA_OK && left > 0; left--) {
-        /* The one that the place of a call falls to, of those that are left. */
+        /* Select the length of this call among the remaining calls. */
         int64_t place = (int64_t)(uniform(random) * (double)left);
         length_t *length = lengths;
         while (place >= length->calls) place -= length++->calls;
@@ -122,7 +122,7 @@ static int32_t transform_all(length_t *lengths, size_t n_lengths, const cca_slot
                                        (fft_dcomplex_slice_mut){ y, n }, error);
         if (status == CCA_OK && !length->is_checked) {
             length->is_checked = 1;
-            /* Its own numbers, so that the same frequencies are compared whatever the order. */
+            /* A separate generator, so that the compared frequencies do not depend on the order. */
             uint64_t own = (uint64_t)length->n * UINT64_C(0x9e3779b97f4a7c15);
             status = check(length, x, y, &own, results, error);
         }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# NumPy's own BLAS, another one, and another one put under the program while it runs, by hand and by what is seen: the same results,
-# other times. Ends with an error where they are not the same, or where the faster one was not found.
+# Runs a NumPy program on the reference BLAS, on OpenBLAS, with a switch by `redirect` while it runs, and with a switch by `--adapt`.
+# Ends with an error if the results differ, or if the faster BLAS was not found.
 #
 #     examples/numpy-blas/run.sh FOLDER [MASTERMIND]
 #
@@ -24,7 +24,7 @@ run() { # NAME OPTIONS
 run reference --use cblas="$reference" > reference.txt
 run openblas --use cblas="$openblas" > openblas.txt
 
-# Another library as soon as the program has done five rounds.
+# Switches to the other library after the program's first five rounds.
 coproc wrapped { run swapped --use cblas="$reference"; }
 process=$wrapped_PID
 while read -r line; do
@@ -32,7 +32,7 @@ while read -r line; do
 done <&"${wrapped[0]}"
 wait "$process"
 
-# Models of the reference BLAS only: what OpenBLAS takes is learnt in the run, within 2 % of it, so it is a longer one.
+# The models describe the reference BLAS only. The run learns OpenBLAS's times within 2 % of its own time, so it must be longer.
 rounds=100
 "$mastermind" fit reference -o models.json --force > models.txt
 LD_LIBRARY_PATH=$libraries/blas run adapted --use cblas="$openblas" --adapt models.json > adapted.txt

@@ -1,4 +1,4 @@
-/* Communication whose time is measured from outside, by the proxy of MPI.
+/* Communication for measurements by the MPI proxy.
  *
  * exchange transpose NX CYCLES   transposes an NX x NX matrix of doubles, rows over the ranks: MPI_Alltoall, as EVH1 does
  * exchange halo NX CYCLES        exchanges the edges of NX / ranks rows of NX doubles with both neighbours: MPI_Sendrecv

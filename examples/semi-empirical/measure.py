@@ -44,7 +44,7 @@ def measure(options, executable, program):
     points = [(size, ranks, cycles) for size in SIZES for ranks in RANKS for cycles in CYCLES]
     train = set(random.Random(1).sample(range(len(points)), len(points) // 2))
     times = {point: [] for point in points}
-    # Round by round, so that a slow minute of the machine falls on all points; each round is kept.
+    # Measure round by round, so that a slow minute of the machine affects all points; every round is kept.
     for repetition in range(options.repetitions):
         for place, point in enumerate(points):
             times[point].append(seconds(options, executable, program, *point))

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Whether each class keeps to the backward error that sparse.toml declares of it, over all systems of the workload; that conjugate
-# gradients are found out at the limit of the factorisations shows that the check can fail. Needs build.sh run, and `mastermind`.
+# Checks that each class keeps the backward error that sparse.toml declares for it, over all systems of the workload. Conjugate
+# gradients must fail at the limit of the factorisations, which shows that the check can fail. Run build.sh first; needs `mastermind`.
 set -u
 cd "$(dirname "$0")" || exit 1
 records=$(mktemp -d)
 trap 'rm -rf "$records"' EXIT
 missed=0
 
-# held CLASS DIGITS: whether no backward error is above 10 to the minus DIGITS.
+# held CLASS DIGITS: succeeds if no backward error exceeds 10 to the minus DIGITS.
 held() {
     mastermind run sparse.toml --replace "solver=$1" --set "driver.digits=$2" --records "$records/run" --overwrite >"$records/log" 2>&1
 }

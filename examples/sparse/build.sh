@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the port of sparse.sidl and the components on it.
+# Builds the port of sparse.sidl and its components.
 #
 #     examples/sparse/build.sh [MASTERMIND] [FOLDER]
 #

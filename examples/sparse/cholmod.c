@@ -18,7 +18,7 @@ static int32_t solve(ARGUMENTS) {
     cholmod_start(&common);
     common.supernodal = KIND;
     common.print = 0;
-    /* Minimum degree alone: METIS would be tried too where that gives much fill. */
+    /* Minimum degree only; by default CHOLMOD also tries METIS if the fill is large. */
     common.nmethods = 1;
     common.method[0].ordering = CHOLMOD_AMD;
     cholmod_sparse matrix;
@@ -28,7 +28,7 @@ static int32_t solve(ARGUMENTS) {
     matrix.p = UNCHANGED(starts.data);
     matrix.i = UNCHANGED(rows.data);
     matrix.x = UNCHANGED(entries.data);
-    matrix.stype = -1; /* of both triangles the lower one is read */
+    matrix.stype = -1; /* CHOLMOD reads only the lower of both triangles */
     matrix.itype = CHOLMOD_INT;
     matrix.xtype = CHOLMOD_REAL;
     matrix.dtype = CHOLMOD_DOUBLE;

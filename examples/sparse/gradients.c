@@ -1,6 +1,6 @@
-/* The method of conjugate gradients, preconditioned by the diagonal (Hestenes and Stiefel, 1952), until no component of the
- * residual is more than 5e-12 of the right side's largest: half of what the backward error is to be, since the residual that is
- * carried along drifts from the true one. */
+/* The method of conjugate gradients, preconditioned by the diagonal (Hestenes and Stiefel, 1952). It stops when no component of the
+ * residual exceeds 5e-12 of the largest of the right side. This is half of the intended backward error, because the recurrence's
+ * residual drifts from the true one. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,12 +17,12 @@ static double dot(size_t n, const double *a, const double *b) {
 static double largest(size_t n, const double *a) {
     double found = 0.0;
     for (size_t i = 0; i < n; i++)
-        /* Not a number is not lost. */
+        /* Keeps NaN, unlike fmax. */
         if (!(fabs(a[i]) <= found)) found = fabs(a[i]);
     return found;
 }
 
-/* y = A p; A is symmetric, so that its columns are its rows. */
+/* y = A p; A is symmetric, so its columns equal its rows. */
 static void multiply(size_t n, sparse_int_slice starts, sparse_int_slice rows, sparse_double_slice entries, const double *p,
                      double *y) {
     for (size_t j = 0; j < n; j++) {
@@ -49,7 +49,7 @@ static int32_t solve(ARGUMENTS) {
     memcpy(r, b.data, size * sizeof *r);
     for (size_t i = 0; i < size; i++) p[i] = z[i] = inverse[i] * r[i];
     double rz = dot(size, r, z), limit = RELATIVE_RESIDUAL * largest(size, r);
-    /* In exact arithmetic n steps are enough; rounding may ask for some more. */
+    /* In exact arithmetic n steps suffice; rounding may require more. */
     int64_t step = 0, most = 10 * (int64_t)n + 100;
     for (; step < most && !(largest(size, r) <= limit); step++) {
         multiply(size, starts, rows, entries, p, ap);

@@ -1,10 +1,10 @@
-/* What the solvers of this example have in common. */
+/* Common code of this example's solvers. */
 #ifndef SPARSE_MATRIX_H
 #define SPARSE_MATRIX_H
 
 #include "sparse_ports.h"
 
-/* Whether the arrays have the lengths that their extents say. */
+/* Whether the lengths of the arrays match their extents. */
 static inline int32_t check_lengths(int32_t n, int32_t nnz, sparse_int_slice starts, sparse_int_slice rows,
                                     sparse_double_slice entries, sparse_double_slice b, sparse_double_slice_mut x,
                                     cca_error *error) {
@@ -16,7 +16,7 @@ static inline int32_t check_lengths(int32_t n, int32_t nnz, sparse_int_slice sta
     return CCA_OK;
 }
 
-/* The pointer without its const, for libraries that do not write there but do not say so. */
+/* The pointer without const, for libraries that do not write to it but do not declare that. */
 #define UNCHANGED(pointer) ((void *)(uintptr_t)(pointer))
 
 #define ARGUMENTS                                                                                                      \

@@ -1,4 +1,4 @@
-/* The supernodal LU factorisation of SuperLU, as its guide has it for matrices of symmetric pattern. */
+/* The supernodal LU factorisation of SuperLU, as its guide recommends for matrices with a symmetric pattern. */
 #include <superlu/slu_ddefs.h>
 
 #include "sparse_matrix.h"
@@ -27,7 +27,7 @@ static int32_t solve(ARGUMENTS) {
         Destroy_SuperNode_Matrix(&lower);
         Destroy_CompCol_Matrix(&upper);
     }
-    /* What the two others hold is not SuperLU's. */
+    /* The contents of the other two matrices do not belong to SuperLU. */
     Destroy_SuperMatrix_Store(&matrix);
     Destroy_SuperMatrix_Store(&right);
     StatFree(&statistics);

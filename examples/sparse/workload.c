@@ -1,5 +1,5 @@
 /* Solves systems of several families and sizes: Laplacians on squares and on cubes, matrices with a full narrow band, and
- * Laplacians on squares whose unknowns are numbered in an order that looks random. Each solution is checked. */
+ * Laplacians on squares with pseudorandomly numbered unknowns. Each solution is checked. */
 #include <math.h>
 
 #define CLASS_NAME "sparse.Workload"
@@ -27,7 +27,7 @@ static void free_system(system_t *system) {
     free(system->b);
 }
 
-/* Room for n columns of at most `most` entries each. */
+/* Allocates space for n columns of at most `most` entries each. */
 static int allocate(system_t *system, int32_t n, int32_t most) {
     system->n = n;
     system->starts = calloc((size_t)n + 1, sizeof *system->starts);
@@ -42,8 +42,8 @@ static void add(system_t *system, int32_t row, double entry) {
     system->entries[system->nnz++] = entry;
 }
 
-/* -1 to each of the 2 or 3 dimensions' neighbours in a grid of `side` points, their greatest number plus a little on the
- * diagonal; point p is unknown order[p]. Rows of a column ascend after `sort`. */
+/* -1 for each neighbour in a 2- or 3-dimensional grid of `side` points per dimension; the diagonal is slightly above the largest
+ * number of neighbours. Point p is unknown order[p]. Rows of a column are in ascending order after `sort`. */
 static int grid(system_t *system, int32_t side, int dimensions, const int32_t *order, const int32_t *point_of) {
     int32_t n = dimensions == 2 ? side * side : side * side * side;
     if (!allocate(system, n, 2 * dimensions + 1)) return 0;
@@ -55,7 +55,7 @@ static int grid(system_t *system, int32_t side, int dimensions, const int32_t *o
             if (place > 0) add(system, order == NULL ? point - stride : order[point - stride], -1.0);
             if (place + 1 < side) add(system, order == NULL ? point + stride : order[point + stride], -1.0);
         }
-        /* A few entries: by insertion. */
+        /* Insertion sort, since there are few entries. */
         for (int32_t i = first + 1; i < system->nnz; i++)
             for (int32_t j = i; j > first && system->rows[j] < system->rows[j - 1]; j--) {
                 int32_t row = system->rows[j];
@@ -88,7 +88,7 @@ static int disorder(system_t *system, int32_t side, uint64_t *random) {
     return made;
 }
 
-/* A full band of some width, off the diagonal between -1 and 0. */
+/* A full band of a given width, with off-diagonal entries between -1 and 0. */
 static int band(system_t *system, int32_t n, int32_t width) {
     if (!allocate(system, n, 2 * width + 1)) return 0;
     for (int32_t column = 0; column < n; column++) {
@@ -100,7 +100,7 @@ static int band(system_t *system, int32_t n, int32_t width) {
     return 1;
 }
 
-/* A system of a family with about so many unknowns. */
+/* A system of a family with about the given number of unknowns. */
 static int make(system_t *system, int family, double n, uint64_t *random) {
     memset(system, 0, sizeof *system);
     system->family = family;
@@ -119,7 +119,7 @@ static int make(system_t *system, int family, double n, uint64_t *random) {
     return made;
 }
 
-/* The largest |b - A x| by |A| |x| + |b|, in the norms of the largest: the part by which the system that x solves differs
+/* The backward error |b - A x| / (|A| |x| + |b|) in maximum norms: the relative distance to the system that x solves exactly
  * (Rigal and Gaches, 1967). */
 static double backward_error(const system_t *system, const double *x) {
     double residual = 0.0, matrix = 0.0, solution = 0.0, right = 0.0;
@@ -129,7 +129,7 @@ static double backward_error(const system_t *system, const double *x) {
             sum -= system->entries[place] * x[system->rows[place]];
             row += fabs(system->entries[place]);
         }
-        /* Not a number must not be lost, as it would be in fmax. */
+        /* Keeps NaN, which fmax would drop. */
         if (!(fabs(sum) <= residual)) residual = fabs(sum);
         matrix = fmax(matrix, row);
         solution = fmax(solution, fabs(x[j]));
@@ -159,7 +159,7 @@ static int32_t solve_one(system_t *system, const cca_slot *slot, double *x, FILE
     return CCA_OK;
 }
 
-/* Makes the systems, and solves each in an order that looks random. */
+/* Makes the systems, and solves them in a pseudorandom order. */
 static int32_t solve_all(system_t *systems, const cca_slot *slot, FILE *results, cca_error *error) {
     static const char *const KEYS[] = { "largest", "largest_cube", "largest", "largest_disorder" };
     uint64_t random = (uint64_t)value_of("seed").integer * UINT64_C(0x9e3779b97f4a7c15) + 1;

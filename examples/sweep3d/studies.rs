@@ -1,5 +1,5 @@
-//! The studies of POEMS, section 5, with Sweep3D as simulated: scalability at 14 × 14 × 255 cells a
-//! processor, blocking factors, latency from 0 to 50 times, and what the time goes into.
+//! The studies of POEMS, section 5, with a simulated Sweep3D: scalability at 14 × 14 × 255 cells per
+//! processor, blocking factors, latency from 0 to 50 times, and the composition of the time.
 //!
 //! `cargo run --release -p mastermind-simulation --example sweep3d -- FOLDER`
 //!
@@ -8,9 +8,9 @@
 //!
 //! # Source
 //! V. Adve et al., "POEMS: End-to-End Performance Design of Large Parallel Adaptive Computational
-//! Systems", IEEE TSE 2000, sections 5.2 to 5.4. The paper gives no value of its machine's parameters: the
-//! machine is `machine.toml`, the time of a cell the one that makes a block of 14 x 14 x 10 cells and 3 angles
-//! 294 microseconds.
+//! Systems", IEEE TSE 2000, sections 5.2 to 5.4. The paper does not give its machine's parameters: the machine is
+//! `machine.toml`, and the time per cell is chosen so that a block of 14 x 14 x 10 cells and 3 angles takes 294
+//! microseconds.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ use mastermind_simulation::engine::{Outcome, simulate};
 use mastermind_simulation::machine::{Machine, read_machine};
 use plotters::prelude::*;
 
-/// Time of one cell and angle, nanoseconds: 294 µs a block of 14 × 14 × 10 cells and 3 angles.
+/// Time of one cell and angle, nanoseconds: 294 µs for a block of 14 × 14 × 10 cells and 3 angles.
 const CELL_NS: f64 = 50.0;
 
 /// Cells in the k direction, and angles of an octant.
@@ -40,7 +40,7 @@ type Answer<T> = Result<T, Box<dyn Error>>;
 /// A line of a figure: its name and its points.
 type Line = (String, Vec<(f64, f64)>);
 
-/// A configuration: a square or other grid of processors, cells of one, and the blocking.
+/// A configuration: the grid of processors, the cells per processor, and the blocking.
 #[derive(Clone, Copy)]
 struct Case {
     columns: u32,
@@ -124,7 +124,7 @@ fn main() -> Answer<()> {
     Ok(())
 }
 
-/// Figure 5.3(a): 14 × 14 × 255 cells a processor.
+/// Figure 5.3(a): 14 × 14 × 255 cells per processor.
 fn scalability(machine: &Machine, folder: &Path, report: &mut String) -> Answer<()> {
     writeln!(
         report,
@@ -231,7 +231,7 @@ fn latency(machine: &Machine, folder: &Path, report: &mut String) -> Answer<()> 
     )
 }
 
-/// Figure 5.4(b): what the time of 20 million cells goes into, mean of the processors.
+/// Figure 5.4(b): the composition of the time of 20 million cells, mean over the processors.
 fn parts(machine: &Machine, folder: &Path, report: &mut String) -> Answer<()> {
     writeln!(
         report,
@@ -254,7 +254,7 @@ fn parts(machine: &Machine, folder: &Path, report: &mut String) -> Answer<()> {
         let values = [
             mean(|outcome, rank| outcome.processes[rank].work_ns),
             mean(|outcome, rank| outcome.processes[rank].overhead_ns),
-            // From the end of a process to the end of all it waits as well.
+            // A process also waits from its own end to the end of the last process.
             mean(|outcome, rank| {
                 let process = &outcome.processes[rank];
                 outcome.makespan_ns - process.work_ns - process.overhead_ns

@@ -10,13 +10,13 @@ use crate::random::Random;
 use crate::structure::{Kind, Structure};
 use crate::table::{self, Kernel, Plan};
 
-/// Lengths measured, of each kind.
+/// Number of measured lengths of each algorithm.
 const LENGTHS: usize = 90;
 
 /// Largest length.
 const LARGEST: f64 = 1e6;
 
-/// A transform of complex doubles, planned before.
+/// A planned transform of complex doubles.
 struct Transform {
     input: Vec<Complex<f64>>,
     values: Vec<Complex<f64>>,
@@ -44,14 +44,14 @@ impl Kernel for Transform {
     }
 }
 
-/// Lengths of every kind; powers of 2 are among those of small steps.
+/// Lengths for every algorithm; powers of 2 belong to the small steps.
 fn lengths(random: &mut Random) -> Vec<usize> {
     let mut lengths = Vec::new();
     for wanted in Kind::ALL {
         let mut found = Vec::new();
         while found.len() < LENGTHS {
             let base = random.size(2.0, LARGEST);
-            // Lengths of some kinds are rare: the next one is taken.
+            // Lengths for some algorithms are rare, so take the next one.
             let mut near = (base..).take_while(|n| *n as f64 <= LARGEST);
             if let Some(length) = near.find(|n| Structure::of(*n).kind == wanted) {
                 found.push(length);

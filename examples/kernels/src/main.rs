@@ -1,6 +1,6 @@
-//! Times three kernels of other crates over sizes, a table each: a Fourier transform, a sort, a matrix product.
+//! Times three kernels of other crates over sizes, with a table for each: a Fourier transform, a sort, a matrix product.
 //!
-//! What a row tells besides the size is this driver's choice: it knows what the cost depends on, the fit finds how.
+//! The driver decides which parameters besides the size a row contains: it knows on what the cost depends, and the fit finds how.
 
 mod fourier;
 mod product;
@@ -13,7 +13,7 @@ use std::error::Error;
 
 use table::Plan;
 
-/// Calls of which a row is the shortest, if not told.
+/// Default number of calls for a row, which records the shortest of them.
 const TRIES: usize = 14;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -5,10 +5,10 @@ use std::error::Error;
 use crate::random::Random;
 use crate::table::{self, Kernel, Plan};
 
-/// Shapes measured.
+/// Number of measured shapes.
 const SHAPES: usize = 160;
 
-/// Ends of a side.
+/// Range of a side.
 const SIDES: [f64; 2] = [8.0, 400.0];
 
 /// `c = a b`.
@@ -19,7 +19,7 @@ struct Product {
 }
 
 impl Kernel for Product {
-    /// `m`, `k` and `n`: `a` is of m × k, `b` of k × n.
+    /// `m`, `k` and `n`: `a` is m × k, `b` is k × n.
     type Case = [usize; 3];
 
     /// The three sides; multiplications and additions; doubles read and written.
@@ -35,8 +35,8 @@ impl Kernel for Product {
 
     fn call(&mut self, &[m, k, n]: &Self::Case) {
         let (row_a, row_b, row_c) = (k as isize, n as isize, n as isize);
-        // SAFETY: each array holds the square of the longest side, so m × k, k × n and m × n values, rows one after the
-        // other, as the strides say; `c` is borrowed apart from `a` and `b`.
+        // SAFETY: each array has the square of the longest side, so at least m × k, k × n and m × n values, in row-major order
+        // as the strides state; `c` is borrowed separately from `a` and `b`.
         unsafe {
             matrixmultiply::dgemm(
                 m,

@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same for the same seed.
+//! Pseudorandom numbers, reproducible for each seed.
 
 /// A generator of numbers.
 ///
@@ -7,7 +7,7 @@
 pub struct Random(pub u64);
 
 impl Random {
-    /// Any whole number.
+    /// A random integer of 64 bits.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -16,17 +16,17 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number at least 0 and below 1.
+    /// A random number in [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A size between `low` and `high`, each decade as likely.
+    /// A size between `low` and `high`, with all decades equally likely.
     pub fn size(&mut self, low: f64, high: f64) -> usize {
         (low * (high / low).powf(self.unit())).round() as usize
     }
 
-    /// The items in some order.
+    /// Shuffles the items.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             let j = (self.unit() * (i + 1) as f64) as usize;

@@ -5,7 +5,7 @@ use std::error::Error;
 use crate::random::Random;
 use crate::table::{self, Kernel, Plan};
 
-/// Sizes measured.
+/// Number of measured sizes.
 const SIZES: usize = 100;
 
 /// Largest size.
@@ -15,7 +15,7 @@ const ORDERS: [&str; 3] = ["random", "sorted", "reversed"];
 
 /// A sort of 64-bit numbers.
 struct Sort {
-    /// Numbers in each order; so are the first of them.
+    /// Numbers in each order; every prefix has the same order.
     inputs: [Vec<u64>; 3],
     values: Vec<u64>,
 }

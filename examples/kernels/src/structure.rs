@@ -1,30 +1,30 @@
-//! What the cost of a Fourier transform depends on besides its length: how it is taken apart.
+//! Decomposition of a Fourier transform, on which its cost depends besides its length.
 //!
 //! # Source
-//! `rustfft` 6.4.1, `src/avx/avx_planner.rs`: which lengths have a kernel of their own, and what is done with
-//! those that have other factors than 2, 3, 5, 7 and 11.
+//! `rustfft` 6.4.1, `src/avx/avx_planner.rs`: the lengths with their own kernel, and the algorithms for lengths with
+//! factors other than 2, 3, 5, 7 and 11.
 
-/// Prime factors that there are mixed-radix steps for.
+/// Prime factors with mixed-radix steps.
 const STEPS: [usize; 5] = [2, 3, 5, 7, 11];
 
-/// Lengths beyond those of [`STEPS`] that have a kernel of their own.
+/// Lengths besides those of [`STEPS`] that have their own kernel.
 const KERNELS: [usize; 6] = [13, 17, 19, 23, 29, 31];
 
 /// How a transform is calculated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// By steps for small factors alone.
+    /// Steps for small factors only.
     Steps,
-    /// With a kernel for one larger factor.
+    /// A kernel for one larger factor.
     Kernel,
-    /// With a large prime p by Rader's algorithm: two transforms of p - 1.
+    /// Rader's algorithm for a large prime p: two transforms of p - 1.
     Rader,
-    /// With large factors by Bluestein's: two transforms of at least twice their product.
+    /// Bluestein's algorithm for large factors: two transforms of at least twice their product.
     Bluestein,
 }
 
 impl Kind {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: [Kind; 4] = [Kind::Steps, Kind::Kernel, Kind::Rader, Kind::Bluestein];
 
     /// The label in a table.
@@ -38,18 +38,18 @@ impl Kind {
     }
 }
 
-/// What is known of a length before it is measured.
+/// Properties of a length that are known without a measurement.
 pub struct Structure {
     /// The length.
     pub n: usize,
     /// How it is calculated.
     pub kind: Kind,
-    /// Points times the sum of what their factors cost, over all transforms within.
+    /// Points times the cost of their factors, summed over all inner transforms.
     pub work: usize,
 }
 
 impl Structure {
-    /// Of a length.
+    /// Computes the structure of a length.
     pub fn of(n: usize) -> Self {
         let (small, others): (Vec<usize>, Vec<usize>) =
             factors(n).into_iter().partition(|p| STEPS.contains(p));
@@ -66,12 +66,12 @@ impl Structure {
     }
 }
 
-/// What factors cost a point.
+/// Cost of factors for each point.
 fn costs(factors: &[usize]) -> usize {
     factors.iter().map(|p| cost(*p)).sum()
 }
 
-/// What a prime factor costs a point, in factors of 2: those of 2 and 3 are taken several at once, 8, 9 or 12.
+/// Cost of a prime factor for each point, in units of a factor of 2: factors 2 and 3 are combined to steps of 8, 9 or 12.
 fn cost(factor: usize) -> usize {
     match factor {
         2 => 1,
@@ -82,15 +82,15 @@ fn cost(factor: usize) -> usize {
     }
 }
 
-/// Whether steps and at most one kernel calculate a length.
+/// Whether steps and at most one kernel suffice for a length.
 fn has_kernels(n: usize) -> bool {
     let others = factors(n).into_iter().filter(|p| !STEPS.contains(p));
     let other = others.product();
     other == 1 || KERNELS.contains(&other)
 }
 
-/// The length that Bluestein's algorithm takes for one of `n`: the least that is long enough, of 2 and 3 alone and of 4 at least;
-/// large ones have 3 in them.
+/// The inner length of Bluestein's algorithm for length `n`: the smallest sufficient one with no factors but 2 and 3 that is a
+/// multiple of 4; large ones are multiples of 3.
 fn padded(n: usize) -> usize {
     let least = 2 * n - 1;
     let lengths = (0..20_u32).filter_map(|threes| {
@@ -102,7 +102,7 @@ fn padded(n: usize) -> usize {
     lengths.min().unwrap_or(least)
 }
 
-/// The prime factors, the small before the large.
+/// The prime factors, in ascending order.
 fn factors(mut n: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let mut factor = 2;
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(of(26), (Kind::Kernel, 26 * 10));
         assert_eq!(of(2 * 37), (Kind::Rader, 74 + 4 * 36 * 6));
         assert_eq!(of(47).0, Kind::Rader, "46 has a kernel for 23");
-        // 2 · 83 - 1 = 165, for which 192 is long enough.
+        // 2 · 83 - 1 = 165, for which 192 suffices.
         assert_eq!(of(83), (Kind::Bluestein, 2 * 192 * 8));
     }
 }

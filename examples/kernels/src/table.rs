@@ -7,46 +7,46 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::random::Random;
 
-/// Rows of a case.
+/// Number of rows for each case.
 const REPETITIONS: usize = 3;
 
-/// How two tables are measured, one to fit and one to check, of other sizes.
+/// Settings for measuring two tables of different sizes, one for the fit and one for the check.
 pub struct Plan {
-    /// Where they go.
+    /// Output folders.
     pub paths: [PathBuf; 2],
-    /// Calls, apart by those of all other cases, of which a row is the shortest.
+    /// Number of calls for a row, interleaved with those of all other cases; the row records the shortest.
     pub tries: usize,
 }
 
-/// Time that this thread had a processor, nanoseconds.
+/// Time for which this thread had a processor, nanoseconds.
 fn cpu_ns() -> i128 {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     i128::from(now.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec)
 }
 
-/// What is measured: calls that are alike but for a case.
+/// A measured kernel, whose calls differ only in their case.
 pub trait Kernel {
     /// A size, a shape, an order of the input.
     type Case;
 
-    /// Names of what a row tells of a case, units in brackets.
+    /// Column names of a case's parameters, units in brackets.
     const COLUMNS: &[&str];
 
-    /// What a row tells of a case.
+    /// Parameters of a case, for a row.
     fn columns(case: &Self::Case) -> Vec<String>;
 
-    /// Puts the input in place, not measured.
+    /// Prepares the input, outside the measured time.
     fn prepare(&mut self, case: &Self::Case);
 
-    /// The call.
+    /// The measured call.
     fn call(&mut self, case: &Self::Case);
 }
 
-/// Measures the cases of both tables, again and again in another order, and writes the shortest wall time and processor time of several
-/// calls in a row of a table.
+/// Measures the cases of both tables repeatedly, each time in another order. Each row contains the shortest wall time and processor
+/// time of several calls.
 ///
-/// Another order each time, so that a processor that is slower for a while is not taken for an effect of size, nor one table for the
-/// slower. Before a measured call comes one that is not: it fills caches and touches pages.
+/// The order changes so that a temporarily slower processor does not appear as an effect of the size or of the table. An unmeasured
+/// call before each measured one fills caches and touches pages.
 pub fn measure<K: Kernel>(
     plan: &Plan,
     kernel: &mut K,

@@ -1,4 +1,4 @@
-//! One transform by rustfft, with the instructions that it finds in the processor.
+//! One transform by rustfft, with the instructions that rustfft detects in the processor.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use fft_ports::{Factors, TransformPort};
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex64;
 
-/// rustfft, planned anew for each transform.
+/// Plans with rustfft for each transform.
 #[component(class = "fft.RustFft", version = "1.0")]
 struct RustFft;
 
@@ -36,7 +36,7 @@ impl TransformPort for RustFft {
             )));
         }
         y.as_mut_slice().copy_from_slice(x.as_slice());
-        // SAFETY: both are two doubles, the real part first, of C's layout.
+        // SAFETY: both types consist of two doubles in C's layout, the real part first.
         let numbers: &mut [Complex64] =
             unsafe { std::slice::from_raw_parts_mut(y.as_mut_slice().as_mut_ptr().cast(), length) };
         FftPlanner::new().plan_fft_forward(length).process(numbers);
