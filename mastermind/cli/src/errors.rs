@@ -24,7 +24,6 @@ impl Error for WrongUse {}
 
 /// An error with its causes, a line each; for an assembly, every problem with its causes, or a single problem by
 /// itself.
-/// only one.
 pub fn worded(error: &anyhow::Error) -> String {
     if error.is::<Quiet>() {
         return String::new();
@@ -42,7 +41,7 @@ pub fn warning(error: &anyhow::Error) -> String {
 }
 
 /// # Arguments
-/// * `above` - the message of the error that this one caused
+/// * `above` - the message of the error of which this is the cause
 fn write(text: &mut String, error: &(dyn Error + 'static), depth: usize, above: &str) {
     if let Some(AssemblyProblems { problems, .. }) = error.downcast_ref()
         && let [problem] = &problems[..]
@@ -67,7 +66,7 @@ fn write(text: &mut String, error: &(dyn Error + 'static), depth: usize, above: 
     }
 }
 
-/// The name that was probably meant: of a file that is not there, and of a message that lists the known names.
+/// A suggestion of the intended name, for a missing file, and for a message that lists the known names.
 fn hint(error: &(dyn Error + 'static), message: &str, above: &str) -> String {
     let io = error.downcast_ref::<io::Error>();
     match io.filter(|error| error.kind() == io::ErrorKind::NotFound) {

@@ -15,7 +15,7 @@ use crate::measurements::{Reading, each_call};
 use crate::output;
 use mastermind_component::names;
 
-/// How the predictions of one model hold against calls that were not fitted.
+/// How well the predictions of one model agree with calls that were not fitted.
 #[derive(Serialize)]
 struct Row {
     method: String,
@@ -28,9 +28,9 @@ struct Row {
     calls: u64,
     /// Share of calls within the interval for a call, per cent.
     inside_percent: f64,
-    /// Half the interval's width by the value, per cent: the median over the coordinates.
+    /// Half the interval's width relative to the value, per cent: the median over the coordinates.
     half_width_percent: f64,
-    /// How far the mean of a coordinate lies from the value, per cent of the value: the median over the coordinates.
+    /// Distance of the mean of a coordinate from the value, per cent of the value: the median over the coordinates.
     error_percent: f64,
     /// Whether all this is outside the measured range.
     extrapolated: bool,
@@ -141,7 +141,7 @@ impl CallSink for HeldOut<'_> {
 }
 
 impl<'m> HeldOut<'m> {
-    /// The prediction at a coordinate, where a model has one.
+    /// The prediction at a coordinate, if a model covers it.
     fn point(&self, method: usize, values: &[f64]) -> Option<Point<'m>> {
         let (name, parameters) = &self.methods[method];
         let mut coordinate = Coordinate::new();
@@ -225,7 +225,7 @@ fn row(model: &Model, points: &[&Point<'_>], extrapolated: bool) -> Row {
     }
 }
 
-/// The middle of the values, of an even number the mean of the two there.
+/// The median of the values.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let n = values.len();

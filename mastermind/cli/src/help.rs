@@ -186,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    /// A heading of an option that is gone would say nothing.
+    /// The heading of a removed option would be useless.
     #[test]
     fn the_options_that_have_a_heading_are_there() {
         let command = grouped(crate::Arguments::command());

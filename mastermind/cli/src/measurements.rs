@@ -1,4 +1,4 @@
-//! Measurements from wherever they are: record directories, tables, files of Extra-P and of benchmark programs.
+//! Measurements from all sources: record directories, tables, files of Extra-P and of benchmark programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -122,7 +122,7 @@ struct Table {
     parts: Vec<PathBuf>,
 }
 
-/// A metric, how it is read, and the inputs that have it.
+/// A metric, its reading options, and the inputs that have it.
 pub struct MetricOfInputs {
     pub metric: Metric,
     pub reading: Reading,
@@ -146,7 +146,7 @@ pub fn metrics(
     if measured.metric.is_some() || reading.time.is_some() {
         return Ok(vec![only(measured.metric())]);
     }
-    // Name of a metric → the inputs that have it; records and tables have their one time.
+    // Name of a metric → the inputs that have it; records and tables have a single time.
     let mut named: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     let mut unnamed = Vec::new();
     for input in inputs {
@@ -184,7 +184,7 @@ pub fn metrics(
             },
             metric,
         };
-        // A second name of one time is a metric of its own.
+        // A second name of the same time is a metric of its own.
         match list.iter_mut().find(|known| known.metric == metric) {
             Some(known) if known.reading.time.is_none() => known.inputs.extend(inputs),
             Some(_) => list.push(with(Metric::named(&name))),
@@ -256,7 +256,7 @@ pub fn each_call(
 /// The effect of calls without a record on the output.
 const MISSING: &str = "they are not in what follows";
 
-/// Refuses tables where settings of runs are to be parameters.
+/// Refuses tables if settings of runs are to be parameters.
 fn check_no_setting(input: &Path, reading: &Reading) -> anyhow::Result<()> {
     if let Some(setting) = reading.by.first() {
         bail!(

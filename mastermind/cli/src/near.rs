@@ -23,7 +23,7 @@ pub fn hint<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String
     nearest(typed, known).map_or_else(String::new, |name| format!("; the nearest is \"{name}\""))
 }
 
-/// The same of a path that is not there: the nearest name in its folder. Nothing where the path is there.
+/// The same for a path that does not exist: the nearest name in its folder. Empty if the path exists.
 pub fn file(path: &Path) -> String {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
         return String::new();

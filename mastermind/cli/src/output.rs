@@ -94,7 +94,7 @@ pub fn set_color(color: Color) {
 /// Whether only errors are printed on standard error.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// From here on warnings and notes are left out.
+/// Suppresses warnings and notes from here on.
 pub fn set_quiet(is_quiet: bool) {
     IS_QUIET.store(is_quiet, Ordering::Relaxed);
 }
@@ -104,7 +104,8 @@ pub fn shows_progress() -> bool {
     io::stderr().is_terminal() && !IS_QUIET.load(Ordering::Relaxed)
 }
 
-/// A table without lines, columns apart by two blanks; numbers to the right. On a terminal that is narrower, in pages of columns.
+/// A table without lines, columns separated by two blanks; numbers right-aligned. On a narrower terminal, in pages of
+/// columns.
 pub fn table(
     header: &[&str],
     numbers: &[usize],
@@ -130,9 +131,9 @@ fn columns(line: &str) -> usize {
     unicode_width::UnicodeWidthStr::width(line)
 }
 
-/// A table in pages of at most so many columns: the first column of text, which names the rows, begins each page.
+/// A table in pages of a maximum width: the first column of text, which names the rows, begins each page.
 ///
-/// A page holds at least one other column, so that a single wide one may be wider.
+/// A page holds at least one other column, so a single wide one may exceed the width.
 fn paged(header: &[&str], numbers: &[usize], rows: &[Vec<String>], width: usize) -> String {
     let name = (0..header.len()).find(|column| !numbers.contains(column));
     let name = name.unwrap_or(0);
@@ -228,7 +229,7 @@ pub fn control(text: &str) {
     }
 }
 
-/// Whether a document has standard output for itself.
+/// Whether standard output is reserved for a document.
 static IS_DOCUMENT: AtomicBool = AtomicBool::new(false);
 
 /// From here on standard output is reserved for a requested document (`-o -`).
@@ -262,12 +263,12 @@ impl Write for Document {
 /// The value has no JSON form.
 pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value)?;
-    // Outside of strings there is no character to be escaped.
+    // Outside of strings there is no character to escape.
     print(&escaped(&text, |c| format!("\\u{:04x}", u32::from(c))));
     Ok(())
 }
 
-/// Why standard output could not be written, for the first time.
+/// The first error of writing to standard output.
 static FAILURE: OnceLock<io::Error> = OnceLock::new();
 
 fn print(text: &str) {
@@ -306,13 +307,13 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     finish(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2)))
 }
 
-/// Says something on standard error, formatted; a reader that has gone away is no error.
+/// Prints a formatted message on standard error; a reader that has gone away is no error.
 macro_rules! complain {
     ($($text:tt)*) => { $crate::output::tell(&format!($($text)*)) };
 }
 pub(crate) use complain;
 
-/// Says something on standard error, a line or more; nothing, if it is empty.
+/// Prints a message of one or more lines on standard error; nothing if it is empty.
 pub fn tell(text: &str) {
     let text = text.trim_end();
     let is_left_out = IS_QUIET.load(Ordering::Relaxed)
@@ -328,7 +329,7 @@ pub fn tell(text: &str) {
     }
 }
 
-/// A message whose first word, which says how grave it is, has a colour.
+/// A message whose first word, its severity, has a colour.
 fn colored(text: &str) -> Cow<'_, str> {
     let color = |word| match word {
         "error" => Some("1;31"),
@@ -366,7 +367,7 @@ fn escaped(text: &str, escape: impl Fn(char) -> String) -> Cow<'_, str> {
     text.chars().map(escape).collect::<String>().into()
 }
 
-/// Whether a terminal does something else with a character than show it.
+/// Whether a terminal would interpret a character instead of showing it.
 fn is_obeyed(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || turns(c)
 }
@@ -448,7 +449,7 @@ mod tests {
         assert_eq!(pages[0][1], "first   1           10");
         let one = paged(&header, &[0, 2, 3], &rows, 80);
         assert!(!one.contains("\n\n"), "{one}");
-        // A page has a column besides the name, however narrow the terminal is.
+        // A page has a column in addition to the name, however narrow the terminal is.
         assert_eq!(
             paged(&header, &[0, 2, 3], &rows, 1).split("\n\n").count(),
             3

@@ -38,7 +38,7 @@ pub fn read(records: &Path) -> Option<Dispatch> {
     })
 }
 
-/// Notes each library that has code for newer instructions which the processor has.
+/// Notes each library that has code for newer instructions of the processor.
 pub fn note(found: &Dispatch) {
     for library in &found.libraries {
         if let Some(advice) = advice(library, found) {
@@ -94,7 +94,7 @@ pub fn rows(found: &Dispatch) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// Warns that libraries of two runs that are compared ran other codes, or were steered otherwise.
+/// Warns that libraries of two compared runs ran different code, or had different settings.
 pub fn warn_of_differences(first: &Path, second: &Path) {
     let (Some(first), Some(second)) = (read(first), read(second)) else {
         return;

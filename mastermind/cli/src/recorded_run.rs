@@ -20,8 +20,8 @@ use crate::run_notes;
 /// The parameter that holds the processor time before a call of MPI ([`cca_abi::recording::MPI_EVENT_PARAMETERS`]).
 const CPU_BEFORE: &str = "cpu_before";
 
-/// Longest time between two calls that is the recording's own, nanoseconds: two readings of the processor's time, at most 0.5 us each on the
-/// machines met, and the append of a record.
+/// Longest time between two calls that is due to recording, nanoseconds: two readings of the processor's time, at most
+/// 0.5 us each on the machines measured, and the append of a record.
 pub const MAX_OWN_NS: u64 = 2000;
 
 /// A run and its replay.
@@ -36,7 +36,7 @@ pub struct RecordedRun {
     pub processors: BTreeSet<String>,
     /// The calls of each rank.
     pub ranks: Vec<RecordedRank>,
-    /// Methods that it left out, as a dry run, and that nobody has priced.
+    /// Methods that it left out, as a dry run, and that have no predicted times yet.
     pub unpriced: BTreeSet<String>,
 }
 
@@ -123,7 +123,7 @@ impl RecordedRun {
         })
     }
 
-    /// Refuses a dry run whose calls have no time.
+    /// Refuses a dry run without times for its calls.
     fn check_priced(&self, act: &str) -> anyhow::Result<()> {
         if self.unpriced.is_empty() {
             return Ok(());
@@ -235,7 +235,7 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
     for (log, _) in run.logs_of(rank) {
         let mut calls = Vec::new();
         let mut names = HashMap::new();
-        // Processor time in and before calls that are left out.
+        // Processor time in and before omitted calls.
         let mut left_out_ns = Some(0);
         let mut latest_end_ns = None;
         for record in log.records() {
@@ -263,7 +263,7 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
                 recorded.off_processor_ns = None;
             }
             let latest_ns = latest_end_ns.replace(end_ns).unwrap_or(end_ns);
-            // Where it is not known the thread counts as running.
+            // If that is unknown, the thread counts as running.
             if let (Some(off_ns), Some(cpu_ns)) =
                 (&mut recorded.off_processor_ns, call.cpu_before_ns)
             {
@@ -305,8 +305,8 @@ fn off_processor_ns(gap_ns: u64, cpu_ns: u64) -> u64 {
     }
 }
 
-/// When a call began and ended, nanoseconds. Calls in a row that found nothing end when they did, and begin as if they had followed each other
-/// without a pause, where the program did something in between that was no polling.
+/// Begin and end of a call, nanoseconds. Polls in a row that found nothing end at their recorded end, and begin as if
+/// they had followed each other without a pause, if the program did other work in between.
 fn span(record: &Record<'_>) -> (u64, u64) {
     let end_ns = record.start_ns.saturating_add(record.wall_ns);
     let in_mpi_ns = record.mpi_ns.unwrap_or(record.wall_ns).min(record.wall_ns);

@@ -61,7 +61,7 @@ impl Identity {
         }
     }
 
-    /// Why another run is not one of the same program with the same settings.
+    /// Why another run is not of the same program with the same settings.
     fn differs(&self, other: &Self) -> Option<(String, String)> {
         let named = |one: &Self| format!("program \"{}\"", one.program);
         if self.program != other.program {
@@ -88,7 +88,8 @@ impl Identity {
         (!is_same).then(|| (text(others), text(own)))
     }
 
-    /// Whether arguments lay out the ranks, as `-i 2 -j 4` does on 8: their product grows as the number of ranks does.
+    /// Whether arguments define the layout of the ranks, as `-i 2 -j 4` does on 8: their product is proportional to the
+    /// number of ranks.
     fn lays_out(
         &self,
         other: &Self,

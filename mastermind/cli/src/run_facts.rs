@@ -16,7 +16,7 @@ use crate::run_notes::{self, Settings};
 use crate::session::framework::Quiet;
 use crate::session::team::Team;
 
-/// Most methods that are named where calls have no record. Arbitrary: more than that nobody reads.
+/// Maximum number of methods that are named if calls have no record. Arbitrary: nobody reads more.
 const MAX_METHODS: usize = 10;
 
 /// Findings when the logs were opened.
@@ -32,7 +32,7 @@ struct Opened {
 
 impl Opened {
     /// # Arguments
-    /// * `program` - the only one that is kept
+    /// * `program` - the only one to keep
     fn of(run: &mut Run, program: Option<&str>) -> Self {
         let (n_logs, programs) = (run.logs().len(), run.processes_of_programs());
         if let Some(program) = program {
@@ -133,7 +133,7 @@ pub fn open(records: &Path, team: &Team) -> anyhow::Result<Run> {
 /// Calls of a run that are missing from a result, and other facts that a reader of its times must know.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Lacking {
-    /// Ranks that waited for a processor, and the one that had least of it.
+    /// Ranks that waited for a processor, and the one with the smallest share.
     waiting: (usize, Option<(u32, ProcessorTime)>),
     /// The distinct settings of each program.
     settings: BTreeMap<String, Vec<Settings>>,
@@ -273,7 +273,7 @@ fn tell_coverage(coverage: Coverage, shown: &str) {
 }
 
 impl Team {
-    /// Goes on on all processes if the first one has no error. Collective.
+    /// Goes on, on all processes, if the first one has no error. Collective.
     ///
     /// # Errors
     /// The first process's; [`Quiet`] on the others.

@@ -13,20 +13,20 @@ use crate::commands::run::dry;
 /// Share of the processor below which times are not those of the program alone.
 pub const MIN_SHARE: f64 = 0.8;
 
-/// Waiting that is no matter, nanoseconds: less than one turn of the longest usual period of Linux's scheduler (100 ms, the default of
-/// `cpu.cfs_period_us`) says nothing of a run.
+/// Waiting that is ignored, nanoseconds: less than one period of Linux's scheduler at its longest usual value (100 ms,
+/// the default of `cpu.cfs_period_us`) says nothing about a run.
 const MAX_WAITING_NS: u64 = 100_000_000;
 
-/// Difference of the load averages of two runs that is no matter: one program more on the machine.
+/// Difference of the load averages of two runs that is ignored: one more busy program on the machine.
 const MAX_OTHER_LOAD: f64 = 1.0;
 
 /// Prefix of the names of a program's arguments.
 const ARGUMENT: &str = "arg:";
 
-/// Most values of a setting that are listed.
+/// Maximum number of values of a setting that are listed.
 const MAX_VALUES: usize = 6;
 
-/// How many ranks waited for a processor, and the one of them that had the least share of it.
+/// The number of ranks that waited for a processor, and the one of them with the smallest share of it.
 pub fn waiting(run: &Run) -> (usize, Option<(u32, ProcessorTime)>) {
     let waited =
         |time: &ProcessorTime| time.waiting_ns > MAX_WAITING_NS && time.share() < MIN_SHARE;
@@ -35,7 +35,7 @@ pub fn waiting(run: &Run) -> (usize, Option<(u32, ProcessorTime)>) {
     (times.len(), times.into_iter().reduce(least))
 }
 
-/// Of two ranks the one that had the lesser share of the processor.
+/// The one of two ranks with the smaller share of the processor.
 pub fn least(one: (u32, ProcessorTime), later: (u32, ProcessorTime)) -> (u32, ProcessorTime) {
     match later.1.share() < one.1.share() {
         true => later,
@@ -165,7 +165,7 @@ fn join(names: &BTreeSet<String>) -> String {
 /// ranks.
 pub type Settings = BTreeMap<String, String>;
 
-/// The settings of the programs of a run, each once; of most runs there is one.
+/// The distinct settings of the programs of a run; most runs have one.
 pub fn settings(run: &Run) -> Vec<Settings> {
     let mut all = Vec::new();
     for log in run.logs() {
@@ -210,7 +210,7 @@ pub fn note_unlike(runs: &[Settings], by: &[String], act: &str, has_by: bool) {
         .collect();
     let is_by = |name: &&str| by.iter().any(|by| is_meant(by, name));
     let mut chosen: Vec<&str> = names.iter().copied().filter(is_by).collect();
-    // Of settings that vary together one is enough: first a name that the user gave, then a parameter, then an argument.
+    // If settings vary together, one suffices: first a name that the user gave, then a parameter, then an argument.
     let mut unlike: Vec<&str> = names
         .into_iter()
         .filter(|name| is_unlike(runs, name))
@@ -245,7 +245,7 @@ pub fn note_unlike(runs: &[Settings], by: &[String], act: &str, has_by: bool) {
     );
 }
 
-/// Whether a setting differs. Only some of the runs have the parameters of a class that only these have.
+/// Whether a setting differs. Parameters of a class exist only in the runs that have the class.
 fn is_unlike(runs: &[Settings], name: &str) -> bool {
     let distinct: BTreeSet<_> = runs.iter().map(|run| run.get(name)).collect();
     match name.starts_with(ARGUMENT) {
@@ -254,7 +254,7 @@ fn is_unlike(runs: &[Settings], name: &str) -> bool {
     }
 }
 
-/// Whether runs that have the same values of some settings have one value of another.
+/// Whether runs with the same values of some settings have the same value of another.
 fn follows(runs: &[Settings], of: &[&str], name: &str) -> bool {
     let mut known = BTreeMap::new();
     !of.is_empty()

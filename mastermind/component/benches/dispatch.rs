@@ -62,7 +62,7 @@ fn bare_port() -> OwnedPort {
     }
 }
 
-/// Two probes, and a way to them through a dispatcher called `name`.
+/// Two probes, and a uses port connected to them through a dispatcher called `name`.
 fn dispatched(
     framework: &Framework,
     name: &str,
@@ -121,7 +121,7 @@ fn one_question() -> Vec<DecisionStep> {
     vec![question(BOUND as f64, ends)]
 }
 
-/// A tree that halves the sizes [`DEPTH`] times; the two providers have every second part.
+/// A tree that halves the sizes [`DEPTH`] times; the two providers alternate.
 fn many_questions() -> Vec<DecisionStep> {
     let mut steps = Vec::new();
     for depth in 0..DEPTH {

@@ -39,7 +39,7 @@ use probe_port::{ProbePort, ProbePortVtable};
 
 const N_CALLS: u64 = 5_000;
 const N_ROUNDS: usize = 301;
-/// Rounds are added, up to this many times as many, until enough are undisturbed.
+/// Rounds are added until enough are undisturbed, up to this multiple.
 const PATIENCE: usize = 8;
 
 type AddOne = unsafe extern "C" fn(q: u64, mode: u32) -> u64;
@@ -76,7 +76,7 @@ fn raw_functions() -> (AddOne, AddOneAsMethod, OwnedPort) {
     }
 }
 
-/// A framework with one probe, and a way to it.
+/// A framework with one probe, and a uses port connected to it.
 fn connected(framework: &Framework) -> UsesPort<dyn ProbePort> {
     let library = Library::open(&library()).expect("run through `cargo xtask bench`");
     framework
@@ -192,14 +192,14 @@ fn bare_table(port: &RawPort) {
     }
 }
 
-/// Where a port leads: a copy of [`through_port`] for each.
+/// Identifies the target of a port: [`through_port`] has a copy for each.
 const STRAIGHT: u8 = 0;
 const RECORDED: u8 = 1;
 const SWITCHED_OFF: u8 = 2;
 
 #[inline(never)]
 fn through_port<const WAY: u8>(port: &PortRef<'_, dyn ProbePort>) {
-    // The copies would be made one again if they were the same.
+    // The compiler would merge identical copies.
     black_box(WAY);
     for i in 0..N_CALLS / 8 {
         eight!({

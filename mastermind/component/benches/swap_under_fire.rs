@@ -1,9 +1,10 @@
-//! A C library that is swapped a million times while eight threads call it: is any call torn, and does each record name the
-//! implementation that ran?
+//! A C library that is swapped a million times while eight threads call it: is any call torn, and does each record name
+//! the implementation that ran?
 //!
-//! Two libraries have the same function; the second's result counts as a failure, by the mark-up. So a record of the first that
-//! failed, or one of the second that did not, was of a call whose function and name were of different implementations. Calls
-//! beyond the bytes that records may take are checked by the sums that take their place. Needs a C compiler.
+//! Two libraries have the same function; by the mark-up, the second's result counts as a failure. So a record of the
+//! first with a failure, or of the second without one, is of a call whose function and name belong to different
+//! implementations. Calls beyond the limit of bytes for records are checked by the sums that replace them. Needs a C
+//! compiler.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -162,7 +163,7 @@ fn which(proxy: &Path) -> Which {
     }
 }
 
-/// Calls until it is over; gives the number of calls.
+/// Calls until it is over; returns the number of calls.
 fn call(which: Which, is_over: &AtomicBool) -> u64 {
     let mut n_calls = 0;
     while !is_over.load(Ordering::Acquire) {

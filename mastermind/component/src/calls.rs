@@ -1,6 +1,7 @@
-//! The calls of a method that a figure is drawn from: all, or of very many every so-many-th, so that memory does not grow with the run.
+//! The calls of a method for a figure: all of them, or a regular sample of very many, so that memory does not grow with
+//! the run.
 //!
-//! Comes in: a run and names of methods. Goes out: [`Calls`] of each, at most `MOST_KEPT`.
+//! Input: a run and names of methods. Output: [`Calls`] of each, at most `MOST_KEPT`.
 
 use mastermind_records::{ExclusiveTimes, Record, Run};
 use rustc_hash::FxHashMap;
@@ -10,7 +11,7 @@ use crate::names::{self, NameError, Names};
 /// Calls that are kept at most.
 const MOST_KEPT: usize = 100_000;
 
-/// By how much they are thinned where there are more; odd, so that modes that alternate both stay.
+/// Factor by which calls are thinned if there are more; odd, so that both of two alternating modes stay.
 const THINNED: usize = 3;
 
 /// A call that did not fail.
@@ -75,7 +76,7 @@ impl<'r> Calls<'r> {
                     .filter_map(|method| Some((method.id, place(method)?)))
                     .collect();
                 let mut records = ExclusiveTimes::new(log);
-                // An iterator's adaptors would move each record several times.
+                // The adaptors of an iterator would move each record several times.
                 while let Some((record, own)) = records.next_record() {
                     let Some(&place) = places.get(&record.method.id) else {
                         continue;

@@ -20,7 +20,7 @@ use mastermind_records::Run;
 
 use crate::workload::workload;
 
-/// Degrees of freedom that earlier runs count for at most.
+/// Maximum number of degrees of freedom from earlier runs.
 const MOST_EARLIER: f64 = 20.0;
 
 /// Why nothing can be chosen from records.
@@ -112,7 +112,7 @@ pub struct Asked {
     pub ranks: Option<u32>,
     /// A folder with a folder of records for each of several runs of the assembly.
     pub runs: Option<PathBuf>,
-    /// A folder of runs of any assemblies: how much repeated ones differ is weighed in.
+    /// A folder of runs of any assemblies: the spread of repeated ones is taken into account.
     pub earlier: Option<PathBuf>,
 }
 
@@ -127,7 +127,7 @@ pub struct Basis {
     pub options: ChooseOptions,
     /// Which seconds the models predict.
     pub seconds: Seconds,
-    /// Calls of the runs, of whatever classes and sizes.
+    /// Calls of the runs, with any classes and sizes.
     pub runs: Vec<Workload>,
 }
 
@@ -152,7 +152,7 @@ impl Basis {
         // Instances that the assembly does not have, such as the program that started it, cannot be chosen.
         let is_own = |instance: &String| assembly.instances.contains_key(instance);
         calls.calls.retain(|call| is_own(&call.instance));
-        // Two assemblies may both have a "driver": one of another class is another assembly's.
+        // Two assemblies may both have a "driver": one with another class belongs to another assembly.
         let is_alike = |call: &Call| {
             let current = assembly.instances.get(&call.instance).into_iter();
             let listed = assembly.alternatives.get(&call.instance).into_iter();
@@ -202,7 +202,7 @@ impl Basis {
         let (firsts, ratios): (Vec<_>, Vec<_>) =
             ratios.transpose()?.unwrap_or_default().into_iter().unzip();
         let between_runs = BetweenRuns::pooled(&totals_s, earlier);
-        // Where no assembly was repeated, runs of others of the same settings show it, by how far they are off the models.
+        // If no assembly was repeated, the spread comes from runs with the same settings, relative to the models.
         let of_ratios: Vec<Vec<f64>> = ratios
             .iter()
             .map(|of| of.iter().map(|ratio| ratio.exp()).collect())
@@ -516,7 +516,7 @@ impl Recorded {
         }
     }
 
-    /// Whether another run has about the same settings: the ranks, and the parameters as far as both have them.
+    /// Whether another run has about the same settings: the ranks, and the parameters that both have.
     fn is_like(&self, other: &Self) -> bool {
         let shared = self.parameters.iter();
         let mut shared =

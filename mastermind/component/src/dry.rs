@@ -36,7 +36,7 @@ pub struct DryRank {
     pub own_ns: u64,
     /// Its time in MPI, nanoseconds; `None` where that was not measured.
     pub mpi_ns: Option<u64>,
-    /// How many of its threads called methods that were left out.
+    /// Number of its threads that called omitted methods.
     pub n_threads: usize,
     /// The calls.
     pub calls: Vec<DryCalls>,
@@ -51,7 +51,7 @@ pub fn dry_ranks(run: &Run) -> Vec<DryRank> {
 fn dry_rank(run: &Run, rank: u32) -> Option<DryRank> {
     let (mut first_ns, mut last_ns, mut left_out_ns) = (u64::MAX, 0, 0);
     let (mut n_threads, mut mpi_ns) = (0, None);
-    // A call's place in `calls` by its log's number of the method and its words.
+    // Index of a call in `calls`, by its log's number of the method and its words.
     let mut calls: Vec<DryCalls> = Vec::new();
     for (log, _) in run.logs_of(rank) {
         let definitions = log.definitions();

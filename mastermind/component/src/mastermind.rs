@@ -59,7 +59,7 @@ pub struct Mastermind {
 /// Instances and methods that proxies have announced so far.
 #[derive(Default)]
 struct Known {
-    /// By the name of the instance; its class as it is now.
+    /// By the name of the instance, its present class.
     instances: HashMap<String, ClassDefinition>,
     /// The recorder keeps a share of each.
     methods: HashMap<MethodKey, KnownMethod>,
@@ -159,7 +159,7 @@ impl Mastermind {
         Ok(())
     }
 
-    /// Has calls of MPI recorded as these methods, and the communicators that they name defined.
+    /// Records calls of MPI as these methods, and defines the communicators that they name.
     fn record_events(
         &self,
         mpi: &AttachedMpi,
@@ -174,7 +174,7 @@ impl Mastermind {
     /// Records each call of MPI from now on with its bytes, its peer and its number of ranks.
     ///
     /// # Arguments
-    /// * `processor_time` - whether with the processor time before it
+    /// * `processor_time` - whether to record the processor time before it
     ///
     /// # Errors
     /// MPI is not measured.
@@ -207,14 +207,14 @@ impl Mastermind {
         done
     }
 
-    /// Records the timers of a measurement component too, and the control of its groups reaches the monitored methods.
+    /// Records the timers of a measurement component too, and lets it control the groups of the monitored methods.
     pub fn measure(self: &Arc<Self>, measurement: &Arc<Measurement>) {
         if self.measurement.set(Arc::clone(measurement)).is_ok() {
             measurement.record_into(self);
         }
     }
 
-    /// Has the logs say that the calls through a connection, which were to be recorded, are not.
+    /// Writes to the logs that the calls through a connection are not recorded although they were selected.
     pub fn note_unmonitored(&self, connection: UnmonitoredDefinition) {
         self.recorder.announce(Definition::Unmonitored(connection));
     }
@@ -338,7 +338,7 @@ impl Mastermind {
             .collect()
     }
 
-    /// Measures a group, or does so no longer.
+    /// Switches the measurement of a group on or off.
     ///
     /// # Returns
     /// Whether there is such a group.
@@ -367,7 +367,7 @@ impl Mastermind {
         locked(&self.disabled).new = !enabled;
     }
 
-    /// The records say from when on their time in MPI is not known, and not that it is 0.
+    /// The records give the time from which their time in MPI is unknown, instead of 0.
     fn switch_mpi(&self, measured: bool) -> Result<(), PortError> {
         if measured {
             self.attach_mpi()?;
@@ -415,8 +415,8 @@ impl Mastermind {
         Ok(())
     }
 
-    /// Ends the recording. Where a component, or a thread that it left behind, still holds a way to the recorder, calls that
-    /// come through it are not recorded any more.
+    /// Ends the recording. If a component, or a thread that it left behind, still holds a reference to the recorder,
+    /// calls through it are no longer recorded.
     ///
     /// # Errors
     /// The logs cannot be written.
@@ -432,7 +432,7 @@ impl Mastermind {
     }
 }
 
-/// Writes down a communicator that recorded calls name from now on.
+/// Records a communicator that recorded calls name from now on.
 ///
 /// # Safety
 /// The context is a [`Mastermind`], and the communicator has as many ranks as it says.
@@ -440,7 +440,7 @@ unsafe extern "C" fn know_communicator(
     mastermind: *mut c_void,
     communicator: *const MpiCommunicator,
 ) {
-    // No panic goes into the component that calls MPI.
+    // No panic may reach the component that calls MPI.
     let _ = catch_unwind(|| {
         // SAFETY: required of the caller.
         let mastermind = unsafe { &*mastermind.cast::<Mastermind>() };

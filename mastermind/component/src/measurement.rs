@@ -68,10 +68,10 @@ impl Measurement {
     fn begin(&self, timer: u32) -> Option<ManuallyDrop<Recording<'static, 0>>> {
         let mastermind = self.mastermind()?;
         let method = self.method(timer, &mastermind)?;
-        // SAFETY: the recording is ended only while the Mastermind that owns the recorder is there (`end`); else it is
-        // left alone.
+        // SAFETY: the recording is ended only while the Mastermind that owns the recorder exists (`end`); otherwise it
+        // is not touched.
         let recorder: &'static Recorder = unsafe { &*ptr::from_ref(mastermind.recorder()) };
-        // It ends in another function than it begins in.
+        // It ends in another function than the one it begins in.
         Recording::begin_anywhere(recorder, &method, []).map(ManuallyDrop::new)
     }
 

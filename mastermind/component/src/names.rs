@@ -1,4 +1,4 @@
-//! How a method is named, in every verb.
+//! The names of methods, the same in every verb.
 //!
 //! | where | name | also taken |
 //! |---|---|---|
@@ -6,8 +6,9 @@
 //! | a model | `CLASS::PORT.METHOD` | |
 //! | MPI | `MPI_Send` | `MPI_Send()`, as the profile shows it |
 //!
-//! and each end of these that begins at a part (`PORT.METHOD`, `METHOD`), where it means one method only. A whole name wins over an
-//! end of another: `flux.compute` is the method of the instance `flux`, even where another instance has a port `flux`.
+//! and each suffix of these that begins at a part (`PORT.METHOD`, `METHOD`), if it means one method only. A whole name
+//! takes precedence over a suffix of another: `flux.compute` is the method of the instance `flux`, even if another
+//! instance has a port `flux`.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +33,7 @@ const LETTERS_A_SLIP: usize = 3;
 #[error("{0}")]
 pub struct NameError(String);
 
-/// The names of one method, the one to be shown first.
+/// The names of one method; the one to show comes first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names(Vec<String>);
 
@@ -97,7 +98,7 @@ impl Names {
         self.0.iter().any(|name| means(name, typed))
     }
 
-    /// Letters by which a name differs from one of these, or from an end of one.
+    /// Number of letters by which a name differs from one of these, or from a suffix of one.
     fn distance(&self, typed: &str) -> usize {
         let ends = self.0.iter().flat_map(|name| {
             let starts = name
@@ -110,7 +111,7 @@ impl Names {
     }
 }
 
-/// Whether a name is meant: it, or an end of it that begins at a part.
+/// Whether a name means this method: by its whole name, or a suffix that begins at a part.
 pub fn means(name: &str, typed: &str) -> bool {
     let rest = name.strip_suffix(typed);
     rest.is_some_and(|rest| {
@@ -173,7 +174,7 @@ pub fn of_models(models: &ModelSet, typed: &str) -> BTreeSet<String> {
     meant.map(|place| known[place].shown().to_owned()).collect()
 }
 
-/// The methods of a run, each once, whatever classes it had one after the other.
+/// The distinct methods of a run, whatever classes their instances had.
 pub fn of_run(run: &Run) -> Vec<Names> {
     let methods = run
         .logs()
@@ -189,7 +190,7 @@ pub fn of_run(run: &Run) -> Vec<Names> {
     all.into_values().collect()
 }
 
-/// That a name means no method: the nearest of the known ones, and the known ones as far as there are few.
+/// An error for a name that means no method: the nearest known ones, and all known ones if there are few.
 pub fn unknown(act: &str, typed: &str, lacking: &str, known: &[Names]) -> NameError {
     let mut near: Vec<_> = known
         .iter()

@@ -19,11 +19,11 @@ use crate::workload::Calls;
 /// Records read at once.
 const AT_ONCE: u64 = 4096;
 
-/// Provides `cca.PerfModel`; it answers once it has models, and of the assembly once it follows a run.
+/// Provides `cca.PerfModel`; it answers once it has models, and for the assembly once it follows a run.
 #[derive(Default)]
 pub struct PerfModel {
     asked: Mutex<Option<Asked>>,
-    /// Names that were given out; they live as long as the process.
+    /// Names that were returned; they live as long as the process.
     names: Mutex<BTreeSet<&'static str>>,
 }
 
@@ -49,10 +49,10 @@ impl PerfModel {
         Ok(perf_model)
     }
 
-    /// Answers from now on.
+    /// Starts to answer.
     ///
     /// # Arguments
-    /// * `directory` - where the logs of this rank are written
+    /// * `directory` - of the logs of this rank
     pub fn answer(
         &self,
         models: ModelSet,

@@ -24,7 +24,7 @@ pub struct PerfParam {
     followed: Mutex<Option<Followed>>,
 }
 
-/// The logs of a rank, as far as they were read.
+/// The logs of a rank, with the reading position.
 struct Followed {
     run: RunFollower,
     stretches: Vec<Stretch>,
@@ -93,7 +93,7 @@ impl Followed {
     fn read_new(&mut self) -> Result<(), RecordsError> {
         self.run.refresh()?;
         while let Some(log) = self.run.next_log() {
-            // One that the last reading ended in goes on, so that frequent questions do not make many.
+            // A stretch in which the last reading ended is continued, so that frequent questions do not make many.
             let n_stretches = self.stretches.len();
             let last = self.stretches.last_mut();
             let open = last.filter(|last| last.log == log && last.n_records < STRETCH);

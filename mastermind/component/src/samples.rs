@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 /// A method was added before with other parameters.
 pub fn samples(
     run: &Run,
-    // No `impl`: the loop over all records is to be compiled here, as fast as it can be, and not where it is called.
+    // Not generic: the loop over all records is compiled here, with this crate's optimisation, and not in the calling
+    // crate.
     sink: &mut dyn CallSink,
     metric: &Metric,
 ) -> Result<(), mastermind_models::Error> {
@@ -67,9 +68,9 @@ impl<'r> CallsOfRun<'r> {
         for (log, _) in self.run.logs_of(rank) {
             let mut numbers = Numbers::default();
             let mut records = ExclusiveTimes::of_components(log);
-            // An iterator's adaptors would move each record several times.
+            // The adaptors of an iterator would move each record several times.
             while let Some((record, own)) = records.next_record() {
-                // Calls that have a record together have no time each.
+                // Calls that share a record have no individual times.
                 let is_one = record.calls() == 1;
                 if record.failed || !is_one || (is_own && log.lacks_calls_of(&record)) {
                     continue;
@@ -95,7 +96,7 @@ impl<'r> CallsOfRun<'r> {
     }
 }
 
-/// Whether a call was one of a component that did its work: it did not fail, and it is no timer.
+/// Whether a call is a successful call of a component: not failed, and no timer.
 pub(crate) fn is_of_component(record: &Record<'_>) -> bool {
     !record.failed && !is_timer(record)
 }

@@ -5,7 +5,7 @@ use mastermind_records::{ProfileSums, RankTree};
 
 use crate::tree::join_on_first;
 
-/// Bytes that a double carries as a whole number, which every communicator passes on as it is.
+/// Bytes that a double carries as an integer, which every communicator transfers unchanged.
 const BYTES_PER_DOUBLE: usize = 6;
 
 /// Adds up the sums of all ranks, in a tree ([`join_on_first`]), as a profile of their logs does. Collective.
@@ -26,7 +26,7 @@ pub fn gather(
     let mut sums = Sums::default();
     // One missing rank makes the whole sum missing.
     sums.push(rank, own.cloned(), add);
-    // Undecodable bytes say that something is missing.
+    // Bytes that cannot be decoded mean that a part is missing.
     let to_bytes = |sums: &Sums| serde_json::to_vec(sums).unwrap_or_default();
     let joined = join_on_first(sums, comm, to_bytes, |sums, later| {
         match serde_json::from_slice::<Sums>(later) {

@@ -78,7 +78,7 @@ pub fn give_to_all(own: &[u8], comm: &impl CommPort) -> Result<Vec<u8>, PortErro
     Ok(unpacked(&words))
 }
 
-/// The number of words, then these, in messages of at most [`MAX_WORDS`].
+/// Sends the number of words, then the words, in messages of at most [`MAX_WORDS`].
 fn send(bytes: &[u8], to: i32, comm: &impl CommPort) -> Result<(), PortError> {
     let words = packed(bytes);
     let length = [words.len() as f64];

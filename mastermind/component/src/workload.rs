@@ -84,10 +84,10 @@ impl OwnShares {
 /// Identifies a group of calls: instance, class, port and method, and the words of the parameters.
 type Key = (String, String, String, Vec<u64>);
 
-/// Steps of a size's doubling in which calls are of about one length.
+/// Size classes per doubling of the size, within which calls are of about one length.
 const STEPS_A_DOUBLING: f64 = 4.0;
 
-/// Times the median of about the same calls above which a call has waited for the processor.
+/// Multiple of the median of similar calls above which a call has waited for the processor.
 const WAITED: f64 = 2.0;
 
 #[derive(Default)]
@@ -119,7 +119,7 @@ impl Calls {
         told.collect()
     }
 
-    /// The number of the calls of about one size that a call is among.
+    /// Index of the group of calls of about one size that a call belongs to.
     fn about(&mut self, call: &Call) -> usize {
         let mut key = format!("{} {} {}", call.instance, call.class, call.port_method);
         for (name, value) in &call.coordinate.values {
@@ -231,8 +231,8 @@ impl Calls {
     }
 }
 
-/// Processor time of calls: their number times the median of one. Where they are too few for that, as recorded, unless they took
-/// far longer than others of about their size.
+/// Processor time of calls: their number times the median of one. With too few calls for that, the recorded time,
+/// unless it is far longer than that of others of about their size.
 fn processor_s(call: &Call, times: &Times, about: &Times) -> f64 {
     let count = call.count as f64;
     if let Some(median_s) = times.median_s() {

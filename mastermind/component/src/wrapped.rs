@@ -1,4 +1,4 @@
-//! Recording in a program that was never written for it.
+//! Recording in a program that was not written for it.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -75,7 +75,7 @@ pub struct WrapConfig {
     pub proxy: PathBuf,
     /// Name of the program.
     pub program: String,
-    /// Settings of the run that its user names; they become its parameters.
+    /// Settings that the user gives to the run; they become its parameters.
     pub settings: BTreeMap<String, String>,
     /// Bytes that the records of a rank may take; `None` for no limit.
     pub limit_bytes: Option<u64>,
@@ -91,7 +91,7 @@ pub struct WrapConfig {
     pub call_sites: bool,
     /// Depth of the call stack that is recorded with a call of MPI.
     pub call_depth: u32,
-    /// Where the calls of an interface go from the start, if not to the program's own library.
+    /// Libraries that the calls of interfaces go to from the start, instead of the program's own.
     pub uses: Vec<UseConfig>,
     /// The choice of libraries while the program runs; `None` without one.
     pub adapt: Option<LibraryAdaptConfig>,
@@ -129,7 +129,7 @@ pub struct UseConfig {
 }
 
 impl WrapConfig {
-    /// The same for a world of ranks that this run's ranks spawned: the next directory is theirs.
+    /// The configuration for a world of ranks that this run's ranks spawned, with the next directory.
     ///
     /// # Arguments
     /// * `world` - its name, the same for all its ranks and for no other launch
@@ -203,7 +203,7 @@ impl WrapConfig {
             "cannot record calls of MPI one by one: MPI library {name}, expected the ABI of Open MPI, of MPICH or of MPI 5.0; \
              calls and time by function are recorded"
         );
-        // Where it cannot be written, sums are all there is to see.
+        // If it cannot be written, only the sums are visible.
         let _ = self.leave_remark(rank, &text);
     }
 
@@ -221,7 +221,7 @@ const SPAWNED: &str = "spawned";
 
 /// Writes a file that a program's process leaves behind, in a thread with open files of its own.
 fn write(path: &Path, message: &str) -> std::io::Result<()> {
-    // The signal of a file that is too large would end the program.
+    // The signal for a file that is too large would end the program.
     check_file_size(message.len() as u64)?;
     let (path, message) = (path.to_owned(), message.to_owned());
     let write = move || create_anew(&path)?.write_all(message.as_bytes());
@@ -289,7 +289,7 @@ struct Program {
     thread: Pid,
 }
 
-// SAFETY: the recording is ended by the thread that began it, once that is gone by another, or else never touched again
+// SAFETY: the recording is ended by the thread that began it, or by another once that is gone, or never touched again
 // (`Program::end`).
 unsafe impl Send for Program {}
 
@@ -305,8 +305,8 @@ impl Program {
         }
     }
 
-    /// Ends the recording, in the thread that began it, or once that is gone; in another, where a program may end as well, it
-    /// stays open.
+    /// Ends the recording in the thread that began it, or in another once that is gone. Otherwise it stays open, as
+    /// when a program ends in another thread.
     fn end(mut self) {
         let is_ours = gettid() == self.thread || !own_thread::is_alive(self.thread);
         match self.recording.take() {
@@ -429,7 +429,7 @@ impl Wrapped {
         self.recorder.run_apart(job)
     }
 
-    /// Ends the recorder's thread, and records on without one; to be called while no other thread of the program runs.
+    /// Ends the recorder's thread, and goes on recording without one; no other thread of the program may run meanwhile.
     ///
     /// # Returns
     /// Whether that is possible ([`RunRecorder::go_on_without_thread`]).
@@ -442,7 +442,7 @@ impl Wrapped {
         self.recorder.threads()
     }
 
-    /// Counts calls that came before the recording and have no record.
+    /// Counts calls from before the recording, which have no record.
     pub fn count_lost(&self, calls: u64, reason: &str) {
         self.recorder.count_lost(calls, reason);
     }
@@ -452,10 +452,11 @@ impl Wrapped {
         self.rank
     }
 
-    /// Sends the calls of an interface to another library from now on, as its user asks; nothing is chosen any more.
+    /// Sends the calls of an interface to another library from now on, on request of the user; this ends the
+    /// adaptation.
     ///
     /// # Returns
-    /// The functions that it lacks; a call of one ends the process.
+    /// The functions that the library lacks; a call of one ends the process.
     ///
     /// # Errors
     /// [`WrapError`]: no proxy of the interface, no such library, or one without any of the functions.
@@ -464,7 +465,7 @@ impl Wrapped {
         self.libraries.use_library(&self.recorder, interface, path)
     }
 
-    /// Takes note that another phase of the program begins, by the argument of `MPI_Pcontrol`.
+    /// Notes that another phase of the program begins, with the argument of `MPI_Pcontrol`.
     pub fn begin_phase(&mut self, level: i32) {
         if self.n_phases == MAX_PHASES {
             return;
@@ -478,7 +479,7 @@ impl Wrapped {
         self.recorder.announce(Definition::MpiPhase(phase));
     }
 
-    /// Takes note of a communicator that recorded calls name from now on.
+    /// Notes a communicator that recorded calls name from now on.
     ///
     /// # Safety
     /// It has as many ranks as it says.
@@ -525,7 +526,7 @@ impl Wrapped {
                     .count_lost(facts.in_children, OPENMP_IN_CHILDREN);
             }
         }
-        // Files are opened in no table of the program's.
+        // No file is opened in the program's table.
         if let Ok(end) = own_thread::run_apart(end) {
             self.recorder.announce(Definition::End(end));
         }
@@ -534,7 +535,7 @@ impl Wrapped {
     }
 }
 
-/// Sums of calls in one definition, so that each has room in a chunk of any size: some 200 bytes a sum.
+/// Number of sums of calls per definition, so that each fits into a chunk of any size: some 200 bytes a sum.
 const SUMS_A_DEFINITION: usize = 64;
 
 const OPENMP_LEFT_OUT: &str = "there was no room for constructs or threads of OpenMP";

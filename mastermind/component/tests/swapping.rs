@@ -1,4 +1,4 @@
-//! Eight threads call through a recorded connection while it is led to and fro: no torn call, no lost record.
+//! Eight threads call through a recorded connection while it is switched back and forth: no torn call, no lost record.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use mastermind_records::{ChunkSizes, Run};
 const N_THREADS: u64 = 8;
 /// Providers to which the connection is switched in turn.
 const PROVIDERS: [&str; 3] = ["red", "green", "blue"];
-/// A thread calls once for so many swaps, so that a million of them leave no gigabytes of records.
+/// A thread makes one call for this many swaps, so that a million swaps do not leave gigabytes of records.
 const SWAPS_A_CALL: u64 = 5;
 
 /// Something to call.
@@ -134,7 +134,7 @@ fn swap(n_swaps: u64, records: &Path) {
             "{name}"
         );
     }
-    // A method is defined once for each instance, however often the connection came back to it.
+    // A method is defined once for each instance, however often the connection returned to it.
     let methods = run
         .logs()
         .iter()

@@ -1,4 +1,5 @@
-//! Chooses between libraries while the program runs: a thread does with one rank, and with several a call of MPI in which all meet.
+//! Chooses between libraries while the program runs: on one rank in a thread, on several ranks in a call of MPI in
+//! which all meet.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,7 +11,7 @@ use mastermind_component::LibraryAdaptation;
 
 use crate::{Errno, RUNNING, threads};
 
-/// Says that the thread has ended, and the process that it is of.
+/// Receives the end of the thread, and the process that it belongs to.
 static THREAD: Mutex<Option<(Receiver<()>, u32)>> = Mutex::new(None);
 static HAS_ENDED: Mutex<bool> = Mutex::new(false);
 static END: Condvar = Condvar::new();
@@ -53,14 +54,14 @@ pub(crate) unsafe extern "C" fn meet(meeting: *const MpiMeeting) -> u64 {
     next.ok().flatten().unwrap_or(0)
 }
 
-/// Chooses no more, once the recording has been taken away.
+/// Ends the choice, once the recording has been taken away.
 pub(crate) fn end() {
     // A lock that is taken means that a meeting is under way, so this rank has met.
     if let Some(adaptation) = MEETING.try_lock().ok().as_deref().and_then(Option::as_ref) {
         adaptation.has_never_met();
     }
     let thread = locked(&THREAD).take();
-    // A child that was forked has no such thread.
+    // A forked child has no such thread.
     let Some((has_ended, _)) = thread.filter(|(_, process)| *process == std::process::id()) else {
         return;
     };
@@ -70,7 +71,7 @@ pub(crate) fn end() {
     let _ = has_ended.recv();
 }
 
-/// Waits, and says whether the end has come meanwhile.
+/// Waits, and returns whether the end has come meanwhile.
 fn ends_within(pause: Duration) -> bool {
     let waited = END.wait_timeout_while(locked(&HAS_ENDED), pause, |has_ended| !*has_ended);
     *waited.map_or_else(|poisoned| poisoned.into_inner().0, |(ended, _)| ended)

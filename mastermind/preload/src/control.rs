@@ -23,17 +23,17 @@ use crate::{RUNNING, opening, threads};
 /// Longest line that is read, bytes.
 const MAX_LINE_BYTES: u64 = 8192;
 
-/// How long a line may take, and the answer.
+/// How long a line may take, and its answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long to wait where the system has no more open files, or no more memory.
+/// How long to wait when the system has no more open files, or no more memory.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// A line, and where its answer goes.
 type Question = (String, SyncSender<String>);
 
-/// Questions that wait for the thread that opens libraries. A channel of the standard library would have that thread ask the C library
-/// for memory, and so for 64 MB of addresses (`thread_local.rs`).
+/// Questions that wait for the thread that opens libraries. A channel of the standard library would make that thread
+/// allocate from the C library, and so reserve 64 MB of addresses (`thread_local.rs`).
 struct Questions {
     /// The waiting questions; `None` once no more can come.
     waiting: Mutex<Option<VecDeque<Question>>>,
@@ -67,7 +67,7 @@ impl Questions {
     }
 }
 
-/// Listens, as long as the process lives, before it returns.
+/// Listens as long as the process lives; the socket is ready before it returns.
 pub(crate) fn listen() {
     let questions = Arc::new(Questions {
         waiting: Mutex::new(Some(VecDeque::new())),
@@ -96,7 +96,7 @@ fn address() -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(control_name(std::process::id()))
 }
 
-/// Ends both threads, if they are there: a connection from the process itself says so.
+/// Ends both threads, if they exist: a connection from the process itself is the signal.
 pub(crate) fn stop() {
     // Nobody listens where it fails.
     let _ = run_apart(|| UnixStream::connect_addr(&address()?).map(drop));
@@ -124,7 +124,7 @@ fn serve(listener: &UnixListener, questions: &Questions) {
     }
 }
 
-/// Sends calls where the questions say, one after the other.
+/// Carries out the questions in sequence.
 fn open_asked(asked: &Questions) {
     while let Some((line, answer)) = asked.next() {
         let text = catch_unwind(|| swap(&line));
@@ -151,7 +151,7 @@ fn answer(stream: &UnixStream, peer: Option<libc::ucred>, questions: &Questions)
 fn ask(line: String, questions: &Questions) -> String {
     let (answer, answered) = sync_channel(1);
     questions.ask((line, answer));
-    // Where nobody answers, the question is dropped, and with it where the answer would go.
+    // If no thread answers, the question is dropped, and with it the sender of the answer.
     let text = answered.recv().ok();
     text.unwrap_or_else(|| "error the program has no thread that opens libraries".into())
 }
@@ -165,7 +165,7 @@ fn read_line(stream: &UnixStream) -> io::Result<String> {
     Ok(line.trim_end_matches('\n').to_owned())
 }
 
-/// A stream that is read for so long and no longer, however little comes at a time.
+/// A stream with a total limit on the time to read, however few bytes come at a time.
 struct Limited<'a> {
     stream: &'a UnixStream,
     begin: Instant,
@@ -185,7 +185,7 @@ impl Read for Limited<'_> {
 
 /// The credentials of the process on the other side, from the system.
 fn peer(stream: &UnixStream) -> Option<libc::ucred> {
-    // SAFETY: zeros are valid credentials, and as many bytes are offered.
+    // SAFETY: zeros are valid credentials, and the buffer has the given size.
     unsafe {
         let mut peer: libc::ucred = mem::zeroed();
         let mut bytes = size_of::<libc::ucred>() as libc::socklen_t;
@@ -200,7 +200,7 @@ fn peer(stream: &UnixStream) -> Option<libc::ucred> {
     }
 }
 
-/// Whether that is another user than the program's.
+/// Whether the client is another user than the program's.
 fn is_foreign(peer: libc::ucred) -> bool {
     // SAFETY: a number of the process.
     peer.uid != unsafe { libc::geteuid() } && peer.uid != 0

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cca_abi::guest;
 
-/// First address and the one behind, of the C library, of the dynamic linker, and of the object that gives out memory.
+/// Address range of the C library, of the dynamic linker, and of the object with the memory allocator.
 static DELICATE: [[AtomicUsize; 2]; 3] = [const { [const { AtomicUsize::new(0) }; 2] }; 3];
 
 /// Functions in which a signal may arrive while the state of the C library is consistent: none holds a lock of the C
@@ -70,7 +70,7 @@ const WAITING: [&CStr; 37] = [
 /// Where they begin.
 static WAITING_AT: [AtomicUsize; WAITING.len()] = [const { AtomicUsize::new(0) }; WAITING.len()];
 
-/// Frames between a signal and the call, at most.
+/// Maximum number of frames between a signal and the call.
 const MAX_FRAMES: u32 = 256;
 /// `_URC_NO_REASON` and `_URC_NORMAL_STOP` of the unwinder.
 const GO_ON: c_int = 0;
@@ -86,7 +86,7 @@ unsafe extern "C" {
     fn __tls_get_addr(index: *const usize) -> *mut c_void;
 }
 
-/// Finds the objects; more may be mapped later, whose memory comes from these.
+/// Finds the objects; objects that are mapped later allocate from these.
 pub(crate) fn prepare() {
     // SAFETY: a name of the C library.
     let memory = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"malloc".as_ptr()) };
@@ -228,16 +228,16 @@ mod signal_frame {
     }
 
     unsafe extern "C" {
-        /// Where the first thread's stack ends, by the dynamic linker.
+        /// End of the first thread's stack, from the dynamic linker.
         static __libc_stack_end: *const usize;
     }
 
-    /// Where the handlers of the process return to; the C library has one such place for all, and a program may have others.
+    /// Return addresses of the handlers of the process; the C library has one for all, and a program may have others.
     fn restorers() -> [usize; 4] {
         let mut found = [0; 4];
         let mut n = 0;
         for signal in 1..=libc::SIGRTMAX() {
-            // SAFETY: an action is this function's own and as large as the system has it; nothing is changed.
+            // SAFETY: the action is this function's own and has the system's size; nothing is changed.
             let action = unsafe {
                 let mut action: Action = zeroed();
                 let (none, bytes) = (ptr::null::<Action>(), size_of::<u64>());
@@ -254,7 +254,7 @@ mod signal_frame {
 
     /// The end of the stack that an address is on.
     fn end_of_stack(address: usize) -> usize {
-        // SAFETY: the set is this function's own; the end is the dynamic linker's word, set before any code runs.
+        // SAFETY: the stack is this function's own; the dynamic linker sets the end before any code runs.
         let (alternate, first_end, thread) = unsafe {
             let mut stack: libc::stack_t = zeroed();
             libc::sigaltstack(ptr::null(), &raw mut stack);

@@ -68,7 +68,7 @@ const DONE: usize = usize::MAX;
 #[unsafe(export_name = "mastermind_preload_opens_v1")]
 pub static OPENS: AtomicU32 = AtomicU32::new(0);
 
-/// Runs `open`, and says meanwhile that libraries are opened for it.
+/// Runs `open`, and marks meanwhile that libraries are opened for it.
 fn opening<T>(open: impl FnOnce() -> T) -> T {
     OPENS.fetch_add(1, Ordering::AcqRel);
     let opened = open();
@@ -102,7 +102,7 @@ pub extern "C" fn __lsan_default_options() -> *const c_char {
 static ON_LOAD: extern "C" fn() = on_load;
 
 extern "C" fn on_load() {
-    // Into the program no panic goes, and into its output no word of one.
+    // No panic may reach the program, and no message of one its output.
     let _ = catch_unwind(|| {
         std::panic::set_hook(Box::new(|_| ()));
         guest::Memory::prepare_for_forks();
@@ -185,16 +185,16 @@ unsafe extern "C" {
     fn at_quick_exit(function: extern "C" fn()) -> c_int;
 }
 
-/// Calls that came where no recording may begin.
+/// Number of calls that came where no recording may begin.
 static N_POSTPONED: AtomicU64 = AtomicU64::new(0);
 /// Why they have no record.
 const POSTPONED: &str = "calls of signal handlers came before the recording had begun, while memory was being asked for or the like: they \
                          are counted, and have no record";
 
-/// For a call of a library.
+/// Starts the recording at a call of a library.
 ///
 /// # Returns
-/// 1 where a recording may begin with another call only.
+/// 1 if a recording may begin with another call only.
 extern "C" fn start_at_call() -> u32 {
     if own_thread::is_own() || guest::is_at_work() || restricted::is_restricted() {
         return 0;
@@ -259,7 +259,7 @@ fn start_recording(asked: &Asked) {
                 match adaptation {
                     Some(Ok(adaptation)) if is_alone => adapting::begin(adaptation),
                     Some(Ok(adaptation)) => adapting::begin_to_meet(adaptation),
-                    // Where it cannot be written, `wrap` finds no decisions and says that.
+                    // If it cannot be written, `wrap` finds no decisions and reports that.
                     Some(Err(error)) => drop(config.leave_note(rank, &error.to_string())),
                     None => {}
                 }
@@ -288,8 +288,8 @@ fn thread() -> usize {
     unsafe { libc::pthread_self() as usize }
 }
 
-/// Lets a thread wait that calls while another starts the recording, so that its call is recorded too. Not for ever: the
-/// other may wait for this one, as where a library that is opened for `--use` starts threads.
+/// Makes a calling thread wait while another starts the recording, so that its call is recorded too. The wait has a
+/// limit: the other may wait for this one, as when a library that is opened for `--use` starts threads.
 fn wait_for_start() {
     const PATIENCE: Duration = Duration::from_secs(2);
     let begin = Instant::now();
@@ -297,7 +297,7 @@ fn wait_for_start() {
         let starter = STARTER.load(Ordering::Acquire);
         // A child that was forked meanwhile has no such thread.
         let is_child = STARTING_PROCESS.load(Ordering::Acquire) != std::process::id();
-        // The same thread, by a call that starting itself makes.
+        // The same thread, in a call that the start of the recording makes.
         if starter == DONE
             || (starter != 0 && is_child)
             || starter == thread()
@@ -400,22 +400,22 @@ fn end_early(why: &str) {
     if let (Some(rank), Some(asked)) = (rank, ASKED.get())
         && is_recorded_process()
     {
-        // Where it cannot be written, the records end there without a word.
+        // If it cannot be written, the records end there without a message.
         let _ = asked.config.leave_remark(rank, why);
         end();
     }
 }
 
-/// Has the recording go on without a thread of the recorder, while no other thread of the program runs.
+/// Makes the recording go on without the recorder's thread, while no other thread of the program runs.
 ///
 /// # Returns
-/// Whether it does; so does one that has not begun.
+/// Whether that is possible; also true if no recording has begun.
 fn go_on_without_thread() -> bool {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     running.as_ref().is_none_or(Wrapped::go_on_without_thread)
 }
 
-/// The `errno` of the calling thread, which gets it back.
+/// The `errno` of the calling thread, restored at the end.
 struct Errno(c_int);
 
 impl Errno {
@@ -438,6 +438,6 @@ fn variable(name: &str) -> Option<String> {
 
 /// Leaves a message for `wrap`.
 fn tell(config: &WrapConfig, rank: u32, message: &str) {
-    // Where not even this can be written, `wrap` finds no records and says that.
+    // If even this cannot be written, `wrap` finds no records and reports that.
     let _ = config.leave_message(rank, message);
 }

@@ -32,7 +32,7 @@ const OF_ONE_THREAD: c_int =
 const ENTERED_ALONE: c_int = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
 /// `NS_GET_NSTYPE` of `ioctl_nsfs(2)`: returns the type of a namespace.
 const TYPE_OF_NAMESPACE: c_ulong = 0xb703;
-/// Longest wait until the system has forgotten our threads, which end at once.
+/// Longest wait until the system has removed our threads, which end at once.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 static UNSHARE: Real = Real::new(c"unshare");
@@ -107,7 +107,7 @@ fn make_way(purpose: Purpose) {
         }
         control::stop();
         let begin = Instant::now();
-        // A thread that was waited for is known to the system for some moments more.
+        // The system lists a joined thread for a few moments more.
         while own_thread::of_process().is_some_and(|n| n > 1) && begin.elapsed() < PATIENCE {
             yield_now();
         }
@@ -125,10 +125,10 @@ fn of_this_process(path: &[u8]) -> Option<&[u8]> {
     is_this.then(|| &file[1..])
 }
 
-/// The program is about to ask about, or to open, `file` of its process.
+/// Called when the program is about to query, or to open, `file` of its process.
 ///
 /// # Safety
-/// Null, or a text of C.
+/// Null, or a C string.
 unsafe fn before_reading(path: *const c_char, file: &[u8], purpose: Purpose) {
     if path.is_null() {
         return;

@@ -28,7 +28,8 @@ pub(crate) fn prepare() {
     unsafe { libc::pthread_atfork(None, None, Some(inherit)) };
 }
 
-/// A forked child is restricted as its parent is; one of `vfork` changes its parent's memory, and not its parent.
+/// A forked child inherits the restriction; one of `vfork` changes its parent's memory, but not its parent's
+/// restriction.
 unsafe extern "C" fn inherit() {
     // SAFETY: a number of the process.
     let parent = unsafe { libc::getppid() }.cast_unsigned();
@@ -37,7 +38,7 @@ unsafe extern "C" fn inherit() {
     }
 }
 
-/// The program is about to restrict its system calls.
+/// Called when the program is about to restrict its system calls.
 fn restrict() {
     started::note_restricted();
     crate::end_early(
@@ -59,8 +60,8 @@ fn restricts(number: c_long, first: c_long) -> bool {
 
 #[cfg(target_arch = "x86_64")]
 mod variadic {
-    //! Both take as many arguments as they are given, so each is a few instructions: all registers that may hold an argument are
-    //! kept, and the C library's function is jumped to with everything as it was.
+    //! Both take a variable number of arguments, so each is a few instructions: all registers that may hold an argument
+    //! are saved, and the C library's function is jumped to with everything unchanged.
 
     use std::ffi::{c_int, c_long, c_void};
     use std::sync::atomic::{AtomicPtr, Ordering};
@@ -70,7 +71,7 @@ mod variadic {
 
     static SYSCALL: Real = Real::new(c"syscall");
     static PRCTL: Real = Real::new(c"prctl");
-    /// Where to jump at once; the slow way as long as that is not known.
+    /// Target of a direct jump; the slow path as long as the address is unknown.
     static JUMPS: [AtomicPtr<c_void>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
 
     pub(super) fn prepare() {

@@ -30,7 +30,7 @@ type Texts = *const *const c_char;
 const MAX_LINE_BYTES: usize = 3 * 4096;
 /// Longest file, bytes; the same as in `proxies/audit`.
 const MAX_BYTES: u64 = 16 << 20;
-/// By which the environment of `wrap` is known.
+/// Identifies the environment of `wrap`.
 const PRELOADED: &[u8] = b"libmastermind_preload.so";
 
 /// The file, if `wrap` named one.
@@ -40,7 +40,7 @@ unsafe extern "C" {
     static environ: Texts;
 }
 
-/// A function of the C library that this library stands before.
+/// A function of the C library that this library intercepts.
 pub(crate) struct Real {
     name: &'static CStr,
     address: AtomicPtr<c_void>,
@@ -92,10 +92,10 @@ pub(crate) fn prepare() {
     }
 }
 
-/// Whether the environment has the library preloaded.
+/// Whether the environment preloads this library.
 ///
 /// # Safety
-/// Null, or texts of C ended by null.
+/// Null, or C strings ended by null.
 unsafe fn keeps(environment: Texts) -> bool {
     // SAFETY: required of the caller.
     unsafe {
@@ -114,7 +114,7 @@ unsafe fn keeps(environment: Texts) -> bool {
 /// Writes the line of a program that is about to be started.
 ///
 /// # Safety
-/// `path` is null or a text, `environment` as in [`keeps`].
+/// `path` is null or a C string, `environment` as in [`keeps`].
 unsafe fn note(path: Text, environment: Texts) {
     let Some(file) = FILE.get().filter(|_| !path.is_null()) else {
         return;
@@ -184,7 +184,7 @@ pub(crate) fn note_stack(number: u64, addresses: &[usize]) -> bool {
     append(file, line.as_bytes())
 }
 
-/// Appends to the file as far as it may grow; leaves `errno` as it was.
+/// Appends to the file up to its maximum size; leaves `errno` unchanged.
 ///
 /// # Returns
 /// Whether the whole line was written.
@@ -212,7 +212,7 @@ fn append(file: &CStr, line: &[u8]) -> bool {
     is_written
 }
 
-/// Without the C library's function, as if there were no such call of the system.
+/// Without the C library's function, behaves as if the system call did not exist.
 pub(crate) fn none() -> c_int {
     // SAFETY: the thread's own word.
     unsafe { *libc::__errno_location() = libc::ENOSYS };
@@ -291,7 +291,7 @@ pub unsafe extern "C" fn system(command: Text) -> c_int {
     type Function = unsafe extern "C" fn(Text) -> c_int;
     // SAFETY: as for `execve`.
     unsafe {
-        // Without a command it only asks whether there is a shell.
+        // Without a command it only checks whether there is a shell.
         if !command.is_null() {
             note(SHELL.as_ptr(), environ);
         }
@@ -317,9 +317,9 @@ pub unsafe extern "C" fn popen(command: Text, mode: Text) -> *mut c_void {
 
 #[cfg(target_arch = "x86_64")]
 mod variadic {
-    //! `execl`, `execlp` and `execle`, whose arguments are as many as the caller says. Rust has no such functions, so each is a few
-    //! instructions: all registers that may hold an argument are kept, the line is written, and the C library's function is
-    //! jumped to with everything as it was.
+    //! `execl`, `execlp` and `execle`, which take a variable number of arguments. Rust has no such functions, so each
+    //! is a few instructions: all registers that may hold an argument are saved, the line is written, and the C
+    //! library's function is jumped to with everything unchanged.
     //!
     //! ```text
     //! saved: path (rdi), then the arguments in rsi, rdx, rcx, r8, r9; the others on the caller's stack

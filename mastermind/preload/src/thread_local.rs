@@ -1,9 +1,10 @@
 //! Thread-local memory of this library at a fixed distance from each thread's pointer.
 //!
-//! With an audit library the dynamic linker takes a library's thread-local memory for each thread from `malloc`, at the first use. In a
-//! thread of ours that is the first memory of all, for which the C library of GNU reserves 64 MB of addresses: three threads come near to
-//! the limit of a program that has one (`ulimit -v`). One reference by the initial-exec model has the linker lay out all of this
-//! library's, 160 bytes, with each thread's stack; `wrap` adds them to the linker's reserve.
+//! With an audit library the dynamic linker allocates a library's thread-local memory for each thread by `malloc`, at
+//! the first use. In a thread of ours that is the first allocation, for which glibc reserves 64 MB of addresses; three
+//! threads come near to the limit of a program that has one (`ulimit -v`). One reference by the initial-exec model
+//! makes the linker place all of this library's thread-local memory, 160 bytes, with each thread's stack; `wrap` adds
+//! them to the linker's reserve.
 
 #[cfg(target_arch = "x86_64")]
 core::arch::global_asm!(

@@ -24,7 +24,7 @@ use crate::RUNNING;
 /// Time between two checks of which threads are left; the process lives on for up to that long. Arbitrary.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Which process these are of, and how many run: `process << 32 | n`.
+/// The process that our threads belong to, and how many run: `process << 32 | n`.
 static OURS: AtomicU64 = AtomicU64::new(0);
 /// Has a value in the first thread only.
 static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
@@ -34,7 +34,7 @@ static ENDED_IN: AtomicU32 = AtomicU32::new(0);
 static WATCHED: AtomicU32 = AtomicU32::new(0);
 /// Signals that the first thread had blocked.
 static MASK: Mutex<Option<libc::sigset_t>> = Mutex::new(None);
-/// Whether there is a recording, and so a thread that could keep the process.
+/// Whether there is a recording, and so a thread that could keep the process alive.
 static IS_NEEDED: AtomicBool = AtomicBool::new(false);
 
 /// Counts one thread more or less.
@@ -87,7 +87,6 @@ pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Res
 ///
 /// # Errors
 /// The thread cannot be started.
-/// Those of starting a thread.
 pub(crate) fn spawn_among_files(
     name: &str,
     work: impl FnOnce() + Send + 'static,
@@ -100,7 +99,7 @@ pub(crate) fn spawn_among_files(
     .map(drop)
 }
 
-/// Learns when the first thread ends; called in it, before `main`.
+/// Installs a destructor that reports the end of the first thread; called in it, before `main`.
 pub(crate) fn prepare() {
     // SAFETY: a number of the calling thread, and plain calls of the C library.
     unsafe {
@@ -114,7 +113,7 @@ pub(crate) fn prepare() {
     }
 }
 
-/// Gives the first thread its value; after a fork the calling one is the first.
+/// Sets the first thread's value; after a fork the calling thread is the first.
 unsafe extern "C" fn mark_first_thread() {
     // SAFETY: plain calls of the system and of the C library.
     unsafe {
@@ -126,7 +125,7 @@ unsafe extern "C" fn mark_first_thread() {
     }
 }
 
-/// The first thread ends by itself; the process goes on.
+/// Called when the first thread ends by itself; the process goes on.
 extern "C" fn first_thread_ends(_: *mut c_void) {
     // SAFETY: zeros are a valid set, which is this function's own.
     let mask = unsafe {
@@ -156,7 +155,7 @@ fn watch() {
         return;
     }
     if spawn_among_files("mastermind-end", end_with_program).is_err() {
-        // Without it the threads of the recording must go.
+        // Without that thread, the threads of the recording must end.
         crate::end();
     }
 }

@@ -31,7 +31,7 @@ pub struct Comm {
     pub x_label: String,
     /// Whether `x` is one of few whole numbers.
     pub is_level: bool,
-    /// The calls, or of very many every so-many-th.
+    /// The calls; for very many calls, a regular sample.
     pub points: Vec<Point>,
     /// Number of calls per point.
     pub every: usize,
@@ -52,7 +52,7 @@ impl Comm {
         ranks.into_iter().collect()
     }
 
-    /// The markers of the ranks, in rows, where there are no points to hide.
+    /// The markers of the ranks, in rows, placed where they hide no points.
     fn legend<DB: DrawingBackend>(
         &self,
         area: &DrawingArea<DB, Shift>,
@@ -139,7 +139,7 @@ impl Comm {
             let own = self.points.iter().filter(|p| p.rank == rank);
             let own = own.step_by(step).filter(|p| p.us <= highest);
             let points = own.enumerate().map(|(place, p)| {
-                // Apart within the level, so that calls of like time do not hide each other.
+                // Apart within the level, so that calls of similar time do not hide each other.
                 let aside = if self.is_level {
                     (place % 41) as f64 / 41.0 - 0.5
                 } else {

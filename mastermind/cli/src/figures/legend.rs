@@ -12,7 +12,7 @@ const ROW: i32 = 24;
 /// Size of the letters.
 const SIZE: u32 = 16;
 
-/// Width of a letter in the mean, of its size.
+/// Mean width of a letter relative to its size.
 const LETTER: f64 = 0.58;
 
 /// Room for a mark, and behind an entry.

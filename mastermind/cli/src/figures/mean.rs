@@ -35,7 +35,8 @@ pub struct Series {
     pub points: Vec<Point>,
     /// The curve of the model; empty without one.
     pub curve: Vec<CurvePoint>,
-    /// Where the curve holds the parameters that are not on the axis: `level = 1`; empty where it follows no other.
+    /// Values at which the curve fixes the parameters that are not on the axis: `level = 1`; empty if it depends on no
+    /// other.
     pub at: String,
     /// The formula of the mean time.
     pub formula: String,
@@ -48,7 +49,6 @@ pub struct Series {
 /// # Source
 /// Ray et al., IPDPS 2004, Figures 4 and 5, which have both in one frame with an axis each; here one frame above the
 /// other, so that modes can be distinguished.
-/// other, so that modes can be told apart.
 #[derive(Clone, Debug)]
 pub struct Mean {
     /// The title of the figure.
@@ -217,7 +217,7 @@ impl Mean {
     }
 }
 
-/// A formula that stays within so many characters: as it is, or with three digits a number, or the beginning of that.
+/// A formula within a maximum number of characters: unchanged, with three digits per number, or truncated.
 fn shortened(formula: &str, longest: usize) -> String {
     if formula.chars().count() <= longest {
         return formula.to_owned();

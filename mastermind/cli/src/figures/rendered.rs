@@ -6,10 +6,10 @@ use anyhow::Context;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb::Database};
 
-/// Pixels in width that a picture has at least as PNG: a wiring of few boxes is small.
+/// Minimum width of a PNG picture in pixels: a wiring of few boxes is small.
 const MIN_PIXELS: f32 = 1200.0;
 
-/// Times that a small picture is enlarged at most.
+/// Maximum factor by which a small picture is enlarged.
 const MAX_SCALE: f32 = 3.0;
 
 /// The font of every picture.
@@ -67,7 +67,7 @@ mod tests {
             pixels.map(colour).filter(|pixel| pixel.red() < 50).count()
         };
         assert_eq!(black_in(0..60), 3600);
-        // The letter is there, in the font that came along.
+        // The letter is drawn, with the font in this program.
         assert!(
             (20..1000).contains(&black_in(62..120)),
             "{}",

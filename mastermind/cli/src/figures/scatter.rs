@@ -27,7 +27,8 @@ pub struct Point {
 pub struct Curve {
     /// Which of the modes.
     pub mode: usize,
-    /// Where it holds the parameters that are not on the axis: `level = 1`; empty where the model follows no other.
+    /// Values at which it fixes the parameters that are not on the axis: `level = 1`; empty if the model depends on no
+    /// other.
     pub at: String,
     /// The times.
     pub points: Vec<CurvePoint>,
@@ -45,7 +46,7 @@ pub struct Scatter {
     pub x_label: String,
     /// Names of the modes; empty if there is only one.
     pub modes: Vec<String>,
-    /// The calls, or of very many every so-many-th.
+    /// The calls; for very many calls, a regular sample.
     pub points: Vec<Point>,
     /// All calls.
     pub n_calls: usize,
@@ -53,7 +54,7 @@ pub struct Scatter {
     pub every: usize,
     /// Curves of models, one for each mode.
     pub curves: Vec<Curve>,
-    /// Calls drawn at most; of more, every so-many-th.
+    /// Maximum number of calls drawn; of more, a regular sample.
     pub most_points: usize,
 }
 
@@ -72,7 +73,7 @@ impl Scatter {
         ranks
     }
 
-    /// The axes, and how many points lie above them: of linear ones the highest five in a thousand may.
+    /// The axes, and how many points lie above them: on linear axes the highest five in a thousand may.
     fn axes(&self) -> (Axis, Axis, usize) {
         let x = self.points.iter().map(|point| point.x);
         let times = self.points.iter().map(|point| point.us).collect();
@@ -128,7 +129,7 @@ impl Figure for Scatter {
     fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>) -> Result<(), DrawError<DB>> {
         let (x, y, above) = self.axes();
         let (highest, unit) = (y.range().end, AxisUnit::of(&y));
-        // Odd, so that alternating modes are both drawn.
+        // Odd, so that both of two alternating modes are drawn.
         let step = self.points.len().div_ceil(self.most_points) | 1;
         let title = format!("{}  ({})", self.title, self.note(step, above));
         let area = area.margin(10, 0, 0, 0);
@@ -160,7 +161,7 @@ impl Figure for Scatter {
                 let style = colour(mode).mix(0.55).stroke_width(1);
                 let own = self.points.iter().step_by(step);
                 let own = own.filter(|p| p.rank == rank && p.mode == mode && p.us <= highest);
-                // Modes side by side: at one array size they lie over each other else.
+                // Modes side by side: at one array size they would cover each other.
                 let aside = 10 * mode as i32 - 5 * (self.modes.len().max(1) as i32 - 1);
                 let markers = own.map(|p| marker(rank, (p.x, p.us), 4, style).aside(aside));
                 chart.draw_series(markers)?;

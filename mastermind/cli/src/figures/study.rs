@@ -91,7 +91,7 @@ impl StudyFigure {
         lines
     }
 
-    /// The parts of the first series: more would hide each other.
+    /// Only the parts of the first series: those of others would hide each other.
     fn parts(&self) -> Vec<Line> {
         let names = ["computation", "communication", "synchronisation"];
         let first = self.series.first();

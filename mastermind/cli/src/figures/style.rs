@@ -98,7 +98,7 @@ impl<C, DB: DrawingBackend> Drawable<DB> for Marker<C> {
     }
 }
 
-/// An axis from a little below to a little above the values; logarithmic where they span more than a factor of 20.
+/// An axis from slightly below to slightly above the values; logarithmic if they span more than a factor of 20.
 #[derive(Clone, Debug)]
 pub struct Axis {
     range: Range<f64>,
@@ -129,7 +129,7 @@ impl Axis {
             };
         }
         if low == high {
-            // Of one value its surroundings, or the ticks would all be alike.
+            // For a single value its surroundings, as otherwise all ticks would be the same.
             let room = if low == 0.0 { 1.0 } else { 0.5 * low.abs() };
             return Axis {
                 range: low - room..high + room,
@@ -159,8 +159,8 @@ impl Axis {
         }
     }
 
-    /// Of these times the highest five in a thousand may lie above the axis, so that a few late calls do not press the
-    /// others together; and how many do.
+    /// An axis for times above which the highest five in a thousand may lie, so that a few late calls do not compress
+    /// the others; also returns how many do.
     pub fn of_times(mut times: Vec<f64>, is_log: bool) -> (Self, usize) {
         times.sort_by(f64::total_cmp);
         let shown = if is_log {
@@ -211,7 +211,7 @@ impl Axis {
         let mut ticks = Vec::new();
         if self.is_log {
             let mut decade = 10f64.powf(start.log10().floor());
-            // Over many decades there is no room for more than one a decade.
+            // Over many decades there is room for at most one per decade.
             let multiples: &[f64] = match (end / start).log10() {
                 ..3.5 => &[1.0, 2.0, 5.0],
                 _ => &[1.0],
@@ -266,7 +266,7 @@ pub struct AxisUnit {
 }
 
 impl AxisUnit {
-    /// The unit in which the middle of an axis is a number of one to three digits.
+    /// The unit in which the middle of an axis has one to three digits.
     pub fn of(axis: &Axis) -> Self {
         let Range { start, end } = axis.range;
         let middle = match axis.is_log {
@@ -292,7 +292,7 @@ pub fn number(value: &f64) -> String {
         return format!("{value:e}");
     }
     if size < 10_000.0 {
-        // Without the digits that adding up steps leaves.
+        // Without the digits that come from adding up steps.
         return format!("{}", (value * 1e6).round() / 1e6);
     }
     let digits = format!("{size:.0}");

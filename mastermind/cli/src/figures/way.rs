@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(way.len(), 4);
         let level = way[1].1;
         assert!(way[1].0 < 100.0 && way[2].0 > 150.0 && way[2].1 == level);
-        // Above the first box there is as little way as between the two.
+        // Passing above the first box is as short as passing between the two.
         assert!(
             level <= -ROOM || (60.0 + ROOM..=90.0 - ROOM).contains(&level),
             "{level}"

@@ -87,7 +87,7 @@ pub fn read(
     Ok(Some(set.finish()))
 }
 
-/// An error of one process, as the first one says it: the message and its causes.
+/// An error of one process, in the words of the first process: the message and its causes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Failure(Vec<String>);
 
@@ -105,7 +105,7 @@ impl Failure {
 
 type Set = Result<SampleSet, Failure>;
 
-/// The first failure stays, in the order of the ranks.
+/// The first failure is kept, in the order of the ranks.
 fn merge(set: &mut Set, later: Set) {
     let Ok(own) = set else {
         return;

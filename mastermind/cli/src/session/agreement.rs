@@ -14,20 +14,20 @@ use cca_ports::{CommPort, PortError, RSliceMut, RVec};
 
 use super::framework::{COMM, COMM_PORT, Session};
 
-/// Tag of the messages: the largest that every MPI allows, so that no component happens to use it.
+/// Tag of the messages: the largest that every MPI allows, so that no component uses it by chance.
 ///
 /// # Source
 /// MPI 4.1, section 9.1.2: `MPI_TAG_UB` is at least 32767.
 const TAG: i32 = 32767;
 
-/// How long a rank on which something failed waits for others to end too. Arbitrary: ranks that fail alike do so at one collective
-/// operation, within milliseconds; a run that must be ended is ended so much later.
+/// How long a rank with a failure waits for others to end too. Arbitrary: ranks with the same failure end at one
+/// collective operation, within milliseconds. A run that must be ended ends that much later.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// On how many ranks something failed, which all of them have ended.
+/// The number of ranks on which an operation failed, after all have ended it.
 ///
 /// # Arguments
-/// * `give_up` - called by a thread of its own where it failed on this rank and another does not end; it ends the process
+/// * `give_up` - called by a thread of its own if it failed on this rank and another does not end; it ends the process
 ///
 /// # Errors
 /// The communicator's.

@@ -28,7 +28,7 @@ const FILES: &str = "files";
 /// A variable of the environment and its value.
 pub type Variable<'a> = (&'a str, &'a str);
 
-/// Whether this process is to ask a library.
+/// Whether this process was started to ask a library.
 pub fn is_asked() -> bool {
     env::args_os()
         .nth(1)
@@ -55,7 +55,7 @@ pub fn serve() -> ExitCode {
     if let (Ok(mut stream), Ok(answer)) = (spare_process::stream(), answer) {
         let _ = stream.write_all(&answer);
     }
-    // SAFETY: nothing that the library left for the end is run, and nothing of this program is left to be done.
+    // SAFETY: no exit handler of the library runs, and this program has nothing left to do.
     unsafe { libc::_exit(0) }
 }
 
@@ -97,7 +97,7 @@ pub fn time_gemm(path: &Path, with: Option<Variable>) -> Result<Option<f64>, Str
     request(TIME, path, &Vec::from_iter(variables))
 }
 
-/// The C library that this process has need not be loaded again: most programs have no other library that answers.
+/// The C library of this process need not be loaded again: most programs have no other library that answers.
 fn is_own_libc(path: &Path) -> bool {
     dispatch::known(path) == Some(Known::LibC) && own_objects().contains(path)
 }
@@ -119,7 +119,7 @@ fn request<T: DeserializeOwned>(what: &str, path: &Path, with: &[Variable]) -> R
             .arg(path)
             .envs(with.iter().copied())
             .spawn()?;
-        // The other end is this command's: the stream ends with the process alone.
+        // The other end belongs to this command: the stream ends only with the process.
         drop(command);
         let mut answer = Vec::new();
         let read = stream.read_to_end(&mut answer);
@@ -134,7 +134,7 @@ fn request<T: DeserializeOwned>(what: &str, path: &Path, with: &[Variable]) -> R
     serde_json::from_slice::<Result<T, String>>(&answer).map_err(|error| error.to_string())?
 }
 
-/// Which code the libraries of a program run that answer, with the variables of this process.
+/// The code of the libraries of a program that answer, with the environment of this process.
 ///
 /// # Arguments
 /// * `objects` - files that the program has mapped
@@ -179,7 +179,7 @@ pub fn dispatch_by_name(names: &[&str]) -> Dispatch {
     dispatch_of(names.iter().filter_map(|name| files(name).ok()).flatten())
 }
 
-/// A code of a library that needs newer instructions than the one that it runs, and that the processor has.
+/// A code variant of a library that needs newer instructions than the running one, and that the processor supports.
 fn other(path: &Path, own: &Answer, offered: Option<Level>) -> Option<Other> {
     let (level, offered) = (own.level?, offered?);
     let (variable, values) = dispatch::known(path)?.others()?;

@@ -1,4 +1,4 @@
-//! Which ranks there are: the launcher's word, the back end found, and starting ranks ourselves.
+//! The ranks: the launcher's variables, the matching back end, and starting ranks ourselves.
 
 use std::io::ErrorKind;
 use std::os::linux::net::SocketAddrExt;
@@ -37,7 +37,7 @@ pub const KINDS: [MpiKind; 2] = [MpiKind::OpenMpi, MpiKind::Mpich];
 /// The launcher that started this process, if one did.
 ///
 /// # Errors
-/// Its variables make no sense.
+/// Its variables are invalid.
 pub fn launcher() -> anyhow::Result<Option<Launched>> {
     Ok(launched(|name| std::env::var(name).ok())?)
 }
@@ -70,10 +70,10 @@ pub fn is_first_to_tell() -> bool {
     }
 }
 
-/// Path of an MPI's back end, whether it is there or not.
+/// Path of an MPI's back end, whether it exists or not.
 ///
 /// # Errors
-/// The system does not say where this program is.
+/// The system does not report the path of this program.
 pub fn library(kind: MpiKind) -> anyhow::Result<PathBuf> {
     Ok(libraries_folder()?
         .join("mpi")
@@ -81,10 +81,10 @@ pub fn library(kind: MpiKind) -> anyhow::Result<PathBuf> {
         .join("libcca_comm_mpi.so"))
 }
 
-/// Path of the proxy of MPI, whether it is there or not.
+/// Path of the proxy of MPI, whether it exists or not.
 ///
 /// # Errors
-/// The system does not say where this program is.
+/// The system does not report the path of this program.
 pub fn mpi_proxy() -> anyhow::Result<PathBuf> {
     Ok(libraries_folder()?.join(MPI_PROXY))
 }
@@ -92,7 +92,7 @@ pub fn mpi_proxy() -> anyhow::Result<PathBuf> {
 /// The back end for the ranks that a launcher started, if there is one.
 ///
 /// # Errors
-/// The system does not say where this program is.
+/// The system does not report the path of this program.
 pub fn back_end(
     launched: &Launched,
     wanted: Option<MpiKind>,
@@ -115,10 +115,10 @@ pub fn back_end(
     Ok(None)
 }
 
-/// Becomes the launcher that starts `ranks` of this very command.
+/// Becomes the launcher that starts `ranks` processes of this very command.
 ///
 /// # Errors
-/// No MPI with both a launcher and a back end; the launcher cannot be started. Else it does not return.
+/// No MPI with both a launcher and a back end; the launcher cannot be started. On success it does not return.
 pub fn start_ranks(ranks: usize, wanted: Option<MpiKind>) -> anyhow::Result<()> {
     let found = launch(ranks, wanted);
     let (_, mut command) = found.map_err(|error| anyhow!("cannot run {ranks} ranks: {error}"))?;
@@ -129,7 +129,7 @@ pub fn start_ranks(ranks: usize, wanted: Option<MpiKind>) -> anyhow::Result<()> 
     Err(error).with_context(|| format!("cannot start launcher \"{program}\""))
 }
 
-/// The line that starts this program on `ranks` ranks, without arguments of its own, and the MPI that it is of.
+/// The command line that starts this program on `ranks` ranks, without arguments of its own, and its MPI.
 ///
 /// # Errors
 /// No MPI with both a launcher and a back end.

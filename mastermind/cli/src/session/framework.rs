@@ -12,7 +12,8 @@ use mastermind_component::{Measurement, PerfModel, PerfParam};
 use super::back_end;
 use super::progress::Progress;
 
-/// The communicator's instance. The program's own instances begin with @, which components neither reach nor take a name from.
+/// The communicator's instance. Names of the program's own instances begin with @; components neither reach nor use
+/// such names.
 pub const COMM: &str = "@comm";
 
 /// The communicator's port.
@@ -62,7 +63,7 @@ impl Session {
         Self::with_comm(framework, None)
     }
 
-    /// A framework of the ranks that a launcher started, or of one.
+    /// A framework of the ranks that a launcher started, or of one rank.
     ///
     /// # Errors
     /// No back end for several ranks; another number of ranks than the launcher's; MPI's own.
@@ -83,7 +84,7 @@ impl Session {
         let class = class
             .with_context(|| format!("no class cca.MpiComm in {}", library.path().display()))?;
         framework.create_instance(COMM, class)?;
-        // Open MPI has put its own handlers of signals in front.
+        // Open MPI has installed its own signal handlers before ours.
         cca_loader::report_crashes();
         let session = Self::with_comm(framework, Some(kind))?;
         let size = MpiSize {
@@ -155,7 +156,7 @@ impl Session {
         }
     }
 
-    /// On how many ranks something is so; all ask together.
+    /// The number of ranks on which a condition holds; collective.
     ///
     /// # Errors
     /// The communicator's.

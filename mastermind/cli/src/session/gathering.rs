@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// A folder of one rank, beneath one that the ranks of a node share.
+/// A folder of one rank, below one that the ranks of a node share.
 ///
 /// # Arguments
 /// * `parent` - the folder that the user names

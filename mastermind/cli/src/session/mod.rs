@@ -52,7 +52,7 @@ pub fn last_words() -> bool {
 /// Folder of this program, where the libraries built with it lie.
 ///
 /// # Errors
-/// The system does not say.
+/// The system does not report it.
 pub fn own_folder() -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe().context("cannot find this program's folder")?;
     Ok(program.parent().unwrap_or(Path::new(".")).to_path_buf())
@@ -109,7 +109,7 @@ fn own_path(assembly: &Assembly, first: &[PathBuf]) -> Vec<PathBuf> {
 /// A change given as `LEFT=RIGHT`.
 ///
 /// # Errors
-/// There is no `=`, or nothing on one side of it.
+/// There is no `=`, or one side of it is empty.
 pub fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((left, right)) if !left.is_empty() && !right.is_empty() => {
@@ -252,7 +252,7 @@ pub fn build(
     let is_whole = unopened.is_empty();
     problems.extend(unopened.into_iter().map(Into::into));
     if let Err(found) = session.framework.assemble(assembly, &repository) {
-        // A class that is not there is no wonder where a library is not.
+        // A missing class is expected if a library is missing.
         let is_follow_up = |problem: &(dyn Error + Send + Sync + 'static)| {
             let error = problem.downcast_ref::<FrameworkError>();
             !is_whole && matches!(error, Some(FrameworkError::UnknownClass { .. }))
@@ -317,7 +317,7 @@ pub fn connect_main(
     });
     if let Err(error) = connected {
         drop(uses);
-        // A script may go on, and start something else.
+        // A script may go on, and start another component.
         session.framework.release_services(MAIN)?;
         return Err(error.into());
     }

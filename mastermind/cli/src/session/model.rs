@@ -112,7 +112,7 @@ pub fn is_model(path: &Path) -> bool {
         return false;
     };
     if text.len() > LONGEST_MODEL_BYTES {
-        // No assembly is as long; the reader of models says how long one may be, and does not parse it.
+        // No assembly is that long; the reader of models has a limit of its own, and does not parse it.
         return true;
     }
     let table = text.parse::<toml::Table>();
@@ -162,7 +162,7 @@ pub fn load(path: &Path, main: Option<&str>) -> anyhow::Result<Loaded> {
                 act()
             )
         }
-        // It may be larger than the memory: it is not even opened.
+        // It may be larger than the memory, so it is not even opened.
         Kind::Goal => bail!(
             "{}: a GOAL schedule, expected a program model; simulate runs it",
             act()

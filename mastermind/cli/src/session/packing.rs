@@ -26,11 +26,12 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use crate::session::summing::{Summed, sum_up};
 use crate::{call_site, errors, output};
 
-/// Logs of a node from which on they are packed unasked. Arbitrary: a few files trouble no file system, and stay as they were written.
+/// Number of logs of a node from which they are packed by default. Arbitrary: few files are no problem for a file
+/// system, and stay as they were written.
 const MIN_LOGS: usize = 16;
 
-/// Bytes of the logs of a node that are packed unasked, at most: 200 MB of log are packed and compared in a second (`cargo xtask scale`), and
-/// the end of a run takes no more than some 10 s longer.
+/// Maximum bytes of the logs of a node that are packed by default: 200 MB of log are packed and compared in a second
+/// (`cargo xtask scale`), so the end of a run takes at most some 10 s longer.
 const MAX_BYTES: u64 = 2_000_000_000;
 
 /// What becomes of the logs of a run that ended well.
@@ -103,7 +104,7 @@ impl NodeLogs {
         let path = directory.join(format!(".ranks-{host}"));
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
-        // Never through a link that another user may have put there.
+        // Never through a link, which another user may have put there.
         options.custom_flags(OFlags::NOFOLLOW.bits() as i32);
         let list = options.open(&path)?;
         if flock(&list, FlockOperation::NonBlockingLockExclusive).is_ok() {
@@ -131,10 +132,10 @@ impl NodeLogs {
         Ok(logs)
     }
 
-    /// Ends this process's part of a run. The last of a node that ends sums the logs of all up, and packs them.
+    /// Ends this process's part of a run. The last process of a node sums up the logs of all, and packs them.
     ///
     /// # Arguments
-    /// * `is_well` - whether the run ended well, as far as this process knows
+    /// * `is_well` - whether the run ended without an error, as far as this process knows
     pub fn end(mut self, is_well: bool) {
         if flock(&self.list, FlockOperation::NonBlockingLockExclusive).is_err() {
             return;

@@ -1,4 +1,4 @@
-//! The `cca.Progress` service: a bar on standard error where that is a terminal.
+//! The `cca.Progress` service: a bar on standard error if that is a terminal.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -42,7 +42,7 @@ impl Progress {
         Ok(progress)
     }
 
-    /// Does this from now on whenever progress is reported, on each rank.
+    /// Runs `at_step` from now on whenever progress is reported, on each rank.
     pub fn at_each_step(&self, at_step: Box<AtStep>) {
         *self.at_step() = Some(at_step.into());
     }

@@ -36,7 +36,7 @@ use mastermind_component::names::{self, Names};
 /// Name of the Mastermind's instance.
 const INSTANCE: &str = "@mastermind";
 
-/// Where MPI time comes from, as [`RunDefinition::mpi`] says.
+/// The source of MPI time, as [`RunDefinition::mpi`] has it.
 const MPI_SOURCE: &str = "proxy-mpi";
 
 /// A clock by its name on the command line.
@@ -113,9 +113,9 @@ impl ProcessorTimeOption {
 pub struct Recording {
     /// Where the logs go.
     pub directory: PathBuf,
-    /// Where they go while the run lasts, if elsewhere: a folder that each rank makes one of its own in.
+    /// The folder for the logs during the run, if it is another one; each rank makes a folder of its own in it.
     pub local: Option<PathBuf>,
-    /// Whether records that are there already are dropped.
+    /// Whether existing records are removed.
     pub overwrite: bool,
     /// Bytes a rank, at most.
     pub limit_bytes: Option<u64>,
@@ -133,7 +133,7 @@ pub struct Recording {
     pub dry: Vec<String>,
 }
 
-/// The clock of the records, and where MPI time comes from; both from before MPI starts.
+/// The clock of the records, and the source of MPI time; both chosen before MPI starts.
 #[derive(Clone, Debug)]
 pub struct Instruments {
     clock: Clock,
@@ -142,10 +142,10 @@ pub struct Instruments {
 
 impl Instruments {
     /// Chooses the clock and opens the proxy of MPI, before any library that needs MPI. Without it, MPI time is not
-    /// measured, which the first rank says.
+    /// measured, and the first rank warns of that.
     ///
     /// # Errors
-    /// The system does not say where this program is.
+    /// The system does not report the path of this program.
     pub fn open(first_rank: bool, clock: ClockName) -> anyhow::Result<Self> {
         let clock = clock.clock();
         let path = back_end::mpi_proxy()?;
@@ -246,10 +246,10 @@ impl Recording {
         Ok(selected)
     }
 
-    /// The counters, with the whole name of each method that they are chosen for, as the recorder has it.
+    /// The counters, with the whole name of each method that they are chosen for, as in the recorder.
     ///
     /// # Errors
-    /// A method is not monitored, or its name means several that are.
+    /// A method is not monitored, or its name means several monitored methods.
     fn counters_of(
         &self,
         framework: &Framework,
@@ -365,7 +365,7 @@ impl Recording {
         Ok(recorder)
     }
 
-    /// Removes the logs of a rank whose recorder has ended before anything was recorded.
+    /// Removes the logs of a rank whose recorder ended before anything was recorded.
     pub fn drop_logs_of(&self, rank: i32) {
         if let Some(local) = &self.local {
             let _ = fs::remove_dir_all(local_directory(local, rank));
@@ -375,7 +375,7 @@ impl Recording {
             LogIdentity::from_path(path).is_some_and(|log| log.rank == rank as u32)
         };
         for log in logs.iter().filter(is_own) {
-            // Left behind, they are logs without calls.
+            // If they stay, they are logs without calls.
             let _ = fs::remove_file(log);
         }
     }
@@ -383,7 +383,7 @@ impl Recording {
     /// Puts a proxy into every selected connection.
     ///
     /// # Errors
-    /// A connection that is named cannot be monitored.
+    /// A named connection cannot be monitored.
     pub fn start(
         &self,
         session: &Session,
@@ -477,7 +477,8 @@ pub fn check_ended(directory: &Path, logs: &[PathBuf]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How long the first rank waits for others to end. MPI has let all go by then, and they need milliseconds; arbitrary, for a busy machine.
+/// How long the first rank waits for others to end. MPI has released all by then, and they need milliseconds;
+/// arbitrary, for a busy machine.
 const PATIENCE_WITH_RANKS: Duration = Duration::from_secs(2);
 /// Time between two checks of whether they have ended.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);

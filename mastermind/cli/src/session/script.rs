@@ -151,7 +151,7 @@ impl Trial {
     }
 }
 
-/// Instances whose ports, parameters and connections are not known, because components were not started.
+/// Instances whose ports, parameters and connections are unknown, because components were not started.
 #[derive(Default)]
 struct Unknown {
     instances: BTreeSet<String>,
@@ -172,7 +172,7 @@ impl Unknown {
         }
     }
 
-    /// A line that may or may not fail: so may all that follow and name the same instances.
+    /// A line that may or may not fail: the same holds for following lines that name the same instances.
     fn add_line(&mut self, framework: &Framework, line: &str) {
         for word in line.split_whitespace() {
             if framework.component_id(word).is_ok() {
@@ -198,7 +198,7 @@ impl Unknown {
                     | FrameworkError::AlreadyConnected { instance, .. },
                 ),
             ) => self.all || self.instances.contains(instance),
-            // Of a parameter that is there, the value is wrong.
+            // The parameter exists, so its value is wrong.
             (
                 _,
                 Some(FrameworkError::Parameter {

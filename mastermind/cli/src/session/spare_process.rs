@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-/// Longest time that a library may take to be opened: far more than any does, also from a slow disk.
+/// Longest time that a library may take to be opened: far more than any needs, even from a slow disk.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Has `close_range` wait for the next program (`CLOSE_RANGE_CLOEXEC`).
+/// Defers `close_range` to the execution of the next program (`CLOSE_RANGE_CLOEXEC`).
 const CLOSE_ON_EXEC: u32 = 4;
 
 /// This program as another process, not yet started.
@@ -35,10 +35,10 @@ pub fn command(argument: &str) -> io::Result<(Command, UnixStream)> {
         .stdin(Stdio::from(OwnedFd::from(other)))
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // SAFETY: calls of the system, which allocate nothing and take no lock.
+    // SAFETY: system calls only, which allocate nothing and take no lock.
     unsafe {
         command.pre_exec(|| {
-            // Nobody is there to read a core, and nobody waits for it when its parent has gone.
+            // Nobody reads a core of it, and nobody waits for one when its parent has gone.
             let none = libc::rlimit {
                 rlim_cur: 0,
                 rlim_max: 0,

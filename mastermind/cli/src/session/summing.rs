@@ -48,7 +48,7 @@ use crate::{call_site, output, recorded_dispatch};
 /// Longest time that a process spends on summing up its own logs, or on joining the sums of all.
 const MOST_TIME: Duration = Duration::from_secs(1);
 
-/// Bytes of the logs of a node that are summed up, at most: a processor reads 500 MB and more of log in a second.
+/// Maximum bytes of the logs of a node that are summed up: a processor reads 500 MB and more of log in a second.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// Prefix of the names of the files that the nodes leave for one another.
@@ -77,7 +77,7 @@ pub fn sum_up(
         None => Run::open(directory)?,
     };
     let n_all = run.started_ranks() as usize;
-    // Of several programs in one directory there is no sum that means something.
+    // A sum over several programs in one directory is meaningless.
     let is_of_one = run.programs().len() == 1 && run.unreadable().is_empty();
     if n_all < 2 || !is_of_one || !run.is_finished() {
         return Ok(Summed::Nothing);
@@ -215,7 +215,8 @@ pub enum Summed {
 }
 
 impl Summed {
-    /// Takes the small files of a packed run into its summary: then a run on one node leaves two files, the summary and the container.
+    /// Takes the small files of a packed run into its summary, so that a run on one node leaves two files, the summary
+    /// and the container.
     ///
     /// # Arguments
     /// * `has_first` - whether this node has rank 0

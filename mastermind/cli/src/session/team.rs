@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::back_end;
 use super::framework::{COMM, COMM_PORT, Quiet, Session};
 
-/// Processes that read together; of one process without a launcher.
+/// Processes that read together; a single process without a launcher.
 pub struct Team {
     session: Option<Session>,
 }
@@ -94,7 +94,7 @@ impl Team {
     /// Goes on only if no process has an error; see [`Session::together`].
     ///
     /// # Errors
-    /// This process's, or that others have one.
+    /// This process's error, or that other processes have one.
     pub fn together<T>(&self, result: anyhow::Result<T>) -> anyhow::Result<T> {
         match &self.session {
             Some(session) => session.together(result),

@@ -1,12 +1,12 @@
-//! The middle of many times in bounded memory.
+//! The median of many times in bounded memory.
 
-/// Times kept at most; of more, every other is kept, and so on.
+/// Maximum number of times kept; beyond that every other is kept, and so on.
 const MOST_KEPT: usize = 512;
 
-/// Fewest times that have a middle: of two, either may be the disturbed one.
+/// Minimum number of times for a median: of two, either may be the disturbed one.
 const LEAST: usize = 3;
 
-/// Some of the times of calls that are alike, evenly spread over all of them.
+/// A sample of the times of similar calls, evenly spread over all of them.
 #[derive(Debug, Clone)]
 pub struct Times {
     kept: Vec<f64>,
@@ -37,7 +37,7 @@ impl Times {
                 });
                 self.every *= 2;
             }
-            // After the halving this one may be between two that are kept.
+            // After the halving this one may lie between two that are kept.
             if self.taken.is_multiple_of(self.every) {
                 self.kept.push(seconds);
             }

@@ -33,19 +33,19 @@ use mastermind_records::holds_records;
 /// File name in the directory.
 pub const CLAIM_FILE: &str = "claim";
 
-/// First line of the file; any other file of that name is left alone.
+/// First line of the file; any other file of that name is not touched.
 const HEAD: &str = "mastermind wrap\n";
 
 /// Maximum number of directories tried; a loop of as many runs has its records under other names.
 const MAX_DIRECTORIES: u32 = 100_000;
 
-/// How long another may take to read and change the file. Then the directory is passed over.
+/// How long another process may take to read and change the file. After that the directory is skipped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Time between two attempts.
 const AGAIN: Duration = Duration::from_millis(2);
 
-/// Bytes of the file that are read; the ranks of a million have less.
+/// Maximum bytes of the file that are read; a million ranks need less.
 const MAX_BYTES: u64 = 1 << 24;
 
 /// The bytes that are locked.
@@ -131,8 +131,8 @@ pub fn claimed_by(directory: &Path) -> Option<String> {
 }
 
 impl Claim {
-    /// Gives the directory up, if it has no records and no other rank holds it: the claim is removed, and the directory if it is
-    /// empty then.
+    /// Gives the directory up, if it has no records and no other rank holds it: removes the claim, and the directory if
+    /// it is then empty.
     pub fn give_up(self) {
         let Some(mut file) = self.file else {
             return;
@@ -166,7 +166,7 @@ fn try_claim(
     let path = directory.join(CLAIM_FILE);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).mode(0o666);
-    // Neither through a link, nor into a pipe that nobody reads.
+    // Neither through a link, nor into a pipe without a reader.
     options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC);
     loop {
         let mut file = match options.open(&path) {
@@ -198,7 +198,7 @@ fn is_foreign(error: &io::Error) -> bool {
         .contains(&code)
 }
 
-/// Whether the directory is this run's, which it then is from now on.
+/// Claims the directory for this run; returns whether that succeeded.
 fn decide(
     file: &mut File,
     directory: &Path,
@@ -277,7 +277,7 @@ fn lock_patiently(file: &File) -> bool {
     }
 }
 
-/// Locks or unlocks a byte, for this opening of the file (`F_OFD_SETLK`); `false` if another holds it.
+/// Locks or unlocks a byte, for this open file description (`F_OFD_SETLK`); `false` if another process holds it.
 ///
 /// # Errors
 /// The file system has no locks.

@@ -13,12 +13,12 @@ use mastermind_records::definition::{
 
 use super::WrapError;
 
-/// The proxies that are preloaded, and where the calls of each go.
+/// The preloaded proxies, and the targets of their calls.
 pub(super) struct Libraries {
     all: Vec<Wrapped>,
 }
 
-/// Name of the parameter that is the address a call returns to.
+/// Name of the parameter with the address that a call returns to.
 const CALL_SITE: &str = "call site";
 
 /// Class of the methods that represent another definition of a function's name, in any library.
@@ -67,7 +67,7 @@ impl Libraries {
         }
     }
 
-    /// Records the calls of all, which go to the program's own libraries.
+    /// Records the calls of all proxies, which go to the program's own libraries.
     pub(super) fn record(&mut self, recorder: &RunRecorder) -> Result<(), WrapError> {
         self.all.iter_mut().try_for_each(|wrapped| {
             let own = wrapped.proxy.own_library();
@@ -105,7 +105,7 @@ impl Libraries {
         Ok(wrapped.name(target.path()))
     }
 
-    /// Sends the calls of an interface to a library by its name: to the program's own, or to one that was prepared.
+    /// Sends the calls of an interface to a library by its name: the program's own, or one that was prepared.
     pub(super) fn use_class(
         &mut self,
         recorder: &RunRecorder,
@@ -140,7 +140,7 @@ impl Libraries {
         Ok(&mut self.all[place])
     }
 
-    /// Records no more; calls go where they went.
+    /// Stops recording; calls go where they went.
     pub(super) fn stop(&self, recorder: &RunRecorder) {
         for wrapped in &self.all {
             let target = wrapped.target.as_ref();
@@ -233,7 +233,7 @@ impl Wrapped {
         }
         let known = self.known.iter().find(|known| !known.methods.is_empty());
         let register = |(place, function): (usize, &LibraryFunction)| {
-            // Their calls go to the same library, whatever the others' go to.
+            // Their calls go to the same library, wherever those of other functions go.
             let same = known.and_then(|known| known.methods.get(place));
             if let Some(same) = same.filter(|_| function.is_other) {
                 return Some(*same);
