@@ -1,4 +1,22 @@
 //! `mastermind calibrate`: the parameters of this machine, as `simulate` takes them.
+//!
+//! A machine file holds LogGP parameters, and they are properties of the MPI and the node as much
+//! as of the network, so they are measured through the port that components send by. The
+//! measurement needs ranks, which the program usually does not have. Without a launcher it
+//! therefore starts itself again, once for each part (`--part`, hidden), and reads the measurements
+//! from a file that the first rank writes; under a launcher it is already one of the ranks and
+//! measures at once.
+//!
+//! ```text
+//! mastermind calibrate -o machine.toml
+//! ├─ 2 ranks:                  messages.rs  round trips, rows of messages, rendezvous
+//! ├─ 2 ranks per processor:    crowd.rs     time slices, blocking or spinning waits
+//! ├─ fit_link:                 L, o, g, G and pieces from the times
+//! └─ machine.rs:               the machine file
+//! ```
+//!
+//! Measuring is in `messages.rs` and `crowd.rs`, fitting in the simulation crate; this file decides
+//! the order and prints the result.
 
 mod crowd;
 mod machine;

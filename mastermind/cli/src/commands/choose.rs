@@ -1,4 +1,22 @@
 //! `mastermind choose`: the best assembly among the alternatives.
+//!
+//! An assembly file may list alternatives for its instances, and models predict the time of each
+//! class at each recorded call. `choose` sums these predictions for every combination of classes
+//! and prints the cheapest, with the interval of its time, whether it can be distinguished from the
+//! second best, and which further run would help most. The optimiser, the statistics and the
+//! scaling to other sizes are in the crate `mastermind-composition`; this file reads the inputs,
+//! passes the options on, and words the result.
+//!
+//! ```text
+//! $ mastermind choose shock/shock.toml --models models.json --records godunov -o best.toml
+//! INSTANCE  CLASS              CALLS  PREDICTED s  95 % INTERVAL s   MEASURED s
+//! flux      hydro.GodunovFlux    960       0.0080  0.0074 to 0.0085  ..
+//! flux      hydro.EfmFlux        960       0.0114  0.0097 to 0.0130
+//! 6 assemblies; best ..
+//! ```
+//!
+//! A class without a model cannot be predicted: it is left out with a warning, or an error with
+//! `--strict`. `--dispatch` (`choose/dispatch.rs`) chooses for each call instead of each instance.
 
 mod dispatch;
 

@@ -1,4 +1,20 @@
 //! `mastermind compare`: two runs side by side.
+//!
+//! Two totals cannot be compared: the second run may have other sizes, and one late call moves a
+//! sum. Calls are therefore compared at equal parameters, by medians, and every difference has an
+//! interval. The verdict follows from the interval and a margin, as in an equivalence test, so
+//! "same" is a finding and not the absence of one.
+//!
+//! ```text
+//!                     -margin    0    +margin
+//! faster   |--------|    :       :       :
+//! same                   :  |--------|   :
+//! slower                 :       :       :   |-----|
+//! cannot tell            :     |-------------|
+//! ```
+//!
+//! The statistics are `compare_calls` of the crate `mastermind-records`. A launcher may start the
+//! verb on several processes: each reads its share of the ranks, and the first one prints.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

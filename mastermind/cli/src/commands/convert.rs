@@ -1,4 +1,21 @@
-//! `mastermind convert`: a program model as Rust source, a recorded run as a GOAL schedule or a program model.
+//! `mastermind convert`: a program model as Rust source, a recorded run as a GOAL schedule or a
+//! program model.
+//!
+//! The simulator runs three representations of a program, and this verb leads from one to the next.
+//! A recorded run is exact for its own number of ranks and has no variables; a program model has
+//! loops and expressions that a person can edit; Rust source is the model as a crate of its own,
+//! built against the simulation. The input and the ending of the output decide which conversion is
+//! meant.
+//!
+//! ```text
+//! record directory ──▶ x.goal       schedule: one run, message by message (crate replay)
+//!                  ──▶ x.toml       program model of that number of ranks
+//! several of them  ──▶ x.toml       one model for all numbers of ranks
+//! model (any form) ──▶ DIR          a crate with main.rs (crate programs, `transform`)
+//! ```
+//!
+//! The conversions are in the library crates. This file checks the combination of options and
+//! writes the files.
 
 use std::fs;
 use std::path::{Path, PathBuf};

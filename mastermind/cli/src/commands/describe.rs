@@ -1,4 +1,21 @@
 //! `mastermind describe`: one class, or all classes of a library, in full.
+//!
+//! A component library describes itself only in part: class names are static, but ports and
+//! parameters exist once an instance has registered them. So an instance of each class is made in a
+//! framework of its own, inspected and dropped. The result is printed as text or JSON, or, with
+//! `--format c`, as a header from which a component in C can provide or use the same interfaces.
+//!
+//! ```text
+//! $ mastermind describe hydro.EfmFlux
+//! hydro.EfmFlux 1.0
+//!   …description, library…
+//!   provides flux : hydro.Flux 1.0
+//!     compute(..) -> ..
+//!       performance parameter q (integer, ..)
+//! ```
+//!
+//! The instances are made in this process: `trial::make_instances` first tries them in another,
+//! which a damaged library may end.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

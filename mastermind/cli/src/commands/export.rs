@@ -1,4 +1,20 @@
 //! `mastermind export`: records in other tools' formats.
+//!
+//! The formats fall into two groups. Table formats (CSV, Parquet, Arrow) can hold all calls in one
+//! table with a fixed set of columns, or a file for each method and rank; the others (Extra-P,
+//! Perfetto, folded stacks) have the shape that their reader expects. Writers are in the crate
+//! `mastermind-export`. This file chooses the format by option or ending, and keeps the output
+//! safe: a single file is written under another name and renamed at the end, and a folder has a
+//! hidden list of the files that an export wrote.
+//!
+//! ```text
+//! export records -o calls.parquet          one table
+//! export records --format csv -o tables    tables/…/*.csv and tables/.mastermind-export
+//! export records --format folded -o -      a;b;c 1234   (exclusive ns of a call path)
+//! ```
+//!
+//! The list lets `--force` remove exactly the files of the earlier export, so a folder never mixes
+//! two runs and foreign files stay.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,20 @@
 //! `mastermind fit`: models of the measured methods.
+//!
+//! The verb reads measurements (`measurements.rs`), groups them by method and metric, fits each
+//! group with the crate `mastermind-models`, and prints or writes the models. It is written for
+//! runs with many methods and ranks: under a launcher every process reads a share of the records,
+//! the first one fits; models are written to the output as they are made, so memory does not grow
+//! with their alternatives.
+//!
+//! ```text
+//! $ mastermind fit godunov efm -o models.json
+//! METHOD                       MODE  R2  CV-SMAPE %  WEIGHT %  CALLS  NOTES
+//! hydro.EfmFlux::flux.compute  ..
+//!   T = 2e-9 * n s for n 1000 to 64000
+//! ```
+//!
+//! A method that cannot be fitted is reported and does not stop the others; the exit code is then
+//! 1. Without any model the output of an earlier fit stays in place.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,23 @@
 //! `mastermind info`: the facts about a run in its logs.
+//!
+//! Records must be readable years later and on another machine, so each log begins with the
+//! definitions of its run: the assembly and its classes with the hashes of their libraries,
+//! parameters, connections, the clock and its step, the command line, host and user. `RunInfo`
+//! (crate `mastermind-records`) merges them over the ranks; this file adds the decisions of `run
+//! --adapt` and the code that libraries ran, and prints a row for each fact; `report` shows the
+//! same rows.
+//!
+//! ```text
+//! WHAT        FOUND
+//! assembly    shock
+//! ranks       2
+//! clock       tsc at 2400.0 MHz, in steps of 0.417 ns; a record costs 31.0 ns
+//! component   flux = hydro.GodunovFlux 1.0, libhydro.so (9f..)
+//! records     2242 in 2 logs, 0 lost
+//! ```
+//!
+//! A fact that ranks differ in has the ranks after it; one that no log has is "not known" rather
+//! than left out.
 
 use std::collections::BTreeMap;
 use std::fs;

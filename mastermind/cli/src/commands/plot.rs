@@ -1,4 +1,19 @@
 //! `mastermind plot`: figures of the paper from the records of a run.
+//!
+//! Each kind of figure is drawn by a type in `figures/`, which knows axes, markers and legends but
+//! no records. This file is the way from a run to such a type: it finds the method that a name
+//! means, chooses the parameter of the x axis, collects the points, and computes the curves of the
+//! models in the plane that is drawn.
+//!
+//! ```text
+//! run ──▶ Calls (of one method) ──▶ Scatter | Comm          a point for each call
+//! run ──▶ Samples (measurements.rs) ──▶ Mean (plot/mean.rs)  a point for each value
+//! run ──▶ Table (profile/matrix.rs) ──▶ matrix               a square for each pair of ranks
+//!                                   └──▶ save: .svg, .png or .pdf
+//! ```
+//!
+//! A model may depend on more parameters than the axis shows. A curve then holds the others fixed,
+//! and its legend gives their values.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -313,6 +328,7 @@ fn curves(
     let xs = || calls.iter().map(|call| number(&call.record, x));
     let range = [xs().fold(f64::INFINITY, f64::min), xs().fold(0.0, f64::max)];
     let is_log = Axis::spans_decades(xs().collect::<Vec<_>>().into_iter());
+    // A recorded combination, so that the curve passes where calls were made.
     let middle = &calls[calls.len() / 2].record;
     let n_modes = mode.map_or(1, |place| definition.parameters[place].labels.len());
     let (mut curves, mut missing) = (Vec::new(), None);

@@ -1,4 +1,22 @@
-//! Messages between two ranks, the first and another; the rest have nothing to do.
+//! Messages between two ranks, the first and one other; the remaining ranks do nothing.
+//!
+//! LogGP's parameters cannot be read off one experiment, so each size is sent in several patterns.
+//! A round trip gives the one-way time and the send overhead; a receive of a message that has
+//! arrived before gives the receive overhead; a row of messages gives the gap. The size up to which
+//! messages are eager is bracketed and bisected: a message is eager if it is sent although its
+//! receive has not been posted. Above that size, one more pattern shows whether the sender or the
+//! receiver moves the bytes of a rendezvous message.
+//!
+//! ```text
+//! one way:        A ─m─▶ B ─m─▶ A               half the round trip
+//! receive:        B sends, A computes, A receives: the time of that call alone
+//! gap:            A ─mmmm…─▶ B, then one back   (all - 2 one-way) / (n - 1)
+//! eager?          A sends m; B exchanges other messages; is m sent before B receives it?
+//! fetched?        B starts to send m, then computes: does A get m meanwhile?
+//! ```
+//!
+//! Both ranks run the same functions in the same order, so each pattern is written once with a
+//! branch for the first rank.
 
 use std::time::{Duration, Instant};
 
@@ -182,6 +200,7 @@ impl<C: CommPort> Pair<'_, C> {
                 self.wait(&mut [self.send(n)?])?;
                 continue;
             }
+            // Twice the one-way time and some: the message has arrived when the receive is posted.
             stay_away(Duration::from_nanos(20_000 + 2 * one_way_ns as u64));
             let begin = Instant::now();
             self.receive(n)?;
@@ -240,6 +259,8 @@ impl<C: CommPort> Pair<'_, C> {
             let mut requests = [self.send(n)?, 0];
             for _ in 0..N_OTHERS {
                 requests[1] = self.comm.receive(self.other, OTHER_TAG, 1)?;
+                // Waiting for the other message polls the send as well, so MPI can make progress on
+                // it.
                 while requests[1] != 0 {
                     drop(
                         self.comm

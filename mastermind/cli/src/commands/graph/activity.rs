@@ -1,4 +1,20 @@
 //! A program model as a picture: its activities side by side, each from top to bottom.
+//!
+//! A program model is a set of activities, each a flow of elements that may contain flows
+//! themselves (loops, decisions, parallel regions). `Drawn` is that tree with the text of each
+//! element, independent of any output; `shape.rs` computes its sizes bottom up, `marks.rs` places
+//! it top down, and `svg.rs` and `dot.rs` write it. The page of `serve` gets the same tree and
+//! marks as JSON, so both show the same picture.
+//!
+//! ```text
+//! Model ──▶ Drawn { activities: [Step { id, place, kind, says, branches }] }
+//!             ├─ shape.rs   width and height of each element
+//!             ├─ marks.rs   rectangles, paths, texts; each with the id of its step
+//!             ├─ svg.rs     a document
+//!             └─ dot.rs     Graphviz
+//! ```
+//!
+//! Steps are numbered from 0 over all activities, an element before its contents.
 
 mod dot;
 mod marks;
@@ -215,6 +231,7 @@ fn way(branch: &Branch) -> Way {
 /// An expression without the brackets around the whole, and whole numbers without a fraction.
 fn plain(text: &str) -> String {
     let mut depth = 0_i32;
+    // Brackets that close before the end do not enclose the whole: `(a) * (b)`.
     let closes_early = text.char_indices().any(|(i, letter)| {
         match letter {
             '(' => depth += 1,

@@ -1,4 +1,22 @@
-//! The wiring as a picture: provides ports on the left of a box, uses ports on its right.
+//! The wiring of an assembly as a picture: provides ports on the left of a box, uses ports on its
+//! right.
+//!
+//! Boxes stand in columns (`layout.rs`), users left of their providers, so wires lead from left to
+//! right. With a run the picture carries its measurements: thicker wires have more calls
+//! (logarithmically), redder boxes take more of the longest time, and a circle with P marks each
+//! connection that had a proxy, with a dashed line to the Mastermind as in the paper's Figures 1
+//! and 8.
+//!
+//! ```text
+//! ┌────────────┐              ┌────────────┐
+//! │  driver    │  960         │   flux     │
+//! │ ■ go  flux ■────Ⓟ─────────■ flux       │
+//! └────────────┘    ┊         └────────────┘
+//!               Mastermind ── Measurement
+//! ```
+//!
+//! Drawing order is the only depth that SVG has: wires first, boxes over them, and labels and
+//! proxies last.
 
 use std::fmt::Write;
 

@@ -1,4 +1,20 @@
 //! Which component became slower or faster, at equal parameters.
+//!
+//! The crate `mastermind-history` finds changes of level in the series of each component's time at
+//! equal parameters. This file is the gate for continuous integration around it: it selects the
+//! program and the reference run, prints the table as text, Markdown or JSON, and turns a slow-down
+//! above `--fail-above` into exit code 1. Noise may pass for a slow-down; with `--confirm` the
+//! program therefore runs again before the check fails, and the added runs decide.
+//!
+//! ```text
+//! $ mastermind history check --fail-above 5% --confirm './bench.sh'
+//! slower: running again, 1 of 3: ./bench.sh
+//! …
+//! slower: flux.compute of shock by 12.4 %, expected at most 5 %
+//! ```
+//!
+//! A component whose measurements are too noisy to show a change of that size gets a warning
+//! instead of a silent pass.
 
 use std::io;
 use std::os::fd::AsFd;

@@ -1,4 +1,18 @@
-//! Shows the contents of the store.
+//! The verbs that show the contents of the store: `history list`, `show`, `drop` and `export`.
+//!
+//! The store holds one file for each run: its circumstances (program, machine, commit, settings,
+//! load), and one cell for each method and combination of parameters, with the number of calls,
+//! their sum and quantiles. `list` prints a line for each run, `show` the cells of one, `export`
+//! one table over all of them. Runs of several ranks have further columns, because their efficiency
+//! splits into factors that have different remedies:
+//!
+//! ```text
+//! PARALLEL = BALANCE x COMMUNICATION     the part of the run in which a rank computes
+//! SCALING                                computing of all ranks, against the fewest ranks
+//! ```
+//!
+//! Scaling compares runs of one program on the same hosts with otherwise equal settings; with a run
+//! of fewer ranks missing, the cell is empty.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,4 +1,21 @@
-//! The picture of activities as marks with their places. The SVG document and the page draw the same.
+//! The picture of activities as marks with their places. The SVG document and the page draw the
+//! same.
+//!
+//! The layout of UML activity diagrams: each activity is a column, control flows down its axis, a
+//! decision splits into columns side by side, a loop or region is a box around a column. `shape.rs`
+//! has computed the size of every element and the offset of every axis, so drawing needs one pass
+//! from the top: an element is drawn at a position, and returns to the flow at its own height.
+//!
+//! ```text
+//!       ● begin            Pen { step: Some(id) }
+//!       │                    every mark drawn meanwhile belongs to that element
+//!    ┌──┴──┐ action
+//!    └──┬──┘               decision:   ◇ name        region:  ┌ loop count = n ┐
+//!       ▼                            ┌─┴─┐                    │   column       │
+//!       ◎ end                        a   b                    └──── back ──────┘
+//! ```
+//!
+//! Lengths are rounded to a tenth of a pixel, as the paths have them.
 
 use serde::Serialize;
 
