@@ -1,12 +1,12 @@
-//! `run --adapt`: components are swapped while the application runs, on all ranks at the same step, and back where they
-//! are no better or fail.
+//! `run --adapt`: components are swapped while the application runs, on all ranks at the same step, and swapped back if
+//! they are no better or fail.
 
 use std::path::{Path, PathBuf};
 
 use mastermind_tests::{Scratch, field, mpis, rust_library};
 use serde_json::Value;
 
-/// The case study with a flux of the fixture, which has another one compute for it.
+/// The case study with a flux of the fixture, which delegates its computation to another one.
 fn shock(scratch: &Scratch, flux: &str, others: &[&str], more: &str) -> PathBuf {
     let library = rust_library("adapting");
     let others: Vec<_> = others.iter().map(|class| format!("\"{class}\"")).collect();
@@ -188,7 +188,7 @@ fn what_one_rank_cannot_make_is_put_in_on_none() {
     }
 }
 
-/// Its calls are answered by the class that the run began with, which goes on.
+/// Its calls are then answered by the class that the run began with.
 #[test]
 fn one_that_fails_after_it_was_kept_goes_and_the_run_goes_on() {
     let scratch = Scratch::new();
@@ -220,8 +220,8 @@ fn one_that_fails_after_it_was_kept_goes_and_the_run_goes_on() {
     scratch.verb("run", &adapted, &FIELD).well();
 }
 
-/// Nothing is known of it, and one step with it would take as long as a thousand: it gets the cheapest calls, and these go back to the class
-/// before inside the step.
+/// Nothing is known of the class, and one step with it would take as long as a thousand. It gets the cheapest calls,
+/// and inside the step these return to the class before.
 #[test]
 fn one_that_is_far_slower_is_stopped_inside_a_step() {
     let scratch = Scratch::new();
@@ -261,7 +261,8 @@ fn one_that_is_far_slower_is_stopped_inside_a_step() {
     );
 }
 
-/// If it were a hundred times slower the run could bear the cheapest calls: the others go to the class before, in the same step.
+/// If it were a hundred times slower the run could afford the cheapest calls: the others go to the class before, in the
+/// same step.
 #[test]
 fn one_of_which_nothing_is_known_begins_with_the_cheapest_calls() {
     let scratch = Scratch::new();
@@ -300,7 +301,7 @@ fn one_of_which_nothing_is_known_begins_with_the_cheapest_calls() {
     assert!(changes > swaps, "{changes} changes, {swaps} swaps: {text}");
 }
 
-/// The call that fails is answered by the class before, and the dispatcher sends no more of them.
+/// The class before answers the call that fails, and the dispatcher sends no more calls to the failing class.
 #[test]
 fn one_that_fails_where_a_dispatcher_tries_it_gets_no_calls_and_the_run_goes_on() {
     let scratch = Scratch::new();
@@ -365,8 +366,8 @@ fn nothing_to_swap_is_an_error() {
     );
 }
 
-/// One that reports more steps than another: where the application goes on all the same nothing is adapted any more, where
-/// it waits for ever the run ends and says why.
+/// One rank reports more steps than another: if the application goes on nevertheless, nothing is adapted any more; if
+/// it waits for ever, the run ends with the reason.
 #[test]
 fn ranks_that_report_other_numbers_of_steps_are_told() {
     let scratch = Scratch::new();
@@ -411,7 +412,7 @@ fn ranks_that_report_other_numbers_of_steps_are_told() {
         ]);
         let expected = "of the application has ended on this rank, and for 3 s not on another one";
         assert!(ended.stderr.contains(expected), "{ended:#?}");
-        // MPICH's launcher now and then passes on how the rank ended that it killed then.
+        // MPICH's launcher occasionally passes on how the killed rank ended.
         assert_ne!(ended.code, Some(0), "{ended:#?}");
     }
 }
@@ -435,7 +436,7 @@ fn a_class_without_a_model_is_named() {
     );
 }
 
-/// In a box of walls nothing goes in or out, whichever class computes.
+/// In a box of walls nothing flows in or out, whichever class computes.
 #[test]
 fn mass_and_energy_stay_where_components_are_swapped() {
     let scratch = Scratch::new();

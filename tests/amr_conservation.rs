@@ -58,7 +58,7 @@ fn mass_energy_and_tracer_stay_with_reflux() {
     assert!(regrids > 5, "{regrids} regrids");
 }
 
-/// Another way between the levels, and patches that are cut more finely.
+/// Another interpolation between the levels, and patches that are divided more finely.
 #[test]
 fn they_stay_with_constant_interpolation_and_small_patches() {
     let changes = [

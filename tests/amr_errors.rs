@@ -30,7 +30,7 @@ fn a_regrid_that_makes_no_patch_leaves_the_coarsest_level() {
     assert_eq!(levels(&["mesh.max_levels=1"], RankComm::alone()), [96 * 32]);
 }
 
-/// A finer level that was there and is no longer needed goes.
+/// A finer level that is no longer needed is removed.
 #[test]
 fn a_level_without_patches_goes() {
     let cells = CellBox {

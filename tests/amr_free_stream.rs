@@ -12,7 +12,8 @@ const GAS: [f64; NVAR] = [1.3, 0.7, -0.4, 0.9, 0.25];
 const STEPS: usize = 3;
 const DT: f64 = 0.002;
 
-/// The largest deviation of a cell from the gas after any of some steps, with a regrid before each; the most levels.
+/// The largest deviation of a cell from the gas after some steps, with a regrid before each, and the largest number of
+/// levels.
 fn deviation(sets: &[Vec<Vec<CellBox>>], comm: RankComm) -> (f64, usize) {
     let changes = [
         "mesh.nx=24",
@@ -60,7 +61,7 @@ const COARSE: CellBox = CellBox {
     ny: 16,
 };
 
-/// Boxes inside `all` without common cells, from any.
+/// Boxes inside `all` without common cells, made from arbitrary ones.
 fn disjoint(boxes: impl IntoIterator<Item = CellBox>, all: &CellBox) -> Vec<CellBox> {
     let mut kept: Vec<CellBox> = Vec::new();
     for cells in boxes.into_iter().filter_map(|cells| cells.intersect(all)) {
@@ -121,7 +122,7 @@ fn arbitrary_boxes_on_three_ranks() {
         },
     ];
     let all = vec![vec![l, foot], fine.to_vec()];
-    // The first regrids, of the initial condition, are as many as it takes to see no change.
+    // The first regrids, of the initial condition, are repeated until nothing changes.
     let sets = vec![
         all.clone(),
         all.clone(),

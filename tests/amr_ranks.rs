@@ -1,5 +1,5 @@
-//! The solution does not depend on the ranks that share the patches (case study, section 5, test e): ranks as threads,
-//! and under each MPI for which there is a back end.
+//! The solution does not depend on the ranks that share the patches (case study, section 5, test e): with threads as
+//! ranks, and under each MPI with a back end.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +13,7 @@ fn levels(comm: RankComm, changes: &[&str]) -> Vec<Cells> {
     Application::run(&assembly, comm).levels()
 }
 
-/// Bit for bit the same cells on every level, on few ranks and on more than there are patches of level 0.
+/// The cells are the same bit for bit on every level, on few ranks and on more than there are patches of level 0.
 #[test]
 fn one_two_three_or_seven_ranks() {
     let alone = levels(RankComm::alone(), &[]);
@@ -24,7 +24,7 @@ fn one_two_three_or_seven_ranks() {
     }
 }
 
-/// Another way to share the patches, and a mesh that is never shared anew.
+/// Another method to share the patches, and a mesh that is never shared again.
 #[test]
 fn any_balancer() {
     let alone = levels(RankComm::alone(), &[]);

@@ -1,4 +1,4 @@
-//! The solution on three levels is that on fine cells everywhere (case study, section 5, tests c and d).
+//! The solution on three levels equals that on fine cells everywhere (case study, section 5, tests c and d).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ fn profiles(times: [f64; 4]) -> [Vec<[f64; NVAR]>; 4] {
     })
 }
 
-/// Where the pressure passes the middle of the jump.
+/// Where the pressure crosses the middle of the jump.
 fn shock_place(profile: &[[f64; NVAR]], middle: f64) -> f64 {
     let dx = 3.0 / profile.len() as f64;
     let last = profile
@@ -80,7 +80,7 @@ fn shock_place(profile: &[[f64; NVAR]], middle: f64) -> f64 {
 #[test]
 fn a_shock_that_enters_and_leaves_a_finer_level_keeps_speed_and_plateau() {
     let post = rankine_hugoniot(1.5, GAMMA, 1.0, 1.0);
-    // Before the finer level, in it twice, and after it.
+    // Before the finer level, twice within it, and after it.
     let times = [0.35, 0.5, 0.9, 1.25];
     let profiles = profiles(times);
     let middle = 0.5 * (post.p + 1.0);

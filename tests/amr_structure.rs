@@ -13,7 +13,7 @@ use mastermind_tests::{
 
 const STEPS: usize = 13;
 
-/// Counts the calls of three components on their way.
+/// Counts the calls of three components and passes them on.
 struct Counting {
     states: UsesPort<dyn StatesPort>,
     flux: UsesPort<dyn FluxPort>,
@@ -152,7 +152,7 @@ fn levels_are_visited_in_the_paper_s_order() {
     assert_eq!(ended, ["L2 L2 L1 L2 L2 L1 L0"; STEPS].join(" "));
 }
 
-/// Section 6, on each rank, with its own patches.
+/// Section 6, on each rank, for its own patches.
 #[test]
 fn calls_follow_from_the_patches() {
     for (rank, (driven, calls, counts)) in on_ranks(3, run).into_iter().enumerate() {
@@ -304,7 +304,7 @@ fn boxes(ranks: &[&[Vec<Patch>]], level: usize) -> Vec<CellBox> {
     patches.flatten().map(Patch::cells).collect()
 }
 
-/// Pairs of a patch and a coarser one that has cells which the patch wants and no patch of its level has.
+/// Pairs of a patch and a coarser one with cells that the patch needs and no patch of its level has.
 fn pairs(wanted: &[CellBox], there: &[CellBox], coarser: &[CellBox]) -> usize {
     let of_patch = |cells: &CellBox| {
         let rest = cells.minus_all(there);

@@ -1,4 +1,4 @@
-//! An assembly with something wrong in it: one clear error for each, all at once, and nothing is run.
+//! An assembly with errors in it: one clear message for each, all at once, and nothing is run.
 
 use std::path::Path;
 

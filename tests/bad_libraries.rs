@@ -164,7 +164,7 @@ fn another_layout_of_what_an_interface_passes() {
 fn the_environment_names_folders_that_are_searched_first() {
     let scratch = Scratch::new();
     let example = std::fs::read_to_string(root().join("examples/sod/sod.toml")).expect("sod");
-    // Where it is now there is no target folder.
+    // At its present place there is no target folder.
     let assembly = scratch.write("sod.toml", example).display().to_string();
     let check = |path: &Path| {
         let mut command = Command::new(bin_dir().join("mastermind"));

@@ -1,5 +1,5 @@
-//! The times of every call path of the case study fit together: inclusive is exclusive plus children, wall is at least
-//! the time in MPI. They do by any clock, also by one that is so coarse that most calls lie within a step of it.
+//! The times of every call path of the case study are consistent: inclusive is exclusive plus children, and wall is at
+//! least the time in MPI. This holds for any clock, even one so coarse that most calls lie within one step of it.
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use cca_ports::{PortError, UsesPort};
 use hydro_ports::{Axis, FluxPort, States, StatesMut, StatesPort};
 use mastermind_tests::{Application, RankComm, example};
 
-/// Stands between `rhs` and its components and notes each call.
+/// Stands between `rhs` and its components, and notes each call.
 struct Between {
     states: UsesPort<dyn StatesPort>,
     flux: UsesPort<dyn FluxPort>,

@@ -71,7 +71,7 @@ fn a_run_is_followed_to_its_end() {
     let once = scratch.mastermind(&["profile", "records", "--json"]).well();
     let followed = scratch.mastermind(&["profile", "records", "--follow", "--json"]);
     assert_eq!(json(&followed.well()), json(&once));
-    // One whose log is locked, as its program does while it writes, goes on until that is over.
+    // A log that is locked, as its program does while it writes, is followed until it is unlocked.
     let logs = std::fs::read_dir(scratch.path("records")).expect("a folder");
     let mut logs = logs.map(|log| log.expect("a log").path());
     let is_log = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "mmr");

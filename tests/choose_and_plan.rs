@@ -107,7 +107,7 @@ fn planned_runs_give_the_models_of_every_alternative() {
         told.contains("seconds are those of the processor: "),
         "{told}"
     );
-    // One assembly repeated once says too little, unless more is known from before.
+    // A single repetition of one assembly is not enough, unless earlier runs add information.
     for run in 1..=2 {
         let (from, to) = (format!("planned/run1-{run}"), format!("once/run1-{run}"));
         std::fs::create_dir_all(scratch.path("once")).expect("a folder");
@@ -133,7 +133,7 @@ fn planned_runs_give_the_models_of_every_alternative() {
     );
     let [low, high] = [0, 1].map(|at| spread["interval_s"][at].as_f64().expect("an end"));
     assert!(low < times[0] && times[0] < high, "{spread}");
-    // Two totals, twenty times each: no tails, so that the interval ends at these, not at two deviations.
+    // Two totals, twenty times each: there are no tails, so the interval ends at these values, not at two deviations.
     for run in 0..40 {
         let (from, to) = (
             format!("planned/run1-{}", run % 2 + 1),

@@ -96,7 +96,7 @@ fn recorded(scratch: &Scratch) -> (Calls, Vec<(String, String)>) {
     let mut calls = Calls::new();
     for log in run.logs() {
         for record in log.records().filter(|record| record.method.port == "work") {
-            // Of a framework made by another, after that one's label.
+            // For a framework made by another one, after that one's label.
             let instance = record.method.instance.rsplit('/').next().expect("a name");
             let key = (instance.into(), record.method.class.clone());
             *calls.entry(key).or_default() += 1;
@@ -198,7 +198,8 @@ fn every_call_is_recorded_whoever_connects() {
     }
 }
 
-/// Threads that a component leaves behind call on when the run and its recording have ended, until the process has.
+/// Threads that a component leaves behind go on calling when the run and its recording have ended, until the process
+/// ends.
 #[test]
 fn threads_that_stay_do_no_harm() {
     let scratch = scratch();

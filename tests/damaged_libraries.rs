@@ -1,4 +1,4 @@
-//! Component libraries that were damaged on their way: each is named, the others are listed, and nothing dies or hangs.
+//! Damaged component libraries: each is named, the others are listed, and nothing dies or hangs.
 
 use std::fs;
 

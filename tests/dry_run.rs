@@ -1,4 +1,5 @@
-//! `run --dry`: methods are left out, their calls are recorded and predicted by models, and nothing takes them for measurements.
+//! `run --dry`: methods are left out, their calls are recorded and predicted by models, and no verb treats them as
+//! measurements.
 
 use std::path::PathBuf;
 
@@ -245,7 +246,7 @@ fn outputs_that_are_used_are_found() {
     let verify = ["--dry", "models.json", "--verify"];
     let ended = shock.run(&verify);
     assert_eq!(ended.code, Some(1), "{ended:#?}");
-    // With the outputs as they are the steps are the same ones, with NaN there is no next step.
+    // With unchanged outputs the steps are the same; with NaN there is no next step.
     assert!(
         ended.stdout.contains("left as they are: the same calls"),
         "{ended:#?}"
@@ -257,7 +258,7 @@ fn outputs_that_are_used_are_found() {
         "{ended:#?}"
     );
     let sweep = mastermind_tests::bin_dir().join("libhydro_size_sweep.so");
-    // A sweep over sizes calls its kernels, whatever they give.
+    // A sweep over sizes calls its kernels whatever their results.
     let edits = [
         ("sizes = 48", "sizes = 4"),
         ("largest = 4e6", "largest = 4e4"),

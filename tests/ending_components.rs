@@ -1,5 +1,5 @@
-//! A component that ends the process, wherever and however it does: never with success, and never without a word whose it
-//! was.
+//! A component that ends the process, anywhere and by any means: the run never succeeds, and always names the
+//! component.
 
 use std::fs;
 use std::path::PathBuf;
@@ -165,7 +165,7 @@ fn a_library_of_another_processor_says_so() {
     assert!(error.contains(&expected), "{error}");
 }
 
-/// Of a folder's other libraries no more than their symbols is read: one of two gigabytes takes no memory.
+/// Only the symbols of a folder's other libraries are read: one of two gigabytes takes no memory.
 #[test]
 fn a_large_library_in_a_folder_takes_no_memory() {
     let scratch = Scratch::new();

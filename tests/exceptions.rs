@@ -58,7 +58,7 @@ fn a_caller_in_cpp_catches_it() {
     let monitored = ["--records", "records", "--monitor", "rhs.flux"];
     let monitored = scratch.verb("run", &assembly, &monitored);
     assert_eq!(monitored.error(), plain);
-    // The call in which it was thrown is among them.
+    // The call that threw is among them.
     assert_eq!(calls(&scratch, "flux.compute"), 3.0);
 }
 

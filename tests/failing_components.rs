@@ -1,4 +1,4 @@
-//! A component that fails, in its own words, wherever it does: a non-zero exit, and never an abort.
+//! A component that fails, with its own message, in any place: a non-zero exit code, and never an abort.
 
 use mastermind_tests::{Scratch, assert_golden, c_library, root, rust_library};
 
@@ -7,7 +7,7 @@ fn without_panic_notes(stderr: &str) -> String {
     let (mut lines, mut left) = (stderr.lines(), String::new());
     while let Some(line) = lines.next() {
         if line.starts_with("thread '") && line.contains("panicked at") {
-            // The panic's own words, which are in the error as well.
+            // The panic's own message, which is in the error as well.
             lines.next();
         } else if !line.is_empty() && !line.starts_with("note: run with `RUST_BACKTRACE") {
             left += &format!("{line}\n");
@@ -104,7 +104,7 @@ fn an_error_names_its_instance() {
         let script = script.replace(words[0], &others[0]);
         let script = script.replace(words[1], &others[1]);
         let script = script.replace("rhs flux flux flux", "rhs flux solver flux");
-        // A folder of its own: the path of a script is of folders.
+        // A folder of its own, since the path of a script consists of folders.
         let folder = scratch.path(class);
         std::fs::create_dir(&folder).expect("a folder");
         let copy = folder.join(library.file_name().expect("a name"));

@@ -8,7 +8,7 @@ use std::process::Command;
 use mastermind_records::Run;
 use mastermind_tests::{Scratch, bin_dir, mpis, root, skip, succeeds};
 
-/// Whose records there are of a method: the instance, the class, and the value of a parameter.
+/// The records of a method to make: the instance, the class, and the value of a parameter.
 fn answers(records: &Path, method: &str, parameter: &str) -> Vec<(String, String, f64)> {
     let run = Run::open(records).expect("records");
     let records = run.logs().iter().flat_map(|log| log.records());
@@ -55,7 +55,7 @@ fn component(scratch: &Scratch, name: &str, source: &Path, options: &[&str]) -> 
     library
 }
 
-/// Two solvers that cross at some 50 unknowns, and the workload of the example; the assembly of one of them.
+/// Two solvers that cross at some 50 unknowns, and the workload of the example; the assembly with one of them.
 fn solvers(scratch: &Scratch) -> PathBuf {
     let sidl = root()
         .join("examples/sparse/sparse.sidl")
@@ -145,7 +145,8 @@ fn calls_are_sent_elsewhere_while_the_run_learns_where_they_are_fastest() {
     scratch
         .mastermind(&["fit", "Level", "-o", "models.json"])
         .well();
-    // More than the default, and a run of seconds: a machine on which a decision takes long meanwhile has room for some all the same.
+    // More than the default, and a run of seconds, so that some decisions fit in even if they take long on a busy
+    // machine.
     let adapt = [
         "--adapt",
         "models.json",
@@ -175,7 +176,7 @@ fn calls_are_sent_elsewhere_while_the_run_learns_where_they_are_fastest() {
         "{line}"
     );
 
-    // The assembly that it leaves behind sends calls so from the first one on, without learning anything.
+    // The assembly that the run leaves behind sends calls that way from the first one on, without learning.
     let learnt = scratch.path("adapted/adapted.toml");
     scratch.verb("check", &learnt, &[]).well();
     scratch
@@ -270,7 +271,7 @@ fn a_table_that_does_not_fit_is_told() {
     }
 }
 
-/// The example, as far as Debian's packages and the C compiler make it.
+/// The example, as far as it can be built with Debian's packages and the C compiler.
 #[test]
 fn transforms_by_fftw_and_gsl_agree() {
     let includes = ["fftw3.h", "gsl/gsl_fft_complex.h"];

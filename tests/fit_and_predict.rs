@@ -10,7 +10,7 @@ fn table() -> String {
     run_of_kernels(1, 1.0)
 }
 
-/// The same kernels in another run: other calls of the same spread, and all times by a factor.
+/// The same kernels in another run: other calls with the same spread, and all times multiplied by a factor.
 fn run_of_kernels(seed: u64, factor: f64) -> String {
     let mut table = String::from("kernel,n [element],order,rep,time_us\n");
     let mut state = seed;
@@ -75,7 +75,7 @@ fn a_table_becomes_models_that_predict() {
         told.contains("outside the measured range: n = 1000000, measured from 1000 to 64000"),
         "{told}"
     );
-    // Another run of the same lies within the intervals, and one of a slower machine does not.
+    // Another run of the same kind lies within the intervals, one of a slower machine does not.
     scratch.write("other.csv", run_of_kernels(2, 1.0));
     scratch.write("slower.csv", run_of_kernels(2, 1.2));
     let against = |file: &str| {
@@ -107,7 +107,7 @@ fn a_table_becomes_models_that_predict() {
     );
 }
 
-/// A column that is no time: its unit goes from the fit to the figure.
+/// A column without times: its unit appears in the fit and in the figure.
 #[test]
 fn a_counter_is_modelled_in_its_own_unit() {
     let scratch = Scratch::new();
@@ -579,7 +579,7 @@ fn notes_that_repeat_are_told_once_below_the_table() {
         "{fitted}"
     );
     let ends = |end: &str| lines.iter().filter(|line| line.ends_with(end)).count();
-    // Figures in the rows where several have the sentence, else in the sentence.
+    // If several rows have the sentence, the figures are in the rows; otherwise in the sentence.
     assert_eq!(ends("  a 2, 3"), 2, "{fitted}");
     assert_eq!(
         ends("a  not validated: n coordinates, at least m would tell families apart"),

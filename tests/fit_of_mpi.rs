@@ -1,4 +1,4 @@
-//! `fit` of a function of MPI: by default of the median, since a call lasts as long as the other rank is late.
+//! `fit` of a function of MPI uses the median by default, since a call lasts as long as the other rank is late.
 
 use std::fs;
 use std::path::Path;
@@ -61,7 +61,7 @@ fn the_regimes_of_a_ping_pong_are_found_by_default() {
         (family, r2, ends)
     );
 
-    // The few calls that waited for the other rank are most of a mean.
+    // The few calls that waited for the other rank make up most of a mean.
     let (family, r2_of_means, _) = fitted(&scratch, &["--statistic", "mean"]);
     assert_ne!(family, "regimes");
     assert!(r2_of_means < r2, "{r2_of_means}");

@@ -12,7 +12,7 @@ int close(int file);
 unsigned long strlen(const char *text);
 ";
 
-/// Functions whose calls a library of MPI makes, too, are counted without MPI only.
+/// Functions that a library of MPI calls, too, are counted without MPI only.
 const PROGRAM: &str = r#"
 #include <fcntl.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ fn calls_of_the_c_library_are_the_programs_alone() {
     }
 }
 
-/// On the code before, it did not end: the recorder's thread came to the proxy, and waited for itself.
+/// In earlier code this did not end: the recorder's thread came to the proxy, and waited for itself.
 #[test]
 fn under_mpi_the_program_ends() {
     for mpi in mpis_with("mpicc") {

@@ -329,7 +329,7 @@ impl Row {
         Self { reports, ..self }
     }
 
-    /// Runs the program in every way and compares.
+    /// Runs the program in every configuration and compares.
     fn check(self, name: &str) {
         let launchers = match self.ranks {
             0 => vec![None],
@@ -379,7 +379,7 @@ impl Row {
         }
     }
 
-    /// Checks that a wrapped run is the run alone.
+    /// Checks that a wrapped run equals the run alone.
     fn compare(&self, alone: &Ended, ended: &Ended, way: &str) {
         let how = |ended: &Ended| (ended.code, ended.signal);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Heat conduction under MPI: the heat stays, and the temperatures do not depend on the ranks.
+//! Heat conduction under MPI: the heat is conserved, and the temperatures do not depend on the ranks.
 
 use mastermind_tests::{Application, Scratch, bin_dir, example, mpis, on_ranks};
 

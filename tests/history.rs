@@ -267,7 +267,7 @@ fn a_slow_down_is_confirmed_by_more_runs() {
     }
 }
 
-/// A component whose instance got another name goes on with its past.
+/// A component whose instance was renamed keeps its history.
 #[test]
 fn a_renamed_component_keeps_its_history() {
     let scratch = Scratch::new();

@@ -54,7 +54,7 @@ fn a_component_of_each_language_has_a_parameter() {
     }
 }
 
-/// Calls recorded, by `INSTANCE.METHOD`, and connections that were not.
+/// Recorded calls, by `INSTANCE.METHOD`, and connections without a record.
 fn recorded(scratch: &Scratch, records: &str) -> (BTreeMap<String, usize>, usize) {
     let run = Run::open(&scratch.path(records)).expect("records");
     let mut calls = BTreeMap::new();

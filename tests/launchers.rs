@@ -1,4 +1,4 @@
-//! Launchers and MPIs that do not go together: an error, never several runs of one rank, and never a run that hangs.
+//! Launchers and MPIs that do not match: an error, never several runs of one rank, and never a run that hangs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ fn shock(scratch: &Scratch) -> PathBuf {
     scratch.example("shock/shock.toml", &[], &[edit])
 }
 
-/// Runs it under a launcher, again where the launcher itself dies of a signal: MPICH's now and then does when all its
+/// Runs it under a launcher, and again if the launcher itself dies of a signal: MPICH's occasionally does when all its
 /// processes end at once.
 fn launched(scratch: &Scratch, command: &mut Command) -> Ended {
     let mut tries = (0..5).map(|_| scratch.run(command));
@@ -20,7 +20,7 @@ fn launched(scratch: &Scratch, command: &mut Command) -> Ended {
     ended.expect("a launcher that ends by itself")
 }
 
-/// The lines that are ours: launchers have much to say of their own.
+/// Our own lines: launchers print many of their own.
 fn errors(ended: &Ended) -> Vec<&str> {
     assert!(ended.code.is_some_and(|code| code != 0), "{ended:#?}");
     assert!(!ended.stdout.contains("done on"), "{ended:#?}");
@@ -164,7 +164,7 @@ fn an_error_on_one_rank_ends_all() {
     }
 }
 
-/// Something that only the first rank does fails there.
+/// A failure in a step that only the first rank executes.
 #[test]
 fn an_error_on_the_first_rank_ends_all() {
     let scratch = Scratch::new();

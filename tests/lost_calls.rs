@@ -44,7 +44,7 @@ impl Obstacle {
         }
     }
 
-    /// Whether this machine lets it be; a note where not.
+    /// Whether this machine permits it; notes it as skipped if not.
     fn is_there(self) -> bool {
         let allowed = ["-Urm", "sh", "-c", "mount -t tmpfs none /tmp"];
         let is_there = self != Obstacle::FullDisk
@@ -176,7 +176,7 @@ fn every_verb_says_what_it_does_not_know() {
         let (of_part, said) = choose(&scratch, &assembly, part);
         let without = &format!("have no record: {reason}");
         assert!(said.contains(without), "{said}");
-        // The same calls, predicted at the mean of their class of size.
+        // The same calls, predicted at the mean of their size class.
         assert!(
             (of_part / of_whole - 1.0).abs() < 0.1,
             "{of_part} s of {of_whole} s"
@@ -194,7 +194,7 @@ fn choose(scratch: &Scratch, assembly: &Path, records: &str) -> (f64, String) {
     (choice["current_s"].as_f64().expect("seconds"), said)
 }
 
-/// Every verb that reads records in part says that it does.
+/// Every verb that reads incomplete records reports that.
 fn check_verbs(scratch: &Scratch, part: &str, without: &str) {
     for arguments in [
         &["profile", part][..],

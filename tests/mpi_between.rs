@@ -33,7 +33,7 @@ fn lines(mpi: &str, before: &[&str], program: &Path, folder: &Path) -> Vec<Strin
     lines
 }
 
-/// Calls of each function of MPI, over the ranks.
+/// Calls of each function of MPI, summed over the ranks.
 fn calls(scratch: &Scratch, records: &str) -> BTreeMap<String, u64> {
     let told = shown(scratch, &["profile", "--mpi", "--json", records]);
     let rows = told["functions"].as_array().expect("rows");

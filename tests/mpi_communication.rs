@@ -110,7 +110,7 @@ fn peers_have_a_meaning_in_every_communicator() {
     }
 }
 
-/// The numbers of communicators are explained by their ranks.
+/// The table of communicators explains their numbers by their ranks.
 fn communicators(scratch: &Scratch, mpi: &str) {
     let shown = shown(scratch, "--mpi");
     let rows = shown["communicators"].as_array().expect("rows");

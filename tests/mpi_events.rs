@@ -184,7 +184,7 @@ fn a_request_completes_with_its_bytes_and_peer() {
             assert_eq!(of("MPI_Waitall"), list(&all_of), "{mpi}");
             let any = [10, 20, 30].map(|bytes| with("MPI_Waitany", bytes, 2));
             assert_eq!(of("MPI_Waitany"), list(&any), "{mpi}");
-            // How many of these there are, MPI decides.
+            // MPI decides how many of these there are.
             for function in [
                 "MPI_Waitsome",
                 "MPI_Test",

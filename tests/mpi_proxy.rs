@@ -290,8 +290,8 @@ fn is_left_out(name: &str) -> bool {
             .any(|end| name.ends_with(end))
 }
 
-/// The table that the wrappers are made of has every function that this machine's headers declare, with
-/// as many arguments.
+/// The table from which the wrappers are made has every function that this machine's headers declare, with the same
+/// number of arguments.
 #[test]
 fn the_table_agrees_with_the_headers() {
     let table = fs::read_to_string(root().join("proxies/mpi/functions.txt")).expect("the table");

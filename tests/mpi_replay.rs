@@ -1,4 +1,5 @@
-//! A recorded run of a program or an assembly becomes a schedule, with all of its messages; under each MPI of this machine.
+//! A recorded run of a program or an assembly becomes a schedule with all of its messages, under each MPI of this
+//! machine.
 
 use std::fs;
 
@@ -294,7 +295,7 @@ fn a_replayed_run_computes_as_the_machine_does() {
     };
     let plain = simulate("network.toml", &[]);
     assert_eq!(by(&plain), 1.0);
-    // Another processor alone says nothing of how far it is from the recorded one.
+    // Another processor without models gives no relation to the recorded one.
     let other = simulate("there.toml", &[]);
     assert_eq!((by(&other), work(&other)), (1.0, work(&plain)));
     assert_eq!(other["recorded"]["computation_by"]["machine"], "made up");

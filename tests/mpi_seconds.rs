@@ -14,7 +14,7 @@ use mastermind_tests::{
     skip,
 };
 
-/// Largest difference of the two, of the shim's.
+/// Largest difference of the two, relative to the shim's.
 const TOLERANCE: f64 = 0.01;
 
 /// Shortest meaningful time in MPI of a rank, seconds: the minimum time that its programs wait.
@@ -66,7 +66,7 @@ fn assert_same(run: impl Fn() -> (Told, Told)) {
     panic!("{told:#?}");
 }
 
-/// By how much the seconds of a rank differ, of the shim's.
+/// The difference of a rank's seconds, relative to the shim's.
 fn difference(rank: u32, by_shim: &Told, by_proxy: &Told) -> f64 {
     let (mut shim_s, mut proxy_s) = (0.0, 0.0);
     for ((_, name), (calls, s)) in by_shim.iter().filter(|((r, _), _)| *r == rank) {

@@ -47,7 +47,7 @@ fn its_seconds_follow() {
                 (0.9 * LATE_NS..=wall_ns).contains(&mpi_ns),
                 "{phase}: {text}"
             );
-            // The late one does not wait, and its work is not MPI's.
+            // The late rank does not wait, and its work is not MPI's.
             let mpi_ns = row(1, phase)["mpi_ns"].as_f64().expect("a number");
             let wall_ns = row(1, phase)["inclusive_ns"].as_f64().expect("a number");
             assert!(mpi_ns <= wall_ns - 0.9 * LATE_NS, "{phase}: {text}");

@@ -1,4 +1,4 @@
-//! The logs of a node are packed at the good end of a run, by the last of its ranks; whatever goes wrong leaves the logs.
+//! The last rank of a node packs its logs when a run ends without an error; any failure leaves the logs.
 
 use std::fs;
 use std::path::Path;
@@ -96,7 +96,7 @@ fn a_program_that_fails_or_a_container_that_cannot_be_written_leave_the_logs() {
         assert_ne!(ended.code, Some(0));
         check(&records, 2, &[]);
         let program = compile_mpi(mpi, "ring.c", &[], &[], &scratch.path(""));
-        // Where the container is to be written there is something else, which stays.
+        // The place of the container is taken by another file, which stays.
         fs::create_dir(records.join("pack-rank0000.part")).expect("a folder");
         let ended = wrap(&scratch, mpi, 4, &["--pack"], &program);
         assert_eq!(ended.code, Some(0), "{ended:#?}");

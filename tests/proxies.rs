@@ -1,4 +1,5 @@
-//! `mastermind proxy` and `wrap --proxy`: a C library's header becomes a proxy, under a program that was never written for it.
+//! `mastermind proxy` and `wrap --proxy`: a C library's header becomes a proxy, under a program that was not written
+//! for it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -6,7 +6,8 @@ use std::fs;
 use mastermind_tests::{Ended, Scratch, mpis, root, rust_library};
 use serde_json::Value;
 
-/// The script of the case study, with a flux of the fixture that another one computes for, and other lines in place of its start.
+/// The script of the case study, with a flux of the fixture that delegates its computation, and other lines in place of
+/// its start.
 fn script(scratch: &Scratch, name: &str, flux: &str, end: &str) -> String {
     let library = rust_library("adapting").display().to_string();
     let text = fs::read_to_string(root().join("examples/shock/shock.rc")).expect("the script");
@@ -168,7 +169,7 @@ fn what_cannot_be_adapted_is_refused_before_anything_starts() {
     assert!(!told.stderr.contains("nothing was adapted"), "{told:?}");
 }
 
-/// Components that ask `cca.PerfModel` are answered in a script too.
+/// Components that ask `cca.PerfModel` get answers in a script too.
 #[test]
 fn models_answer_in_a_script() {
     let scratch = Scratch::new();

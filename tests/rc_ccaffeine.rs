@@ -17,7 +17,7 @@ remove states
 quit
 ";
 
-/// The shock of the examples, with its end taken away.
+/// The shock of the examples, without the script's end.
 fn shock(end: &str) -> String {
     let text = include_str!("../examples/shock/shock.rc");
     let (before, _) = text.split_once("\ngo driver go").expect("the start");
@@ -44,14 +44,14 @@ fn a_script_is_judged_where_it_starts_something() {
     );
     ended.well();
     on(&scratch, "run", SHOWN_AND_REMOVED, &[]).well();
-    // Whole when it starts, and then taken away.
+    // Complete when it starts, and then removed.
     let whole = shock("go driver go\nnuke all\nquit\n");
     let shown = on(&scratch, "check", &whole, &[]).well();
     assert!(
         shown.contains("11 instances") && shown.contains("no problem"),
         "{shown}"
     );
-    // Not whole when it starts, which only a call would show.
+    // Incomplete when it starts, which only a call would show.
     let part = shock("disconnect rk2 mesh mesh mesh\ngo driver go\nconnect rk2 mesh mesh mesh\n");
     let ended = on(&scratch, "check", &part, &[]);
     let warning = "warning: line 60: uses port \"mesh\" of \"rk2\" is unconnected";

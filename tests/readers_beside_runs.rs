@@ -26,13 +26,13 @@ enum Kind {
     Short,
     /// It goes from chunk to chunk, and ends.
     RollsOver,
-    /// It reaches the limit of the records, and ends.
+    /// It reaches the limit on the records, and ends.
     Limited,
     /// Its files may not grow, as on a full disk.
     Cut,
     /// It is killed.
     Killed,
-    /// It takes the place of records that are there.
+    /// It replaces existing records.
     Overwrites,
     /// It has two ranks under MPI, and ends.
     Ranks,
@@ -269,7 +269,7 @@ fn read(place: &Place, records: &str, number: usize) -> Option<Calls> {
     let ended = place.scratch.mastermind(&words);
     match ended.code {
         Some(0) => {}
-        // There is nothing to be read yet, or too little.
+        // There is nothing to read yet, or too little.
         Some(1) => {
             assert!(
                 ended.stderr.contains("error: cannot "),

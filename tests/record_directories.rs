@@ -1,4 +1,4 @@
-//! Where records go: never over others, and never half a run.
+//! Where records go: they never overwrite others, and a run is never split.
 
 use std::fs;
 use std::path::PathBuf;

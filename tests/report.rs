@@ -1,4 +1,5 @@
-//! A report is one page that has everything in it, asks nobody for anything, and obeys no name.
+//! A report is one page that contains everything, requests nothing from other servers, and is safe against names in the
+//! records.
 
 use mastermind_tests::{Scratch, compile_mpi, mpi_fixture, mpirun, mpis_with, output};
 
@@ -149,7 +150,7 @@ fn a_wrapped_program_has_a_report() {
             html.contains("MPI_Allreduce()") && html.contains("calls.c"),
             "{mpi}"
         );
-        // Nobody calls anybody, and the ranks have sent to one another.
+        // There are no calls between instances, and the ranks have sent to one another.
         assert!(!html.contains("<h2 id=\"calls\">"));
         let mpi_part = html.split("<h2 id=\"mpi\">").nth(1).expect("a section");
         let mpi_part = mpi_part.split("<h2").next().expect("its end");

@@ -1,4 +1,4 @@
-//! A run that cannot go on says where it was and why.
+//! A run that cannot go on reports the place and the reason.
 
 use mastermind_tests::{Application, RankComm, example, on_ranks};
 

@@ -115,7 +115,7 @@ fn calls(records: &Path, method: &str) -> f64 {
     row.map_or(0.0, |row| row.calls * profile.ranks as f64)
 }
 
-/// Proxies put in and taken out, and groups switched off and on, at every step.
+/// Proxies inserted and removed, and groups switched off and on, at every step.
 fn toggled_at_each_step(comm: RankComm, rank: u32, records: &Path) -> Cells {
     let monitored = Monitored::new(&shock(), comm, rank, records);
     let (step, steps) = mpsc::channel();
@@ -188,7 +188,7 @@ fn results_are_the_same_with_monitoring_toggled_in_mid_run() {
     }
 }
 
-/// Proxies come and go at any moment, calls in flight or not.
+/// Proxies are inserted and removed at any moment, with or without calls in flight.
 #[test]
 fn results_are_the_same_with_monitoring_toggled_all_the_time() {
     let plain = Application::run(&shock(), RankComm::alone()).cells();
@@ -219,7 +219,7 @@ fn results_are_the_same_with_monitoring_toggled_all_the_time() {
     assert!(run.is_finished());
 }
 
-/// A proxy that stays in place while its group is disabled records nothing, and everything again afterwards.
+/// A proxy that stays in place while its group is disabled records nothing, and records everything again afterwards.
 #[test]
 fn a_disabled_group_is_not_recorded() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -73,7 +73,7 @@ fn agree(n_models: usize) {
     }
 }
 
-/// Processes that the model of an index runs on: neither all on one node nor each on its own, some crowded.
+/// Number of processes for the model of an index: neither all on one node nor each on its own, some oversubscribed.
 fn processes(index: usize) -> u32 {
     6 + index as u32 % 8
 }

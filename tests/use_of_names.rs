@@ -1,4 +1,4 @@
-//! `mastermind redirect` speaks to the process that it asks for, and to no other that took its name.
+//! `mastermind redirect` communicates with the process that it asks for, and with no other that took its name.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};

@@ -1,4 +1,4 @@
-//! `mastermind carry`: models of one machine for another one.
+//! `mastermind carry`: models of one machine converted for another.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! `examples`, and verbs that had another name.
+//! `examples`, and verbs with earlier names.
 
 use mastermind_tests::Scratch;
 use serde_json::Value;

@@ -70,7 +70,7 @@ exit 7
     }
 }
 
-/// The case study from nothing: made, connected, configured, run, changed, run again, taken apart.
+/// The case study from scratch: made, connected, configured, run, changed, run again, taken apart.
 #[test]
 fn the_case_study_by_hand() {
     let script = std::fs::read_to_string(root().join("examples/shock/shock.rc"));

@@ -153,7 +153,7 @@ fn a_fitted_model_says_where_it_lies_and_whether_it_is_outside() {
     assert!(notes.contains("outside of the measured range"), "{notes}");
 }
 
-/// The same component by its records, and called now.
+/// The same component from its records, and called again.
 #[test]
 fn components_are_evaluated_by_their_records_and_by_calls() {
     let scratch = Scratch::new();

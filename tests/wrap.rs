@@ -1,4 +1,4 @@
-//! `mastermind wrap`: the MPI of programs that were never written for it.
+//! `mastermind wrap`: the MPI of programs that were not written for it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -76,7 +76,7 @@ fn a_program_under_the_launcher_has_a_profile() {
     }
 }
 
-/// The other way round: everything that the launcher starts is wrapped, and the launcher itself leaves no records.
+/// The launcher itself is wrapped: everything that it starts is wrapped, and the launcher leaves no records.
 #[test]
 fn a_launcher_can_be_wrapped() {
     for mpi in mpis_with("mpicc") {

@@ -1,5 +1,5 @@
-//! `wrap --adapt`: the calls of a program that was never written for it are sent to the faster one of two libraries while it
-//! runs, on all its ranks at the same call.
+//! `wrap --adapt`: the calls of an unmodified program are sent to the faster of two libraries while it runs, on all its
+//! ranks at the same call.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -131,7 +131,7 @@ impl Work {
         self.scratch.run(&mut self.wrapped(options, program))
     }
 
-    /// Runs the program until a decision of that name was taken.
+    /// Runs the program until a decision of that name is made.
     fn adapted(&self, until: &str) -> String {
         let word = format!("\"act\":\"{until}\"");
         let ended = self.ended(&ADAPT, &[DECISIONS, &word]);
@@ -314,13 +314,13 @@ fn what_cannot_be_chosen_is_told_and_who_sends_calls_by_hand_has_them() {
         Some("libother.so")
     );
 
-    // A mark-up that does not say that nothing is kept between calls.
+    // A mark-up that does not say that the library keeps no state between calls.
     std::fs::write(work.path("silent.toml"), "[functions.work_sum]\n").expect("a file");
     work.proxy(&work.path("silent.toml"));
     refused(&ADAPT, "expected `stateless = true` under [proxy]");
 }
 
-/// Past the limit calls are summed up only, so a trial would never end.
+/// Past the limit calls are only summed up, so a trial would never end.
 #[test]
 fn where_calls_have_no_record_any_more_nothing_is_left_on_trial() {
     let work = Work::new(2, 2);
@@ -427,7 +427,7 @@ fn ranks_that_cannot_decide_together_are_told() {
     }
 }
 
-/// The library that calls are to be sent to is there as the program starts, and on one rank no longer later.
+/// The library to send calls to exists when the program starts, and on one rank no longer later.
 #[test]
 fn a_library_that_one_rank_cannot_use_is_used_by_none() {
     let work = Work::new(100, 3);

@@ -1,4 +1,5 @@
-//! Where the records of a wrapped program go: to a directory that belongs to one run, and nothing foreign is changed there.
+//! Where the records of a wrapped program go: to a directory that belongs to one run; foreign files in it are not
+//! changed.
 
 use std::fs;
 use std::os::unix::fs::symlink;

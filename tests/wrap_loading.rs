@@ -1,4 +1,4 @@
-//! A program that starts alone starts under `wrap`, measured or not.
+//! A program that starts alone also starts under `wrap`, measured or not.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Signals that are sent to `wrap` reach the program, each once; job control sees one process.
+//! Signals that are sent to `wrap` reach the program once each; job control sees one process.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -140,7 +140,7 @@ fn what_is_sent_to_the_group_comes_once() {
     }
 }
 
-/// A program in a process group of its own gets nothing that is sent to the group of `wrap`.
+/// A program in a process group of its own gets no signal that is sent to the group of `wrap`.
 #[test]
 fn a_program_in_a_group_of_its_own_gets_what_is_sent_to_the_group() {
     let guest = Guest::start(&["setsid", "--wait"]);

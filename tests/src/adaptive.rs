@@ -48,7 +48,7 @@ pub fn host_stands_in(assembly: &mut Assembly, instance: &str, port: &str) {
     }
 }
 
-/// Puts the host's port `port` into a connection, and leads the host's `to_PORT` to where it led.
+/// Inserts the host's port `port` into a connection, and connects the host's `to_PORT` to the former provider.
 ///
 /// # Panics
 /// If the uses port is not connected.

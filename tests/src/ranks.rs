@@ -1,4 +1,4 @@
-//! Ranks as threads of this process: several frameworks that do not meet but in their communicator.
+//! Ranks as threads of this process: several frameworks that share nothing except their communicator.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
