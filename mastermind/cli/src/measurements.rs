@@ -1,4 +1,20 @@
-//! Measurements from all sources: record directories, tables, files of Extra-P and of benchmark programs.
+//! Measurements from all sources: record directories, tables, files of Extra-P and of benchmark
+//! programs.
+//!
+//! `fit`, `predict --against`, `plot --kind mean` and others take a list of inputs and do not care
+//! what they are. This file decides for each input: a folder with logs is a run; a folder or file
+//! of a known format is a table (CSV, Extra-P, benchmark programs); anything else is an error that
+//! names the expected endings. It then passes every call to a `CallSink`, one at a time, so that no
+//! input has to fit into memory.
+//!
+//! ```text
+//! inputs ─ source ─┬─ Records(Run)   ─ samples ──────────────┐
+//!                  └─ Tables(files)  ─ Survey: look, then read ┴─▶ CallSink: (method, coordinate, seconds)
+//! ```
+//!
+//! Tables are read twice: the survey first finds out over all of them what they hold, such as the
+//! parameters of each method, and reads their values in a second pass. Parsing is in
+//! `mastermind-models`; only options, files and messages are here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};

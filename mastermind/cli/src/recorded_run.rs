@@ -1,4 +1,20 @@
 //! A run whose calls of MPI were recorded one by one, as the input of a replay.
+//!
+//! A replay repeats a recorded program on another machine: the same messages, with the computation
+//! between them. This file turns the records of a run into what the crate `mastermind-replay`
+//! needs: for each rank and thread the calls of MPI with their partners, tags and requests, the
+//! communicators, and the processor time between calls. It refuses runs that lack any of it, since
+//! a missing rank or tag would silently change the pattern.
+//!
+//! ```text
+//! record  | MPI_Recv | computing | MPI_Wtime (left out) | computing | MPI_Send |
+//!                    |<-------- one gap: computation of the rank ------->|
+//! cpu_before of the send  +  processor time in and before what was left out
+//! ```
+//!
+//! With processor time recorded, a gap counts as long as the thread ran, not as long as it waited
+//! for a processor; readings of the clock within a gap cost up to `MAX_OWN_NS`, which does not
+//! count as waiting.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -270,6 +286,8 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
                 let gap_ns = record.start_ns.saturating_sub(latest_ns);
                 *off_ns += off_processor_ns(gap_ns, cpu_ns);
             }
+            // Calls that are not replayed become part of the computation before the next one that
+            // is.
             call.cpu_before_ns = call.cpu_before_ns.zip(left_out_ns).map(|(a, b)| a + b);
             left_out_ns = match is_replayed {
                 true => Some(0),
@@ -287,6 +305,8 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
             recorded.threads.push(calls);
         }
     }
+    // From the end of MPI_Init to the start of MPI_Finalize: starting and ending MPI is no
+    // communication of the program.
     let start_ns = started_ns.unwrap_or(first_ns).min(last_ns);
     recorded.span_ns = (start_ns, ended_ns.unwrap_or(last_ns).max(start_ns));
     recorded

@@ -1,4 +1,23 @@
 //! `mastermind profile`: Table 1 of the paper, from the records of a run.
+//!
+//! The default table has a row for each method: the share of the time, exclusive and inclusive
+//! time, time in MPI, calls. The sums are made by `mastermind-records`; `run` and `wrap` may have
+//! written them at the end of the run, and `--summary` reads those instead of the logs of all
+//! ranks. The other tables of the verb (tree, call sites, MPI, communication matrix, OpenMP, spread
+//! over the ranks) are in `profile/`, a file each.
+//!
+//! ```text
+//! $ mastermind profile records --top 2
+//! % TIME  EXCLUSIVE ms  INCLUSIVE ms  MPI ms  CALLS  INCLUSIVE us/CALL  NAME       CLASS
+//!  100.0         0.130         7.680              1            7680.00  driver.go  hydro.ShockDriver
+//!  …
+//! 1 rank; 962 records, 0 lost
+//! ```
+//!
+//! Under a launcher several processes read a share of the logs each and the first prints; options
+//! whose table is made in one process refuse that (`serial_option`). Whatever keeps a table from
+//! being complete (lost records, calls that no proxy saw, a run that has not ended) is printed with
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

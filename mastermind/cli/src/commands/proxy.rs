@@ -1,4 +1,19 @@
 //! `mastermind proxy`: a proxy of a C library, from its header; ports, from SIDL (`proxy/sidl.rs`).
+//!
+//! The generator (crate `proxy-generate`) takes preprocessed text and returns source; it starts no
+//! program and reads no file. This file is the part that depends on the machine: it runs the C
+//! compiler to preprocess the header and to build the result, finds headers that the header needs
+//! but does not include, and reads the mark-up.
+//!
+//! ```text
+//! zlib.h ── cc -E ──▶ text ──┐
+//!        ── cc -E -dM ▶ macros ├─ generate ─▶ zlib_proxy.c ── cc -shared ─▶ libzlib_proxy.so
+//! zlib.toml (mark-up) ────────┘
+//! ```
+//!
+//! A header that declares no function of its own is a cover for others. Then the headers that it
+//! includes count as its parts, and if these have none either, the headers next to it with the same
+//! name prefix (`read`).
 
 mod includes;
 mod sidl;
@@ -254,6 +269,7 @@ impl Proxy {
             return Ok(text);
         }
         let own = text.header().file.to_owned();
+        // Headers of C itself are no parts of a library, whoever includes them.
         let of_c = self.files_of_c(&text.folders);
         text.parts = included_by(&text.preprocessed, &own)
             .into_iter()

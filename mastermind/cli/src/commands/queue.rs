@@ -1,4 +1,24 @@
 //! `mastermind queue`: throughput and waiting of a closed queueing network, by formula.
+//!
+//! Resources that ranks share (writers, a file system, licences) form a closed queueing network: a
+//! fixed number of customers compute for a while and then visit stations, where they may have to
+//! wait. Its throughput follows from mean value analysis, which is exact but grows with the product
+//! of the numbers of customers of all classes; two approximations do not. The solvers are in the
+//! crate `mastermind-queueing`; this file reads the network, chooses a method that fits into
+//! memory, and prints residence times and waiting.
+//!
+//! ```text
+//! [[classes]]                          CLASS    CUSTOMERS  ROUNDS/s  ROUND ms  WAITING ms  %
+//! name = "compute"                     compute         64       ..        ..          ..  ..
+//! customers = 64
+//! think_s = 2.0                        STATION  CLASS  DEMAND ms  RESIDENCE ms  CUSTOMERS  BUSY %
+//! [[stations]]                         writers  compute  40.0           ..          ..      ..
+//! name = "writers"
+//! servers = 2
+//! demand_s = { compute = 0.04 }
+//! ```
+//!
+//! `--cross-check` solves by all three and prints by how much their throughputs differ.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,21 @@
 //! `mastermind simulate`: how long a program model, or a schedule, takes on a machine.
+//!
+//! Three inputs lead to two forms. A program model is lowered for a number of ranks into a
+//! `Program` and simulated process by process; a GOAL schedule lists the operations of each rank
+//! and their dependences; a recorded run becomes such a schedule first (`simulate/schedule.rs`).
+//! The machine file gives the LogGP parameters for all of them.
+//!
+//! ```text
+//! model (.toml .puml .uml .mmd)  ─ lower_with ─▶ Program ─ simulate_with ─▶ Outcome ─▶ Report
+//! schedule (.goal)               ───────────────────────── simulate_schedule ─▶
+//! record directory               ─ replay ─▶ schedule
+//!
+//! sample: 12.300000 ms on 4 processes; work … ms, messages' overhead … ms, waiting … ms over all
+//! ```
+//!
+//! Options that vary or extend the simulation have files of their own in `simulate/`: studies,
+//! sensitivity, traces, missing costs, records. This file reads the input, runs one simulation or
+//! several seeds of it, and prints the report.
 
 mod computation;
 mod costs;
@@ -317,6 +334,8 @@ impl Simulate {
             nodes: machine.nodes_for(processes),
             processors: machine.processors,
         };
+        // Lowered anew for each seed: that of `chance` and of models' spread is in the program,
+        // that of noise in the machine.
         let with_seed = |seed: u32| -> anyhow::Result<(Program, Machine)> {
             let mut machine = machine;
             if let Some(noise) = &mut machine.noise {

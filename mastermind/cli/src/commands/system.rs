@@ -1,4 +1,23 @@
-//! `mastermind system`: a model of application, runtime and hardware, whose parts are evaluated by different methods.
+//! `mastermind system`: a model of application, runtime and hardware, whose parts are evaluated by
+//! different methods.
+//!
+//! A system file composes a model from components of three domains (application, runtime,
+//! hardware). A component states what it returns, what it requests from others, and one or more
+//! methods to evaluate it, the cheapest first. Composition and evaluation are in
+//! `mastermind-system`; this file reads the file and its parameters, lends it the tools that need
+//! files (`system/tools.rs`), and prints the result.
+//!
+//! ```text
+//! $ mastermind system evaluate system/sweep3d.toml
+//! COMPONENT  DOMAIN       METHOD      VALUE   INTERVAL          UNIT
+//! k_block    application  grind time  40.631  40.043 to 47.687  us
+//! sweep      application  pipeline    24.151  23.864 to 27.594  ms
+//! Sweep3D: 24.151 ms, 95 % interval 23.864 to 27.594 ms
+//! ```
+//!
+//! With `--cross-check` all methods of a component are evaluated, at the parameters of the file's
+//! `[cross_check]` table where it has one. A cheap method that agrees there with the dearest one
+//! replaces it in the evaluation that was asked for.
 
 mod execution;
 mod graph;

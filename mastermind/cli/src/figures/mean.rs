@@ -1,4 +1,23 @@
-//! Figures 4 and 5: mean and standard deviation of the times over a parameter, with a model of both.
+//! Figures 4 and 5: mean and standard deviation of the times over a parameter, with a model of
+//! both.
+//!
+//! The paper's figures have mean and deviation in one frame with two axes. Here they are two
+//! frames, one above the other over the same axis, because with several modes nobody could say
+//! which curve belongs to which axis. `plot/mean.rs` and the demonstration make the data; this file
+//! knows only points, curves and labels.
+//!
+//! ```text
+//!   ┌──────────────────────────┐
+//!   │ mean      .  x ─── curve │   band: interval of the prediction
+//!   └──────────────────────────┘
+//!   ┌──────────────────────────┐
+//!   │ deviation  o   ───       │   markers differ, colours are the same
+//!   └──────────────────────────┘
+//!               parameter
+//! ```
+//!
+//! Formulas stand in the legend and may be longer than the figure. They are then written with three
+//! digits a number, and cut only if that is still too long (`shortened`).
 
 use mastermind_models::Statistic;
 use plotters::coord::Shift;

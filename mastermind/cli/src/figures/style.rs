@@ -1,4 +1,15 @@
 //! Fonts, colours, markers and axes that the figures share.
+//!
+//! Every figure of `plot` uses the colours, the markers of ranks and the axis of this file, so that
+//! figures can be compared with each other and with those of the paper. [`Axis`] implements the
+//! drawing library's range: linear, or logarithmic where values span more than a factor of 20, with
+//! ticks at 1, 2 and 5 times powers of ten. Nothing here depends on the content of a figure.
+//!
+//! ```text
+//! values 40 … 480      linear,       ticks 0 100 200 300 400 500
+//! values 1000 … 64000  logarithmic,  ticks 1000 2000 5000 10 000 20 000 50 000
+//! rank 0 □   rank 1 ○   rank 2 △   others ×
+//! ```
 
 use std::ops::Range;
 

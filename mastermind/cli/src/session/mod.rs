@@ -1,4 +1,22 @@
 //! The parts of a running program that several verbs need: its libraries, its ranks, its framework.
+//!
+//! `run`, `check`, `graph`, `shell` and others all need a framework with the libraries of an
+//! assembly opened, its instances made and the standard services in place; some of them on several
+//! ranks. `Session` (`framework.rs`) is that, with or without MPI. This file holds the steps that
+//! come before and after: reading an assembly or a script and changing it by options, finding
+//! libraries, building it, and connecting the instance that starts it.
+//!
+//! ```text
+//! read_assembly ─▶ Assembly + Problems      --replace and --set applied
+//! build         ─▶ libraries opened, instances made and connected, or all problems at once
+//! connect_main  ─▶ @main uses the Go port of [go]
+//!
+//! library path:  CCA_COMPONENT_PATH, then the assembly's path,
+//!                or the folder of this program if neither names any
+//! ```
+//!
+//! Problems are collected rather than returned one by one, so that a user mends an assembly in one
+//! round.
 
 pub mod agreement;
 pub mod asking;

@@ -1,4 +1,20 @@
 //! Program models from files of all supported formats.
+//!
+//! People draw programs in what they have: TOML by hand, PlantUML in a repository, UML from a tool,
+//! a flowchart in a Markdown page. Each has a reader in `mastermind-programs` or
+//! `mastermind-diagrams`; this file only decides which one, by the ending of the name and, where
+//! that decides nothing, by the beginning of the text, and gives all results one form. A diagram
+//! with mistakes is not an error of this file: its findings are part of the result, for verbs that
+//! show them in place.
+//!
+//! ```text
+//! x.toml .json          a model with a [model] table
+//! x.puml .plantuml …    activity diagrams, also in a .uml file that begins with @startuml
+//! x.uml .xmi .emx       XMI
+//! x.mmd                 a flowchart; page.md#2 or page.md#Heading: one out of a page
+//! x.goal .bin           a schedule: recognised, but read by `simulate` itself
+//! x.drawio .bpmn        recognised, and refused by name
+//! ```
 
 use std::fs;
 use std::path::Path;
@@ -119,7 +135,7 @@ pub fn is_model(path: &Path) -> bool {
     table.is_ok_and(|table| table.contains_key("model"))
 }
 
-/// A model that was read.
+/// A model that was read from a file, or the findings that keep its diagram from being one.
 pub struct Loaded {
     /// The model; `None` if findings say why there is none.
     pub model: Option<Model>,

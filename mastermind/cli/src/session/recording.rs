@@ -1,4 +1,25 @@
 //! Recording a run: where the logs go, which connections are monitored, and how it ends.
+//!
+//! # The order of a recorded run
+//!
+//! Each step of recording depends on the state of the session. The clock and the proxy of MPI are
+//! chosen before MPI starts (`Instruments`); the directory is checked and cleared by one rank
+//! before any writes; connections are selected after the assembly is built and before it starts;
+//! the recorder starts before the proxies that report to it.
+//!
+//! ```text
+//! Instruments::open    clock, libproxy_mpi.so           before MPI and the libraries
+//! prepare_directory    refuses or drops earlier records
+//! Recording::select    connections and counters          assembly is built
+//! start_recorder       the log of this rank
+//! Recording::start     @mastermind, a proxy in each connection
+//! … go …
+//! await_ranks          the first rank lets the others end
+//! ```
+//!
+//! A directory that cannot be written does not fail the run: it goes on unrecorded
+//! (`cannot_be_written`). Records of a run that still writes are never dropped, even with
+//! `--overwrite`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -400,6 +421,8 @@ impl Recording {
         mastermind.measure(&session.measurement);
         mastermind.answer_through(&session.perf_param);
         if self.mpi_events && mpi.is_some() {
+            // Only ranks that share processors wait for one; reading the processor time costs each
+            // call, so it is off otherwise.
             let is_shared = || {
                 let launched = back_end::launcher().ok().flatten();
                 let local_size = launched.and_then(|launched| launched.local_size);

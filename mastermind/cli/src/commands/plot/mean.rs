@@ -1,4 +1,19 @@
 //! Mean and deviation of the times of a method, and the curve of a model over a parameter.
+//!
+//! `plot --kind mean` compares a model with the measurements it describes, so both must be the same
+//! quantity. The points are the calls that the model was fitted to: without interrupted calls, with
+//! the statistic that the model predicts. A model may follow several parameters but the figure has
+//! one axis; a curve would then be compared with points of other planes. `slice` therefore selects
+//! the points of one combination of the other parameters, the one with the most values on the axis.
+//!
+//! ```text
+//! samples ─ one method ─▶ for each model (a mode):
+//!     Aside::drawn   the calls to draw, and how many were set aside
+//!     slice          rows with equal values of the other parameters
+//!     points         mean and deviation for each x
+//!     curve          predictions at STEPS values of x
+//!     spread         a model of the deviations, for the lower panel
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 

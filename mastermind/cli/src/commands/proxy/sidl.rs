@@ -1,4 +1,22 @@
-//! `mastermind proxy FILE.sidl`: ports in Rust, C and Fortran, each with the proxy that measures its calls.
+//! `mastermind proxy FILE.sidl`: ports in Rust, C and Fortran, each with the proxy that measures
+//! its calls.
+//!
+//! SIDL is the interface language of CCA; existing components are described in it. From one file
+//! the generator writes the same interface in three languages, all with the same hash, so that a
+//! component in Fortran connects to one in Rust. The three outputs differ in what a user does with
+//! them: a Rust crate is a dependency, the C source is compiled into a component, and the Fortran
+//! module calls that C source.
+//!
+//! ```text
+//! $ mastermind proxy solver.sidl -o solver-ports
+//! solver-ports/rust/     Cargo.toml, src/lib.rs: #[port] traits
+//! solver-ports/c/        solver_ports.h, solver_ports.c, cca.h, …
+//! solver-ports/fortran/  solver_ports.f90, cca.f90
+//! ```
+//!
+//! Without `--source-only` the C source is compiled once for syntax, so a mistake appears here
+//! instead of in a user's build. Interfaces that cannot be expressed are listed as left out, with
+//! the reason.
 
 use std::fs;
 use std::path::{Path, PathBuf};

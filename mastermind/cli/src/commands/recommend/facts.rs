@@ -1,4 +1,19 @@
 //! Facts for the rules, from the records, the models and the libraries.
+//!
+//! The rules of `recommend` decide from numbers alone and read no file. Everything that touches
+//! records, models, libraries and other runs is gathered here beforehand, each group of facts by
+//! its own function. A group whose source was not given, or has nothing to say, stays empty, and
+//! its rules then propose nothing.
+//!
+//! ```text
+//! Facts
+//! ├─ elapsed_s    the run, on its slowest rank
+//! ├─ parallel     load balance, serialisation, transfer (parallel.rs)
+//! ├─ libraries    newer code in a loaded library, and its gain measured here
+//! ├─ choice       the best assembly, by models and [alternatives]
+//! ├─ off_models   methods that took another time than their models predict
+//! └─ settings     other runs with other values of a free setting (settings.rs)
+//! ```
 
 use std::collections::BTreeMap;
 use std::path::Path;

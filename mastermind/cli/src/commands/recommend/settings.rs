@@ -1,4 +1,21 @@
 //! Times of other runs with other values of a setting that may be chosen freely.
+//!
+//! A setting such as the number of ranks or a block size may be free: any value gives the same
+//! result. If several runs differ in that setting only, their times say which value is best. With
+//! at least `MIN_VALUES` values a curve is fitted, which also predicts values in between; it is
+//! used only if its misfit is no larger than the variation between equal runs. Otherwise only
+//! values that were run are compared.
+//!
+//! ```text
+//! time │ x                       curve accepted:   best may lie between two runs
+//!      │   x         x           curve refused:    best is one of the runs
+//!      │      x   x              2 values, once each: error, since nothing shows the variation
+//!      └──────────────── setting
+//! ```
+//!
+//! The variation comes from repeated runs, or, if there are none, from the distance of each value
+//! to the line between its neighbours in logarithms, which overestimates it where the times are
+//! curved.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -206,6 +223,7 @@ impl Totals {
                 let predicted = predict(&model, &Coordinate::new().with(name, *value))?.mean_s;
                 squares += (mean / predicted.max(f64::MIN_POSITIVE)).ln().powi(2);
             }
+            // Squares of logarithms are relative, as the variance between equal runs is.
             if squares / means.len() as f64 <= variance {
                 return Ok(Self::Curve(Box::new(model)));
             }

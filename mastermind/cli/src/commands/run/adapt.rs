@@ -1,4 +1,21 @@
-//! `run --adapt`: the instances that may be swapped, the calls that may be redirected, and the report on the result.
+//! `run --adapt`: the instances that may be swapped, the calls that may be redirected, and the
+//! report on the result.
+//!
+//! Adapting itself, deciding which class answers which calls while the application runs, is in
+//! `mastermind-component` and `mastermind-composition`. This file is its beginning and its end.
+//! Before anything is recorded it finds out what may be changed: each alternative is tried in a
+//! framework of its own, because only an instance says whether its ports are stateless or hand over
+//! state. After the run it reports the decisions and writes the assembly as it is then.
+//!
+//! ```text
+//! assembly ─┬─ with_dispatchers   instances whose calls may go to several classes
+//!           ├─ swappable          instances that may be replaced between two calls
+//!           └─ Adapting::begin    an instance @adaptation, called at each cca.Progress step
+//! end ───── tell                  decisions, tables of where calls go, adapted.toml, learned state
+//! ```
+//!
+//! An instance behind a dispatcher is not swapped as well: two mechanisms would decide about the
+//! same calls. An application that reports no step is never adapted, and a warning says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -64,6 +81,7 @@ pub fn with_dispatchers(assembly: &Assembly) -> anyhow::Result<(Assembly, Vec<St
         };
         let others = others.iter().filter(|class| *class != current);
         let classes: Vec<_> = [current].into_iter().chain(others).cloned().collect();
+        // A dispatcher that cannot be built leaves the assembly as it was.
         let mut tried = dispatched.clone();
         let table = DecisionTable {
             port: port.into(),

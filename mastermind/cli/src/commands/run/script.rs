@@ -1,4 +1,23 @@
 //! An rc script run line by line.
+//!
+//! An assembly file is known before it runs; an rc script is a sequence of commands, may start
+//! several components one after the other, and may change the assembly in between. So recording and
+//! adaptation begin at the first `go` and not at the beginning, and every rank interprets the same
+//! lines.
+//!
+//! # Ranks must stay together
+//!
+//! A line can fail on one rank only. After each line the ranks count failures; what follows depends
+//! on the count, on all ranks alike:
+//!
+//! ```text
+//! failed on no rank     next line
+//! failed on all ranks   reported by the first, passed over; with --strict the end
+//! failed on some        the end: the ranks are no longer in the same state
+//! ```
+//!
+//! A component that fails on some ranks may leave the others waiting in MPI. Then one rank prints
+//! the reason and aborts the run (`agree`); several would print over each other.
 
 mod adapting;
 

@@ -1,4 +1,20 @@
-//! The results of `system evaluate`: the value of each component, its method, and the differences of the other methods.
+//! The results of `system evaluate`: the value of each component, its method, and the differences
+//! of the other methods.
+//!
+//! The same structs are serialised for `--json` and printed as tables. A value is converted from
+//! base units to the unit that its component returns. Every row names the method that gave it, and
+//! intervals leave out components whose methods have none, which are then listed; so a wide
+//! interval is distinguished from an unknown one.
+//!
+//! ```text
+//! COMPONENT  METHOD      VALUE   UNIT  DIFFERENCE %
+//! sweep      pipeline    24.151  ms          -1.20  used
+//! sweep      simulation  24.444  ms
+//! ```
+//!
+//! `agreeing` chooses from a comparison at other parameters. A component is evaluated once for each
+//! set of parameters that it is requested with, and one method must serve all of them: the cheapest
+//! that is within the bound at every one.
 
 use std::collections::BTreeMap;
 

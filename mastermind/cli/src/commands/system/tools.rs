@@ -1,4 +1,23 @@
-//! The methods of a system that need files: fitted models, records, simulations, closed forms, and runs.
+//! The methods of a system that need files: fitted models, records, simulations, closed forms, and
+//! runs.
+//!
+//! The crate `mastermind-system` evaluates formulas and constants itself and asks a trait, `Tools`,
+//! for everything else, so it depends on neither the simulator nor the records. `FileTools` is that
+//! trait for the command line; names of files are relative to the system file. Every method is
+//! checked twice: `problems` before the evaluation, as far as the files show, and again when it is
+//! evaluated with numbers.
+//!
+//! ```text
+//! method            tool          evaluates
+//! model = …         Model         a fitted model at a coordinate; interval of the prediction
+//! records = …       Records       the mean of recorded calls
+//! simulate = …      Simulation    a program model, a schedule or a recorded run, on a machine
+//! loggp = …         ClosedForm    Sweep3D's equations, or one message
+//! run = …           Execution     `mastermind run` as a process
+//! ```
+//!
+//! The machine of a simulation is a component of the system: attributes that the system file sets
+//! replace those of the machine file (`machine_of`).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
