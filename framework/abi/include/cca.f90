@@ -26,7 +26,8 @@ module cca
         integer(c_size_t) :: length = 0
     end type
 
-    ! Where a function leaves the text of its error; the caller's. A character 31 in it says that the text names the instance.
+    ! Buffer, owned by the caller, for the text of an error. A character 31 in the text marks that it names the
+    ! instance.
     type, bind(c), public :: cca_error
         integer(c_int32_t) :: length = 0
         character(kind=c_char) :: text(1020)
@@ -580,7 +581,7 @@ contains
         status = function(services%object, cca_text_of(name), slot, error)
     end function
 
-    ! The same, and a slot that is c_null_ptr where nothing is connected.
+    ! The same, but the slot is c_null_ptr if nothing is connected.
     function cca_get_port_nonblocking(services, name, slot, error) result(status)
         type(cca_port), intent(in) :: services
         character(kind=c_char, len=*), target, intent(in) :: name

@@ -237,7 +237,7 @@ typedef struct {
 #define CCA_PERF_MODEL_NAME "cca.PerfModel"
 #define CCA_PERF_MODEL_VERSION "1.0"
 #define CCA_PERF_MODEL_HASH UINT64_C(0xeb0005d0a0e6c06e)
-/* Seconds, with the ends of the 95 % interval; extrapolated: not 0 where a parameter lies outside the measured range. */
+/* Seconds, with the ends of the 95 % interval; extrapolated: not 0 if a parameter is outside the measured range. */
 typedef struct {
     double value_s;
     double lower_s;
@@ -339,8 +339,8 @@ typedef struct {
     size_t length;
 } cca_doubles_mut;
 
-/* cca.Comm 1.0, the communicator: a uses port of it that nobody connects leads to the framework's. fortran_handle is that
- * of MPI, for MPI_Comm_f2c; 0 without MPI. Every rank calls barrier, all_reduce and broadcast in the same order. */
+/* cca.Comm 1.0, the communicator: an unconnected uses port of it is connected to the framework's. fortran_handle is
+ * MPI's handle, for MPI_Comm_f2c; 0 without MPI. Every rank calls barrier, all_reduce and broadcast in the same order. */
 #define CCA_COMM_NAME "cca.Comm"
 #define CCA_COMM_VERSION "1.0"
 #define CCA_COMM_HASH UINT64_C(0x03b611c6ac2f0c5b)

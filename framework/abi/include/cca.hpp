@@ -56,8 +56,8 @@ inline void check(int32_t status, const cca_error &error) {
 class AbstractFramework;
 class Services;
 
-// A port of an object that lives as long as somebody has the port. Its table and the description of its interface live as long as the
-// process.
+// A port of an object that lives as long as any holder of the port. Its table and the description of its interface live
+// as long as the process.
 template <typename Object>
 cca_owned_port owned_port(std::shared_ptr<Object> object, const cca_vtable_header &header, const cca_interface &interface_description) {
     using Kept = std::shared_ptr<Object>;
@@ -96,7 +96,7 @@ class PortRef {
 
     explicit operator bool() const { return static_cast<bool>(target_); }
 
-    // A port that was given, to be given back by its last user.
+    // A port passed by the framework, to be released by its last user.
     static PortRef of(const cca_owned_port &given) {
         PortRef port;
         port.target_ = [given] { return given.port; };
@@ -511,14 +511,15 @@ class BuilderService {
     FrameworkRef framework_;
 };
 
-// gov.cca.ports.ServiceProvider: makes a port for each uses port that asks, by owned_port() or goPort().
+// gov.cca.ports.ServiceProvider: makes a port for each requesting uses port, by owned_port() or
+// goPort().
 class ServiceProvider {
   public:
     virtual ~ServiceProvider() = default;
     virtual cca_owned_port createService(const std::string &instance, const std::string &usesPort) = 0;
 };
 
-// gov.cca.ports.ServiceRegistry: services are led to uses ports that nobody connected, by the name of their interface.
+// gov.cca.ports.ServiceRegistry: connects unconnected uses ports to services, by the name of their interface.
 class ServiceRegistry {
   public:
     explicit ServiceRegistry(PortRef<cca_service_registry> registry) : registry_(std::move(registry)) {}

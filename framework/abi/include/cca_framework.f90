@@ -43,7 +43,7 @@ module cca_framework
     end type
     type(cca_interface), target, save :: component_release_described
 
-    ! cca.ServiceProvider 1.0. Makes a port for each uses port that asks.
+    ! cca.ServiceProvider 1.0. Makes a port for each requesting uses port.
     character(kind=c_char, len=19), target, save, public :: CCA_SERVICE_PROVIDER_NAME = 'cca.ServiceProvider'
     character(kind=c_char, len=3), target, save, public :: CCA_SERVICE_PROVIDER_VERSION = '1.0'
     integer(c_int64_t), parameter, public :: CCA_SERVICE_PROVIDER_HASH = int(z'19a5166d8f5357b3', c_int64_t)
@@ -906,7 +906,7 @@ contains
         status = function(framework%object, component, map, error)
     end function
 
-    ! Takes a component's connections away, has it say goodbye, and destroys it.
+    ! Ends a component's connections, releases it, and destroys it.
     function cca_framework_destroy_instance(framework, component, timeout_s, error) result(status)
         type(cca_port), intent(in) :: framework
         integer(c_int64_t), intent(in) :: component
@@ -1177,7 +1177,7 @@ contains
         if (status == CCA_OK) found = cca_string_of(given)
     end function
 
-    ! Path of the library of a class; empty where there is no such class.
+    ! Path of the library of a class; empty if there is no such class.
     function cca_framework_class_library(framework, class_name, found, error) result(status)
         type(cca_port), intent(in) :: framework
         character(kind=c_char, len=*), target, intent(in) :: class_name
@@ -1265,7 +1265,7 @@ contains
         status = function(framework%object, cca_text_of(instance), error)
     end function
 
-    ! Says goodbye to all components and destroys them. Not while a port of any is in use.
+    ! Releases and destroys all components. Fails while a port of any is in use.
     function cca_framework_shutdown_framework(framework, error) result(status)
         type(cca_port), intent(in) :: framework
         type(cca_error), intent(inout) :: error

@@ -1,10 +1,11 @@
-/* The framework for components in C: makes, connects and destroys others, and all else that CCA's BuilderService, TypeMap,
- * AbstractFramework, ComponentRepository, ConnectionEventService, ServiceRegistry and ComponentRelease say. cca.hpp has
- * classes over this for C++, cca_framework.f90 a module for Fortran.
+/* The framework for components in C: makes, connects and destroys other components, and has all other functions of
+ * CCA's BuilderService, TypeMap, AbstractFramework, ComponentRepository, ConnectionEventService, ServiceRegistry and
+ * ComponentRelease. cca.hpp has classes over this for C++, cca_framework.f90 a module for Fortran.
  *
- * A component registers a uses port of cca.PlainFramework, which is connected by itself. Components are numbers, 0 is none; type maps
- * are numbers that the port gave out, to be given back by free_map; as properties 0 is an empty one. Functions with an `index` count
- * from 0 and give 0 or an empty text behind the last. Texts that are given live as long as the process. Times are seconds. */
+ * A component registers a uses port of cca.PlainFramework, which is connected automatically. Components are numbers, 0
+ * is none. Type maps are numbers that the port returns and free_map releases; where a function takes properties, 0 is
+ * an empty map. Functions with an `index` count from 0 and return 0 or an empty text behind the last. Returned texts
+ * live as long as the process. Times are in seconds. */
 #ifndef CCA_FRAMEWORK_H
 #define CCA_FRAMEWORK_H
 
@@ -123,7 +124,7 @@ typedef struct {
     int32_t (*component_properties)(const void *object, uint64_t component, uint64_t *result, cca_error *error);
     /* Replaces a component's properties. */
     int32_t (*set_component_properties)(const void *object, uint64_t component, uint64_t map, cca_error *error);
-    /* Takes a component's connections away, has it say goodbye, and destroys it. */
+    /* Ends a component's connections, releases it, and destroys it. */
     int32_t (*destroy_instance)(const void *object, uint64_t component, double timeout_s, cca_error *error);
     /* Name of a provides port by its place. */
     int32_t (*provided_port)(const void *object, uint64_t component, size_t index, cca_text *result,
@@ -170,7 +171,7 @@ typedef struct {
                          cca_error *error);
     /* Name of a class that can be instantiated, by its place (getAvailableComponentClasses). */
     int32_t (*class_at)(const void *object, size_t index, cca_text *result, cca_error *error);
-    /* Path of the library of a class; empty where there is no such class. */
+    /* Path of the library of a class; empty if there is no such class. */
     int32_t (*class_library)(const void *object, cca_text class_name, cca_text *result, cca_error *error);
     /* Adds a library, or the component libraries of a folder, to the repository. */
     int32_t (*append_repository_path)(const void *object, cca_text path, cca_error *error);
@@ -185,7 +186,7 @@ typedef struct {
                             cca_owned_port *result, cca_error *error);
     /* Ends the part of a program that got services by that name. */
     int32_t (*release_services)(const void *object, cca_text instance, cca_error *error);
-    /* Says goodbye to all components and destroys them. Not while a port of any is in use. */
+    /* Releases and destroys all components. Fails while a port of any is in use. */
     int32_t (*shutdown_framework)(const void *object, cca_error *error);
     /* Another framework, without components: a port of this interface, which ends it when it is released. */
     int32_t (*create_empty_framework)(const void *object, cca_owned_port *result, cca_error *error);
@@ -213,7 +214,7 @@ typedef struct {
     int32_t (*release_services)(const void *object, cca_error *error);
 } cca_component_release;
 
-/* cca.ServiceProvider 1.0: makes a port for each uses port that asks. */
+/* cca.ServiceProvider 1.0: makes a port for each requesting uses port. */
 #define CCA_SERVICE_PROVIDER_NAME "cca.ServiceProvider"
 #define CCA_SERVICE_PROVIDER_VERSION "1.0"
 #define CCA_SERVICE_PROVIDER_HASH UINT64_C(0x19a5166d8f5357b3)

@@ -35,11 +35,11 @@ typedef struct {
     cca_parameter_descriptions parameters;
 } cca_method_description;
 
-/* DecisionNode of cca-abi: between which of its bounds a parameter's value lies, and where to go on then. */
+/* DecisionNode of cca-abi: finds the two bounds around a parameter's value, and the next node or provider. */
 typedef struct {
     uint32_t parameter;
     uint32_t is_real;
-    size_t n_bounds; /* 0 where every call goes on to next[0] */
+    size_t n_bounds; /* 0 if every call goes on to next[0] */
     const int64_t *bounds;
     const uint32_t *next; /* n_bounds + 1 places of providers, or CCA_INNER_NODE and the place of a node */
 } cca_decision_node;

@@ -57,8 +57,8 @@ typedef struct {
     uint32_t is_recorded; /* CCA_RECORDED, CCA_OTHER */
 } cca_proxy_function;
 
-/* A library that calls may go to. Never changed, never freed, and used again when calls go there again. All that a call needs of it
- * lies in it, one load away. */
+/* A library that calls may go to. Never changed, never freed, and used again when calls return to it. It contains all
+ * data that a call needs, one load away. */
 typedef struct cca_implementation {
     const cca_recorder *recorder;
     const struct cca_implementation *next; /* the one made before */
@@ -102,7 +102,7 @@ extern CCA_SEEN const char cca_proxy_names_v1[];
 extern CCA_SEEN void *cca_proxy_entries_v1[CCA_N_FUNCTIONS];
 /* Where each leads at first. */
 extern CCA_SEEN void *const cca_proxy_resolvers_v1[CCA_N_FUNCTIONS];
-/* How many definitions of each name are mapped, the proxy's apart; 0 if nobody counts. */
+/* Number of mapped definitions of each name, without the proxy's; 0 if they are not counted. */
 CCA_SEEN uint32_t cca_proxy_counts_v1[CCA_N_FUNCTIONS];
 /* The program's own library, as far as it is known. */
 CCA_SEEN void *cca_proxy_targets_v1[CCA_N_FUNCTIONS];
@@ -377,8 +377,8 @@ static const cca_proxy_entry_points cca_entry_points = {
 
 CCA_EXPORTED const cca_proxy_entry_points *cca_proxy_v1(void) { return &cca_entry_points; }
 
-/* Begins to record a call with `n_words` parameters, and its site where that is asked for. A call whose parameters make no
- * sense (`is_valid` is 0) is counted as lost. */
+/* Begins to record a call with `n_words` parameters, and its site if requested. A call with invalid parameters
+ * (`is_valid` is 0) is counted as lost. */
 static CCA_IN_LINE void cca_begin_call(cca_recording *call, const cca_implementation *now, uint32_t index,
                                        const uint64_t *words, uint32_t n_words, int is_valid) {
     call->context = NULL;

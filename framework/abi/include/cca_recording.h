@@ -25,7 +25,7 @@
 #define CCA_HEAD_WORDS 4u
 #define CCA_MAX_RECORD_WORDS 255u
 #define CCA_MAX_COUNTERS 16u
-/* How far ahead of a record the memory is asked for: a page is at hand some twenty records later. */
+/* Distance of prefetching ahead of a record: a page is available some twenty records later. */
 #define CCA_PREFETCH_BYTES 1024
 
 typedef struct cca_recorder cca_recorder;
@@ -182,8 +182,8 @@ static inline uintptr_t cca_thread_pointer(void) {
 #endif
 }
 
-/* The proxy of a library is there from the start of a program, and so a variable of the thread costs it one load. Libraries that come
- * later share what little room there is for those. */
+/* The proxy of a library is loaded at the start of a program, so a thread-local variable costs it one load. Libraries
+ * that are loaded later share the little static room there is for such variables. */
 #if defined(CCA_N_FUNCTIONS) && CCA_HAS_THREAD_POINTER
 #define CCA_HAS_OWN_CONTEXT 1
 static cca_recording_context cca_nobody;
@@ -196,7 +196,7 @@ static inline cca_recording_context **cca_thread_place(const cca_recorder *recor
     return (cca_recording_context **)&recorder->places[(thread >> 12 ^ thread >> 18) % CCA_N_THREAD_PLACES];
 }
 
-/* The context of a thread that has none at its place. */
+/* Finds the context of a thread whose place has none. */
 static __attribute__((noinline, cold, unused)) cca_recording_context *cca_find_context(const cca_recorder *recorder) {
     static __thread uint64_t identity;
     static __thread cca_recording_context *cached;
@@ -386,7 +386,7 @@ static CCA_IN_LINE int cca_recording_begin(cca_recording *call, const cca_record
     return 1;
 }
 
-/* Asks for memory that is written soon: at the store itself the start of a page would cost hundreds of nanoseconds. */
+/* Prefetches memory that is written soon: a store to the start of a new page would cost hundreds of nanoseconds. */
 static inline void cca_ask_for(char *address) {
 #if defined(__x86_64__)
     __asm__ volatile("prefetchw %0" : : "m"(*address));
@@ -443,7 +443,7 @@ static __attribute__((noinline, cold, unused)) void cca_end_slowly(cca_recording
     if ((call->head & CCA_WORD_OTHER_CLOCK) && context->clock != NULL) stop = context->clock();
     uint32_t n_values = (uint32_t)(call->head >> 32 & 0xFF) - CCA_HEAD_WORDS, path = (uint32_t)call->head;
     uint64_t wall = stop > call->start ? stop - call->start : 0;
-    /* Below where a forked child, whose context was cleared, ends a call that its parent began. */
+    /* Smaller if a forked child, whose context was cleared, ends a call that its parent began. */
     if (context->mpi_ticks < call->mpi) call->mpi = context->mpi_ticks;
     uint64_t mpi = context->mpi_ticks - call->mpi;
     int64_t frame = call->frame & ~(int64_t)CCA_SLOWLY;

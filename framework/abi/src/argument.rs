@@ -27,7 +27,7 @@ impl<T: Enumeration> Argument<T> {
     /// The argument, if its bits are a value of the enumeration.
     ///
     /// # Safety
-    /// As many bytes as a `T` has were written.
+    /// At least as many bytes as a `T` has were written.
     ///
     /// # Errors
     /// [`ErrorCode::BadParameter`].
@@ -41,7 +41,7 @@ impl<T: Enumeration> Argument<T> {
                 2 => u64::from(bits.cast::<u16>().read()),
                 4 => u64::from(bits.cast::<u32>().read()),
                 8 => bits.cast::<u64>().read(),
-                // An enumeration of one variant takes no room.
+                // An enumeration with one variant has no size.
                 _ => 0,
             }
         };

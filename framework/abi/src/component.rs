@@ -10,7 +10,8 @@ pub const ENTRY_SYMBOL: &str = "cca_component_v2";
 /// Version of the layouts in this crate.
 pub const ABI_VERSION: u32 = 2;
 
-/// Whose structural layouts a Rust library carries; layouts of another are not comparable.
+/// Crate and version of the structural layouts of a Rust library; layouts of another version are
+/// not comparable.
 pub const LAYOUT_ABI: &str = "abi_stable 0.11.3";
 
 /// Signature of the function behind [`ENTRY_SYMBOL`]. Its result lives as long as the library.
@@ -67,7 +68,7 @@ pub struct ComponentVtable {
         services: RawPort,
         error: *mut ErrorBuffer,
     ) -> i32,
-    /// Says goodbye: no port may be used afterwards.
+    /// Releases the component: no port may be used afterwards.
     pub release_services:
         unsafe extern "C-unwind" fn(object: *const c_void, error: *mut ErrorBuffer) -> i32,
     /// Destroys the instance.

@@ -22,8 +22,8 @@ pub struct DecisionNode {
     pub n_bounds: usize,
     /// Keys ([`decision_key`]) in ascending order, `[n_bounds]`.
     pub bounds: *const i64,
-    /// Where to go on with as many bounds at or below the value as the place says, `[n_bounds + 1]`: a provider's place, or
-    /// [`INNER_NODE`] and the place of a node.
+    /// Next step for each number of bounds at or below the value, `[n_bounds + 1]`: a provider's index, or
+    /// [`INNER_NODE`] and the index of a node.
     pub next: *const u32,
 }
 
@@ -63,7 +63,7 @@ impl Decision {
     /// The place of the provider for a call.
     ///
     /// # Safety
-    /// The tree is as [`DecisionNode`] says, and each parameter's place is below `N`.
+    /// The tree is as [`DecisionNode`] requires, and each parameter's index is below `N`.
     #[inline(always)]
     pub unsafe fn provider<const N: usize>(&self, words: [u64; N]) -> usize {
         let mut node = self.nodes;
@@ -121,8 +121,8 @@ unsafe impl<P: ?Sized, const N: usize> Sync for Dispatcher<P, N> {}
 impl<P: ?Sized, const N: usize> Dispatcher<P, N> {
     /// A dispatcher.
     ///
-    /// One decision more than there are methods says that a provider may be a [`crate::StandIn`]: the dispatchers of earlier versions
-    /// take it for an error.
+    /// An extra decision behind those of the methods marks that a provider may be a [`crate::StandIn`]: the dispatchers
+    /// of earlier versions return an error for it.
     ///
     /// # Errors
     /// Another number of decisions than the interface has methods.

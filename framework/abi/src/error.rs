@@ -34,7 +34,7 @@ use core::mem::MaybeUninit;
 pub enum ErrorCode {
     /// The component could not do the requested work.
     Failed = 1,
-    /// The component panicked; the message says so, in the panic's words.
+    /// The component panicked; the message contains the panic's text.
     Panicked = 2,
     /// No port of that name is registered.
     PortNotDefined = 10,
@@ -54,7 +54,7 @@ pub enum ErrorCode {
     BadParameter = 17,
     /// A property of another type than expected.
     BadProperties = 18,
-    /// A port whose description makes no sense.
+    /// A port with an invalid description.
     BadPortInfo = 19,
     /// There is no memory left.
     OutOfMemory = 20,
@@ -93,7 +93,7 @@ impl ErrorCode {
 pub struct PortError {
     code: ErrorCode,
     message: String,
-    /// The message says which instance it is from.
+    /// Whether the message names the failing instance.
     is_named: bool,
 }
 

@@ -57,8 +57,8 @@ pub unsafe fn guard_value<T>(
 
 /// The caller's side: calls through the border and turns status and buffer into a `Result`.
 ///
-/// An exception of C++ that a component lets out ends the process here, with a message: Rust can neither catch it
-/// (Rust reference, "Unwinding": `catch_unwind` may abort, and does) nor go on. A caller in C++ that catches it does get
+/// An exception of C++ that leaves a component ends the process here, with a message: Rust can neither catch it (Rust
+/// reference, "Unwinding": `catch_unwind` may abort, and does) nor continue. A caller in C++ that catches it receives
 /// it, through any proxy in between.
 ///
 /// # Safety
@@ -96,7 +96,7 @@ unsafe fn call_with<T>(
     let status = method(out.as_mut_ptr(), error.as_mut_ptr());
     core::mem::forget(foreign);
     if status == 0 {
-        // SAFETY: status 0 says that the value was written.
+        // SAFETY: status 0 means that the value was written.
         Ok(unsafe { out.assume_init() })
     } else {
         // SAFETY: the buffer started empty, and contains only the output of the method.

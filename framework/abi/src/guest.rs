@@ -31,7 +31,7 @@ pub use thread::{Thread, spawn};
 
 /// Bytes of a stack. Arbitrary: opening a log needs some 20 KiB, and untouched pages occupy no memory.
 const STACK_BYTES: usize = 256 << 10;
-/// Bytes before it that nobody may touch.
+/// Bytes before it that no access may reach.
 const GUARD_BYTES: usize = 4096;
 /// Stacks that are kept for the next time; more threads at work at once map theirs anew.
 const N_KEPT: usize = 8;
@@ -162,7 +162,7 @@ impl State {
             signals: block_signals(),
             were_signals_blocked: ARE_SIGNALS_BLOCKED.replace(true),
         };
-        // The program may have asked for other rounding, or for a signal at each inexact result.
+        // The program may have set other rounding, or a signal at each inexact result.
         set_mxcsr(DEFAULT_MXCSR);
         state
     }
@@ -265,7 +265,7 @@ pub unsafe extern "C" fn at_thread_exit(
 }
 
 /// # Safety
-/// The list is one that [`at_thread_exit`] made.
+/// [`at_thread_exit`] made the list.
 unsafe extern "C" fn run_destructors(list: *mut c_void) {
     // SAFETY: required of the caller. Functions registered meanwhile go into a list of their own.
     unsafe {
@@ -307,7 +307,7 @@ impl Stack {
 
     fn map() -> Option<Self> {
         let bytes = GUARD_BYTES + STACK_BYTES;
-        // SAFETY: a new private mapping; its first page is taken away again.
+        // SAFETY: a new private mapping; its first page becomes the guard.
         unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
             let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -334,7 +334,7 @@ impl Drop for Stack {
             put.is_ok()
         });
         if !is_kept {
-            // SAFETY: the mapping of `map`, which nobody uses any more.
+            // SAFETY: the mapping of `map`, which is no longer used.
             unsafe {
                 let map = own.sub(GUARD_BYTES).cast();
                 libc::munmap(map, GUARD_BYTES + STACK_BYTES);

@@ -1,4 +1,4 @@
-//! C-layout types that cross a library boundary. The ground everything else stands on; it almost never changes.
+//! C-layout types that cross a library boundary. All other crates depend on this one; it almost never changes.
 //!
 //! * [`RawPort`], [`VtableHeader`], [`InterfaceDescriptor`]: a port at run time and its description;
 //! * [`Slot`]: one end of a connection, re-pointed while calls run;

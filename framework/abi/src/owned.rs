@@ -24,7 +24,7 @@ pub type ReleaseArray<T> = unsafe extern "C" fn(data: *mut T, length: usize);
 pub struct OwnedArray<T> {
     data: *mut T,
     length: usize,
-    /// Null where there is nothing to free, as for a constant.
+    /// Null if there is nothing to free, as for a constant.
     #[sabi(unsafe_opaque_field)]
     release: Option<ReleaseArray<T>>,
 }
@@ -62,7 +62,7 @@ impl<T> Deref for OwnedArray<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // C leaves a null pointer where there is nothing, which must not become a slice.
+        // C leaves a null pointer for an empty array, which must not become a slice.
         if self.data.is_null() || self.length == 0 {
             return &[];
         }

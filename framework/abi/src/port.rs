@@ -39,7 +39,7 @@ unsafe impl Sync for RawPort {}
 pub struct OwnedPort {
     /// The port itself.
     pub port: RawPort,
-    /// Gives the share back; null where there is nothing to give back.
+    /// Releases the reference; null if there is nothing to release.
     pub release: Option<unsafe extern "C" fn(object: *const c_void)>,
     /// The interface as the provider was compiled against it.
     pub interface: InterfacePointer,
@@ -164,7 +164,8 @@ impl InterfacePointer {
 
     /// The description; `None` for a null pointer.
     pub fn get(self) -> Option<&'static InterfaceDescriptor> {
-        // SAFETY: null, or the address of a static of a library that is never closed (`new`; `cca.h` says so of C).
+        // SAFETY: null, or the address of a static of a library that is never closed (`new`; `cca.h` requires it of
+        // C).
         unsafe { self.0.as_ref() }
     }
 }
@@ -194,7 +195,7 @@ pub struct PerfDescriptor {
     pub name: RStr<'static>,
     /// Type of its 8-byte word.
     pub kind: ParameterKind,
-    /// Unit, empty where none was given.
+    /// Unit, empty by default.
     pub unit: RStr<'static>,
     /// Names of an enumeration's values, by value; empty otherwise.
     pub labels: RSlice<'static, RStr<'static>>,
@@ -215,7 +216,7 @@ impl InterfaceDescriptor {
 /// The first place, from 0, of a table that holds no function: C may have left one out.
 ///
 /// # Safety
-/// `table` points to a table of as many bytes as its header says.
+/// `table` points to a table of as many bytes as its header declares.
 pub unsafe fn missing_function(table: *const VtableHeader) -> Option<usize> {
     // SAFETY: the table has a header and, after it, one word a function (the caller's promise).
     let functions = unsafe {
@@ -239,7 +240,7 @@ pub fn checked_text<'a>(text: &RStr<'a>) -> Option<&'a str> {
     if text.as_ptr().is_null() || length > MAX_TEXT_BYTES {
         return None;
     }
-    // SAFETY: the library says that there are so many bytes, for as long as the text lives; pointer and length make sense.
+    // SAFETY: the library promises so many bytes, for as long as the text lives; pointer and length have been checked.
     let bytes = unsafe { core::slice::from_raw_parts(text.as_ptr(), length) };
     core::str::from_utf8(bytes).ok()
 }

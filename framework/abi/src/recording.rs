@@ -136,7 +136,7 @@ unsafe impl Sync for Recorder {}
 
 impl Recorder {
     /// # Arguments
-    /// * `object` - handed back to every function; not null
+    /// * `object` - passed to every function; not null
     /// * `created` - clock reading; it distinguishes recorders whose objects had the same address one after the
     ///   other
     ///
@@ -593,10 +593,10 @@ unsafe fn append(
     }
 }
 
-/// How far ahead of a record the memory is asked for: a page is at hand some twenty records later.
+/// Distance of prefetching ahead of a record: a page is available some twenty records later.
 const PREFETCH_BYTES: usize = 1024;
 
-/// Asks for memory that is written soon: at the store itself the start of a page would cost hundreds of nanoseconds.
+/// Prefetches memory that is written soon: a store to the start of a new page would cost hundreds of nanoseconds.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn ask_for(address: *mut u64) {
@@ -643,7 +643,7 @@ unsafe fn append_slowly<const N: usize>(begun: Begun, mut stop: u64, parameters:
             false => (functions.end_out_of_order)(object, context, path, begun.start, own, now),
         };
         let wall = stop.saturating_sub(begun.start);
-        // Below where a forked child, whose context was cleared, ends a call that its parent began.
+        // Smaller if a forked child, whose context was cleared, ends a call that its parent began.
         let mpi = (*context).mpi_ticks.saturating_sub(begun.mpi);
         if ends == Ends::Counted as u32 {
             (functions.lost)(object, context, path, wall, mpi);
@@ -691,7 +691,8 @@ unsafe fn append_slowly<const N: usize>(begun: Begun, mut stop: u64, parameters:
     }
 }
 
-/// Begins to read counters where the call has them, and reads whatever clock there is.
+/// Starts reading counters if the call has them, and reads the clock of the context, whichever it
+/// is.
 ///
 /// # Safety
 /// The context is this thread's own and valid.

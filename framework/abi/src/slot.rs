@@ -96,8 +96,8 @@ impl Slot {
         unsafe { (*self.target()).port }
     }
 
-    /// The current pair by its address, where whose it is stands as well; null if there is no provider. The address is good
-    /// until the caller's `release_port`.
+    /// The current pair by its address, which also leads to the name of its instance; null if there is no provider. The
+    /// address is valid until the caller's `release_port`.
     #[inline(always)]
     pub fn target(&self) -> *const ConnectedPort {
         self.current.load(Ordering::Acquire)

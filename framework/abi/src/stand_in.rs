@@ -54,7 +54,8 @@ impl RawPort {
     /// The stand-in that the port represents, if it represents one.
     ///
     /// # Safety
-    /// A port without a table is [`StandIn::port`] of one that lives as long as the port is used.
+    /// A port without a table is [`StandIn::port`] of a stand-in that lives as long as the port is
+    /// used.
     #[inline(always)]
     pub unsafe fn stand_in<'a>(self) -> Option<&'a StandIn> {
         match self.vtable.is_null() {
@@ -128,12 +129,12 @@ impl<T: Poison> Poison for RVec<T> {
 pub struct Output<'a, T>(pub &'a mut T);
 
 impl<T: Poison> Output<'_, T> {
-    /// Poisons it, where the stand-in does.
+    /// Poisons it, if the stand-in does.
     pub fn poison(self, stand_in: &StandIn) {
         stand_in.poison(self.0);
     }
 
-    /// The same of an argument, which is an output only where it is lent.
+    /// The same for an argument, which is an output only if it is borrowed mutably.
     pub fn poison_lent(self, stand_in: &StandIn) {
         if T::IS_LENT {
             self.poison(stand_in);

@@ -1,5 +1,5 @@
-//! A program in Rust whose time in MPI is long waits, for the end-to-end test of measured MPI time: two ranks that wait for
-//! one another, each in its turn, as `tests/fixtures/mpi/waits.h` has it in C.
+//! A program in Rust whose time in MPI is long waits, for the end-to-end test of measured MPI time: two ranks that wait
+//! for one another in turns, like `tests/fixtures/mpi/waits.h` in C.
 
 use std::thread::sleep;
 use std::time::Duration;

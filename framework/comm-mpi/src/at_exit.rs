@@ -1,4 +1,4 @@
-//! The end of MPI where somebody still holds the communicator when the process ends.
+//! The end of MPI if a component still has the communicator when the process ends.
 //!
 //! MPI is ended when the communicator is dropped. A component's thread that has not released its port keeps it for
 //! ever; without the end of MPI a launcher treats the rank as failed. So MPI is ended when the process ends, after the
@@ -12,7 +12,7 @@ use mpi::ffi;
 
 /// Threads that are inside MPI through a communicator.
 static N_INSIDE: AtomicUsize = AtomicUsize::new(0);
-/// Whether nobody may go inside any more.
+/// Whether no thread may enter any more.
 static HAS_ENDED: AtomicBool = AtomicBool::new(false);
 
 unsafe extern "C" {
@@ -52,7 +52,7 @@ extern "C" fn end_mpi() {
     // SAFETY: may be called at any time, and writes to a valid place.
     unsafe { ffi::MPI_Finalized(&mut ended) };
     if ended == 0 && N_INSIDE.load(Ordering::SeqCst) == 0 {
-        // SAFETY: MPI is started and not ended, and nobody is inside or comes in.
+        // SAFETY: MPI is started and not ended, and no thread is inside or enters.
         unsafe { ffi::MPI_Finalize() };
     }
 }

@@ -1,6 +1,7 @@
 //! The MPI communicator, a component library on rsmpi.
 //!
-//! [`MpiComm`] is the component, [`MpiCommunicator`] the communicator that it provides. It is the one that starts and ends MPI: components never do.
+//! [`MpiComm`] is the component, [`MpiCommunicator`] the communicator that it provides. Only the communicator starts
+//! and ends MPI: components never do.
 //!
 //! This crate is built once for each MPI (`MPICC=mpicc.openmpi cargo build -p cca-comm-mpi`), and
 //! loaded at run time by an executable that knows nothing of MPI. No other crate depends on it.

@@ -10,8 +10,8 @@ pub fn library_version() -> String {
     // SAFETY: a constant of the rsmpi shim, never written.
     let length = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING };
     text(usize::try_from(length).unwrap_or(0), |buffer, used| {
-        // SAFETY: the buffer has the length that the library asks for, `used` is a valid place;
-        // the function may be called before MPI is started.
+        // SAFETY: the buffer has the length that the library requires, `used` is a valid place; the
+        // function may be called before MPI is started.
         unsafe { ffi::MPI_Get_library_version(buffer, used) }
     })
 }
@@ -49,7 +49,7 @@ pub(crate) fn error_class(code: c_int) -> c_int {
 /// The library's text for an error code, in one line.
 pub(crate) fn error_text(code: c_int) -> String {
     let text = text(ffi::MPI_MAX_ERROR_STRING as usize, |buffer, used| {
-        // SAFETY: the buffer has the length that the library asks for, `used` is a valid place.
+        // SAFETY: the buffer has the length that the library requires, `used` is a valid place.
         unsafe { ffi::MPI_Error_string(code, buffer, used) }
     });
     let lines: Vec<&str> = text
@@ -64,7 +64,7 @@ pub(crate) fn error_text(code: c_int) -> String {
     }
 }
 
-/// Calls a function that fills a buffer with `most` characters or fewer and says how many.
+/// Calls a function that fills a buffer with `most` characters or fewer and returns their number.
 fn text(most: usize, fill: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> String {
     let mut buffer = vec![0_u8; most + 1];
     let mut used: c_int = 0;

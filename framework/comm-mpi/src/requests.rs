@@ -216,7 +216,7 @@ impl Requests {
             let Some(at) = at.filter(|at| *at < waiting.requests.len()) else {
                 continue;
             };
-            // The code of a status is set only when the function says so.
+            // The code of a status is set only if the function returns that it is.
             let code = if waiting.in_status {
                 status.MPI_ERROR
             } else {
@@ -310,7 +310,7 @@ impl Requests {
                 }
             } else {
                 // SAFETY: the handle is of a send that MPI has not ended. MPI may read the data
-                // until it is ended itself, so the memory is never given back.
+                // until it is ended itself, so the memory is never freed.
                 unsafe { ffi::MPI_Request_free(&mut handle) };
                 mem::forget(message.data);
             }
@@ -347,8 +347,8 @@ impl Waiting {
 
     fn ask(&mut self, function: WaitOrTest) -> Result<usize, CommError> {
         let mut ended: c_int = 0;
-        // SAFETY: the three arrays have as many elements as there are handles, and each handle is one that MPI gave out
-        // and has not ended: no other thread waits for it (`Requests::begin_wait`).
+        // SAFETY: the three arrays have as many elements as there are handles, and each handle came from MPI and has
+        // not ended: no other thread waits for it (`Requests::begin_wait`).
         let code = unsafe {
             function(
                 check_length("wait", self.handles.len())?,

@@ -92,7 +92,7 @@ fn run(kind: MpiKind, ranks: usize, test: &str) -> Output {
             "--nocapture",
             "--test-threads=1",
         ])
-        // Keeps Open MPI from `CommError::Overrun`, which tests cannot go on after.
+        // Avoids `CommError::Overrun` in Open MPI, after which tests cannot continue.
         .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none")
         .env("OMPI_MCA_btl_self_flags", "1")
         .stdin(Stdio::null())

@@ -47,8 +47,8 @@ impl fmt::Display for MpiKind {
     }
 }
 
-/// Finds the launcher of one MPI: by the name Debian gives it, else the plain `mpirun` or
-/// `mpiexec` whose version says that it is this one.
+/// Finds the launcher of one MPI: by the name Debian gives it, else the plain `mpirun` or `mpiexec`
+/// whose version names this MPI.
 ///
 /// # Arguments
 /// * `version` - output of a program for `--version`, `None` if there is no such program;

@@ -29,7 +29,7 @@ pub trait Communicator: Send + Sync + 'static {
     /// # Errors
     /// [`CommError::Rank`], [`CommError::TooLong`]; the back end's.
     fn broadcast(&self, root: i32, values: &mut [f64]) -> Result<(), CommError>;
-    /// Collects the values of all ranks on `root`: one array a rank there, none elsewhere.
+    /// Collects the values of all ranks on `root`: one array per rank there, none elsewhere.
     ///
     /// # Errors
     /// [`CommError::Rank`], [`CommError::TooLong`]; the back end's.

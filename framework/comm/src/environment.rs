@@ -49,9 +49,9 @@ impl Launcher {
 pub struct Launched {
     /// This process among those started together, from 0.
     pub rank: i32,
-    /// How many were started together; PMIx alone does not say.
+    /// Number of processes that were started together; PMIx alone does not report it.
     pub size: Option<i32>,
-    /// How many of them on this machine; `None` where the launcher does not say.
+    /// Number of them on this machine; `None` if the launcher does not report it.
     pub local_size: Option<i32>,
     /// Which launcher it was.
     pub launcher: Launcher,
@@ -77,7 +77,7 @@ pub struct LaunchError {
 /// * `variable` - value of an environment variable, `None` where it is not set
 ///
 /// # Returns
-/// `None` where no launcher started this process.
+/// `None` if no launcher started this process.
 ///
 /// # Errors
 /// [`LaunchError`] if a variable that decides has no number in it.

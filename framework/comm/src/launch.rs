@@ -181,7 +181,7 @@ const RANKS: [&str; 2] = ["PMI_RANK=", "PMIX_RANK="];
 const PARENT: usize = 1;
 const STARTED: usize = 19;
 
-/// A field behind the name of the process, which stands in parentheses and may hold anything.
+/// A field behind the name of the process, which is in parentheses and may contain anything.
 fn field(stat: &str, number: usize) -> Option<&str> {
     let (_, behind) = stat.rsplit_once(')')?;
     behind.split_whitespace().nth(number)

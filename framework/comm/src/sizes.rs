@@ -14,7 +14,7 @@ pub struct MpiSize {
     pub size: i32,
 }
 
-/// Why this process must not go on.
+/// Why this process must not continue.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SizeError {
@@ -41,7 +41,7 @@ pub enum SizeError {
         wanted.map_or_else(|| "the ranks".to_owned(), ranks), launcher.name()
     )]
     MissingBackEnd {
-        /// The launcher's number of ranks, where it says.
+        /// The launcher's number of ranks, if it reports one.
         wanted: Option<i32>,
         /// The launcher.
         launcher: Launcher,

@@ -57,7 +57,7 @@ pub struct Assembly {
     /// may have to satisfy.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Instance that sends each call of a port to one of several others, to its decision table.
+    /// Instance that sends each call of a port to one of several others, with its decision table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dispatch: BTreeMap<String, TableSource>,
     /// Methods that a dry run leaves out.
@@ -151,7 +151,7 @@ pub enum AssemblyError {
         /// Position and cause.
         source: Box<toml::de::Error>,
     },
-    /// It is an rc script that does not say so.
+    /// It is an rc script without the first line that marks it.
     #[error("cannot read assembly \"{}\": an rc script, expected an assembly file; begin it with the line #!ccaffeine or name it *.rc", path.display())]
     Script {
         /// The file.

@@ -82,10 +82,10 @@ impl Framework {
     /// Leads a connected uses port to another provider from the next call on; a call in flight ends on the old one. That
     /// is one atomic store: it may be done while any number of threads call. A monitored connection stays monitored.
     ///
-    /// Listeners hear of the old connection's end and of the new one.
+    /// Listeners hear of the old connection's end and of the new connection.
     ///
     /// # Errors
-    /// As [`Framework::connect`]; the port is not connected. It then leads where it led.
+    /// As [`Framework::connect`]; the port is not connected. The connection then stays unchanged.
     pub fn reconnect(&self, connection: &ConnectionId) -> Result<(), FrameworkError> {
         let before = self.connection(&connection.user, &connection.uses)?;
         let (user, port, moved) = {
@@ -110,8 +110,8 @@ impl Framework {
         self.disconnect_within(user, uses, Duration::ZERO)
     }
 
-    /// As [`Framework::disconnect`], but waits until it is no longer in use. Listeners hear once that it is about to be taken away,
-    /// and once how that ended.
+    /// As [`Framework::disconnect`], but waits until it is no longer in use. Listeners are notified once that it is
+    /// about to end, and once of the outcome.
     ///
     /// # Errors
     /// As [`Framework::disconnect`]; still in use after `timeout`.

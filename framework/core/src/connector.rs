@@ -64,7 +64,7 @@ impl Target {
     /// As [`Target::new`], to be found again by [`Connector::find`] as long as a caller may be inside.
     ///
     /// # Arguments
-    /// * `instance` - whose port it is; errors of its methods say so
+    /// * `instance` - owner of the port; errors of its methods name it
     pub fn with_key(
         pair: RawPort,
         instance: Option<&str>,
@@ -73,7 +73,7 @@ impl Target {
     ) -> Arc<Self> {
         let instance: Option<Box<str>> = instance.map(Into::into);
         let pair = match &instance {
-            // SAFETY: the text lies in a box of the target's own.
+            // SAFETY: the text is in a box of the target's own.
             Some(instance) => unsafe { ConnectedPort::of_instance(pair, instance) },
             None => ConnectedPort::unnamed(pair),
         };
@@ -132,7 +132,7 @@ impl Connector {
         self.unreachable()
     }
 
-    /// Where it leads.
+    /// Its current target.
     pub fn current(&self) -> Option<Arc<Target>> {
         self.current.clone()
     }

@@ -65,7 +65,7 @@ const CLASS: &str = "cca.Dispatcher";
 pub struct DecisionTable {
     /// The provides port, of the providers and of the dispatcher.
     pub port: String,
-    /// Instances, each once; the first one has the calls that the table says nothing of.
+    /// Instances, each once; the first one gets the calls that the table does not mention.
     pub providers: Vec<String>,
     /// Method to its steps; the decision begins at the first.
     #[serde(default)]
@@ -107,7 +107,7 @@ pub struct DecisionStep {
     /// Of an enumeration: its values, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// Where the decision goes on: one more than there are bounds, or one for each label.
+    /// Next step: one more than there are bounds, or one for each label.
     pub next: Vec<DecisionEnd>,
 }
 
@@ -301,7 +301,7 @@ fn tree(
             bounds: bounds.as_ptr(),
             next: next.as_ptr(),
         });
-        // The numbers stay where they are when the vectors that hold them move.
+        // The numbers keep their address when the vectors that contain them move.
         tree._bounds.push(bounds);
         tree._next.push(next);
     }
@@ -394,8 +394,8 @@ impl Framework {
     /// Makes an instance that sends each call of a port to one of several instances.
     ///
     /// # Errors
-    /// The table does not fit the interface; the providers do not provide it, or do not say that their ports are stateless; none
-    /// of their libraries makes a dispatcher of it; the framework's.
+    /// The table does not fit the interface; the providers do not provide it, or do not declare their ports stateless;
+    /// none of their libraries makes a dispatcher of it; the framework's.
     pub fn create_dispatcher(
         &self,
         name: &str,
@@ -450,8 +450,8 @@ impl Framework {
     /// port.
     ///
     /// # Errors
-    /// No such dispatcher; a table of another port or other providers, or that does not fit the interface; the framework's.
-    /// Calls then go where they went.
+    /// No such dispatcher; a table of another port or other providers, or that does not fit the interface; the
+    /// framework's. Calls are then dispatched as before.
     pub fn redirect(&self, name: &str, table: &DecisionTable) -> Result<(), DispatchError> {
         let unfit = |Wrong(found, expected)| DispatchError::Unfit {
             instance: name.into(),
@@ -502,7 +502,7 @@ impl Framework {
         Ok(())
     }
 
-    /// The interface as the first provider whose library makes dispatchers knows it.
+    /// The interface as described by the first provider whose library makes dispatchers.
     fn interface_of_all(
         &self,
         table: &DecisionTable,
@@ -564,7 +564,7 @@ impl Framework {
             let connector = &mut state.uses_mut(&id.name, provider)?.connector;
             // For as long as there is a dispatcher: see `Framework::end`.
             connector.acquire();
-            // SAFETY: the slot is boxed, and as long as somebody may be inside the dispatcher it is not given back.
+            // SAFETY: the slot is boxed, and is not freed while a caller may be inside the dispatcher.
             slots.push(unsafe { SlotPointer::new(connector.slot()) });
         }
         Ok(slots)

@@ -238,7 +238,7 @@ pub enum FrameworkError {
 }
 
 impl FrameworkError {
-    /// CCA's code for it, for the component that asked.
+    /// CCA's code for it, for the requesting component.
     pub fn code(&self) -> ErrorCode {
         use FrameworkError as E;
         match self {
@@ -270,7 +270,7 @@ impl From<FrameworkError> for PortError {
     }
 }
 
-/// Names that an error message lists; of more than that it says that there are more.
+/// Maximum number of names in an error message; a longer list is marked as cut.
 const N_NAMES: usize = 40;
 
 /// A list of names for an error message.

@@ -77,7 +77,7 @@ impl Framework {
     /// Moves connections from one provider to another, and notifies the listeners before and after.
     ///
     /// # Arguments
-    /// * `moves` - each connection as it was and as it will be
+    /// * `moves` - each connection before and after
     pub(crate) fn told_of_moves(
         &self,
         moves: &[(PortConnection, PortConnection)],

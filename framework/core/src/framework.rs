@@ -35,8 +35,8 @@ use crate::lead::straight_target;
 use crate::services::{ComponentServices, PlainServices, Shared};
 use crate::state::{ClassOrigin, Connection, Entry, FRAMEWORK, Provided, Uses, good_name, is_own};
 
-/// A framework (`gov.cca.AbstractFramework`). Dropping it shuts it down: it says goodbye to the components, last made
-/// first, and destroys them.
+/// A framework (`gov.cca.AbstractFramework`). Dropping it shuts it down: it releases and destroys the components,
+/// last made first.
 pub struct Framework {
     pub(crate) shared: Arc<Shared>,
     is_owner: bool,
@@ -156,8 +156,8 @@ impl Framework {
             })?;
         let component = Arc::new(component);
         self.shared.lock().entry_mut(id)?.component = Some(Arc::clone(&component));
-        // Its share is never given back: a component, or a thread that it left behind, may keep its services longer than
-        // the framework lives, and then gets an error from them.
+        // Its reference is never released: a component, or a thread that it left behind, may keep its services longer
+        // than the framework lives, and then gets an error from them.
         let services = std::mem::ManuallyDrop::new(self.services_of(id));
         // SAFETY: the services object is never freed.
         let set = unsafe { component.set_services(services.port) };
@@ -257,8 +257,8 @@ impl Framework {
         drop(removed);
     }
 
-    /// Takes an instance's connections away, has it say goodbye, and destroys it; the others go on. Also ends the part
-    /// of a program that got its services by that name (`AbstractFramework.releaseServices`).
+    /// Ends an instance's connections, releases it, and destroys it; the others continue. Also ends the part of a
+    /// program that got its services by that name (`AbstractFramework.releaseServices`).
     ///
     /// # Errors
     /// No such instance; a port of it, or of an instance that uses it, still in use after
@@ -282,7 +282,7 @@ impl Framework {
         Ok(())
     }
 
-    /// Lets nobody connect to an instance any more, if nobody is inside it.
+    /// Refuses further connections to an instance, if no caller is inside it.
     fn begin_to_end(&self, id: &ComponentId) -> Result<(), FrameworkError> {
         let mut state = self.shared.lock();
         let entry = state.exactly(id)?;
@@ -320,7 +320,7 @@ impl Framework {
         }
     }
 
-    /// Says goodbye to all components, last made first, and destroys them; nothing can be added any more.
+    /// Releases and destroys all components, last made first; nothing can be added any more.
     ///
     /// # Errors
     /// A port is in use; nothing is then done.
@@ -399,8 +399,8 @@ impl Framework {
             )
         };
         drop((unreachable, services, listeners));
-        // Dispatchers last: their callers' connections had to end before it can be seen that nobody
-        // is inside one.
+        // Dispatchers last: their callers' connections had to end before it is certain that no
+        // caller is inside one.
         let unreachable = self.end_dispatchers();
         drop(unreachable);
         ids.for_each(|id| self.remove_entry(&id));
@@ -483,7 +483,7 @@ pub(crate) fn refuse_own(name: &str) -> Result<(), FrameworkError> {
     }
 }
 
-/// Calls a port that somebody handed over.
+/// Calls a port that was passed as a value.
 ///
 /// # Errors
 /// It is of another interface.

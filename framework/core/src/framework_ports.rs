@@ -64,7 +64,7 @@ impl FrameworkPorts {
         Ok(framework.instance(&name)?)
     }
 
-    /// The framework, where the connection is as it is said to be.
+    /// The framework, if the connection is as described.
     fn connected(&self, connection: &PortConnection) -> Result<Framework, PortError> {
         let (framework, user) = self.named(&connection.user)?;
         let found = framework.connection(&user, &connection.uses)?;

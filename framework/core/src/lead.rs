@@ -148,7 +148,7 @@ pub fn target_key(port: &Arc<Provided>, monitor: Option<&Arc<Provided>>) -> Targ
 /// A target that calls the provider itself.
 ///
 /// # Arguments
-/// * `instance` - whose port it is
+/// * `instance` - owner of the port
 pub fn straight_target(instance: &str, port: &Arc<Provided>) -> Arc<Target> {
     let (instance, key) = (port.named(instance), target_key(port, None));
     Target::with_key(port.port, instance, Arc::clone(port) as _, key)

@@ -47,7 +47,7 @@ pub type Describes = dyn Fn(&Framework, &'static InterfaceDescriptor) -> Option<
     + Send
     + Sync;
 
-/// Says of a connection and the name of its interface whether it is monitored.
+/// Decides from a connection and the name of its interface whether it is monitored.
 type Selects = dyn Fn(&ConnectionId, &str) -> bool + Send + Sync;
 
 /// Which connections get a proxy when they are made, and the monitor that they record to.
@@ -246,8 +246,8 @@ impl Framework {
     ///
     /// # Arguments
     /// * `monitor` - instance and provides port of interface `cca.Monitor`
-    /// * `selects` - says of a connection and the name of its interface whether it is monitored; in a framework made by
-    ///   another the instances' names come after a label and a slash
+    /// * `selects` - decides from a connection and the name of its interface whether it is monitored; in a framework
+    ///   made by another the instances' names have a label and a slash in front
     ///
     /// # Errors
     /// An unknown instance or port.
@@ -292,8 +292,8 @@ impl Framework {
         }
     }
 
-    /// Connections that [`Framework::start_monitoring`] selects and that no proxy could be made for since this was asked
-    /// last: calls through them are not recorded. Each with the reason.
+    /// Connections that [`Framework::start_monitoring`] selects and for which no proxy could be made since the last
+    /// call of this function: calls through them are not recorded. Each with the reason.
     pub fn take_unmonitored(&self) -> Vec<(ConnectionId, FrameworkError)> {
         let Some(monitoring) = self.shared.lock().monitoring.clone() else {
             return Vec::new();

@@ -111,7 +111,8 @@ pub(crate) fn read_all(
     descriptions.into_iter().map(with_value).collect()
 }
 
-/// The parameter set says `cannot set parameter "KEY": found, expected wanted`; the user knows the parameter by its instance.
+/// The parameter set's error is `cannot set parameter "KEY": found, expected wanted`; the user knows the parameter by
+/// its instance.
 pub(crate) fn parameter_error(error: PortError, instance: &str, key: &str) -> FrameworkError {
     let parts = error.message().split_once("\": ").map(|(_, rest)| rest);
     match parts.and_then(|rest| rest.split_once(", expected ")) {

@@ -1,9 +1,9 @@
 //! The framework for components in C, C++ and Fortran: the functions of `cca.BuilderService`, `cca.AbstractFramework`,
 //! `cca.ComponentRepository`, `cca.ConnectionEventService` and CCA's type maps, with types that every language has.
 //!
-//! Rust's interfaces own texts and lists, whose memory is Rust's. Here a component is the number that it has in its framework, a type
-//! map a number that this port gave out, a list is asked for by place, and a text that is returned lives as long as the process.
-//! `cca.h` has the table, and `cca.hpp` classes over it.
+//! Rust's interfaces own texts and lists, whose memory is Rust's. Here a component is its number in the framework, a
+//! type map a number that this port returned, lists are read by index, and a returned text lives as long as the
+//! process. `cca.h` has the table, and `cca.hpp` classes over it.
 
 mod property;
 mod provider;
@@ -13,7 +13,7 @@ use cca_ports::{PlainValue, port};
 
 pub use provider::provide;
 
-/// The framework in plain types. A uses port of it that nobody connects leads to the framework's own.
+/// The framework in plain types. An unconnected uses port of it is connected to the framework's own.
 ///
 /// Components are numbers, 0 is none. Type maps are numbers that this port returns and `free_map` releases; where a
 /// function takes properties, 0 is an empty map. Functions with an `index` count from 0 and return 0 or an empty text
@@ -203,7 +203,7 @@ pub trait PlainFrameworkPort {
     /// No such component or map.
     fn set_component_properties(&self, component: u64, map: u64) -> Result<(), PortError>;
 
-    /// Takes a component's connections away, has it say goodbye, and destroys it.
+    /// Ends a component's connections, releases it, and destroys it.
     ///
     /// # Errors
     /// No such component; `CCA_USES_PORT_NOT_RELEASED` if a port of it is still in use after `timeout_s`.
@@ -332,7 +332,7 @@ pub trait PlainFrameworkPort {
     /// The framework is gone.
     fn class_at(&self, index: usize) -> Result<RStr<'static>, PortError>;
 
-    /// Path of the library of a class; empty where there is no such class.
+    /// Path of the library of a class; empty if there is no such class.
     ///
     /// # Errors
     /// The framework is gone.
@@ -377,7 +377,7 @@ pub trait PlainFrameworkPort {
     /// No such instance; `CCA_USES_PORT_NOT_RELEASED`.
     fn release_services(&self, instance: RStr<'_>) -> Result<(), PortError>;
 
-    /// Says goodbye to all components and destroys them. Not while a port of any is in use.
+    /// Releases and destroys all components. Fails while a port of any is in use.
     ///
     /// # Errors
     /// `CCA_USES_PORT_NOT_RELEASED`.

@@ -21,7 +21,7 @@ pub struct WiringProblems {
 }
 
 impl Framework {
-    /// An instance and those that calls from it may come to. An instance that is not there reaches none.
+    /// An instance and those that calls from it may come to. An unknown instance reaches none.
     pub fn reachable(&self, instance: &str) -> BTreeSet<String> {
         let state = self.shared.lock();
         let mut reached = BTreeSet::new();

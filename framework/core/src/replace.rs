@@ -1,4 +1,4 @@
-//! Puts an instance of another class in the place of one, while it is called.
+//! Replaces an instance by one of another class, while it is called.
 //!
 //! The new instance is made while the old one exists, under the same name and another number, with ports, parameters
 //! and connections of its own; then, under the framework's lock, every slot that led to the old one is moved to the new
@@ -299,8 +299,8 @@ impl Framework {
         })
     }
 
-    /// Whether single calls of an instance may be answered by another class than the others of the same step: it is stateless, and no port says
-    /// that it answers whole steps ([`WHOLE_STEPS`]).
+    /// Whether single calls of an instance may be answered by another class than the others of the same step: it is
+    /// stateless, and no port declares that it answers whole steps ([`WHOLE_STEPS`]).
     ///
     /// # Errors
     /// No such instance.
@@ -451,7 +451,7 @@ impl Framework {
         }
     }
 
-    /// Has every replaced instance say goodbye that no caller can be inside any more, and destroys it.
+    /// Releases and destroys every replaced instance that no caller can be inside any more.
     pub(crate) fn give_up_replaced(&self) {
         loop {
             let left = {
@@ -471,7 +471,7 @@ impl Framework {
         }
     }
 
-    /// Has an instance that nobody is connected to say goodbye, and destroys it.
+    /// Releases and destroys an instance without connections to it.
     fn give_up(&self, id: &ComponentId) {
         self.say_goodbye(id);
         let unreachable: Vec<_> = {
@@ -603,7 +603,7 @@ fn moves(state: &State, old: &ComponentId, new: &ComponentId) -> Result<Vec<Move
 }
 
 impl Move {
-    /// The connection as it was and as it will be.
+    /// The connection before and after.
     fn events(&self, old: &ComponentId, new: &ComponentId) -> (PortConnection, PortConnection) {
         let connection = |provider: &ComponentId| PortConnection {
             user: self.user.clone(),
@@ -684,7 +684,7 @@ fn take_name(
 ) -> Result<(), FrameworkError> {
     state.exactly(old)?;
     let Some(successor) = state.beside.remove(&new.serial) else {
-        // Says that it is gone.
+        // Fails, because it is gone.
         return state.entry(new).map(drop);
     };
     state.unserved.insert(new.name.to_string());

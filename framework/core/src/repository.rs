@@ -114,13 +114,13 @@ impl Repository {
     /// Adds an opened library's classes.
     ///
     /// # Errors
-    /// None now; a class that is there already stays as it was.
+    /// None now; a class that exists already stays unchanged.
     pub fn add(&mut self, library: &Library) -> Result<(), LoadError> {
         self.add_library(library);
         Ok(())
     }
 
-    /// Adds an opened library's classes; a class that is there already stays as it was.
+    /// Adds an opened library's classes; a class that exists already stays unchanged.
     pub fn add_library(&mut self, library: &Library) {
         if self.libraries.iter().any(|known| known == library.path()) {
             return;
@@ -132,7 +132,7 @@ impl Repository {
             .for_each(|class| self.insert(class));
     }
 
-    /// Adds another repository's classes; a class that is there already stays as it was.
+    /// Adds another repository's classes; a class that exists already stays unchanged.
     pub fn merge(&mut self, other: &Repository) {
         for library in &other.libraries {
             if self.libraries.contains(library) {

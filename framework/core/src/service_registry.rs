@@ -225,8 +225,8 @@ impl Framework {
             .try_for_each(|port| self.connect_service(&id, port).map(drop))
     }
 
-    /// The instance and port that a word means as the provider of a uses port, where no instance has it as its name: a service of the
-    /// program's, such as `comm`, or `MPISetup`, as Ccaffeine calls the communicator of all ranks.
+    /// The instance and port that a word means as the provider of a uses port, if no instance has that name: a service
+    /// of the program's, such as `comm`, or `MPISetup`, Ccaffeine's name for the communicator of all ranks.
     ///
     /// # Returns
     /// `None` if it is the name of an instance, or means nothing.
@@ -297,7 +297,7 @@ impl Framework {
             }
         };
         match connected {
-            // Somebody else was faster.
+            // Another thread was faster.
             Err(FrameworkError::AlreadyConnected { .. }) => Ok(true),
             connected => connected.map(|()| true),
         }

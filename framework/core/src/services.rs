@@ -282,7 +282,7 @@ impl ServicesPort for ComponentServices {
                 return Ok(());
             }
             drop(state);
-            // Its connection goes with it, and listeners hear of that.
+            // Its connection ends with it, and listeners are notified.
             Framework::handle(Arc::clone(&shared)).disconnect(&instance, &port)?;
         }
     }

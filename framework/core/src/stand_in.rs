@@ -59,7 +59,7 @@ pub enum LeaveOutError {
         /// The methods there are.
         known: String,
     },
-    /// Nobody can make a stand-in of the interface.
+    /// No component or library can make a stand-in of the interface.
     #[error(
         "cannot leave out methods of \"{instance}.{port}\": no dispatcher of \"{interface}\" in any library, \
          expected a port made by #[port] or by mastermind proxy in one of them"
@@ -113,7 +113,7 @@ impl Kept {
     }
 }
 
-/// A dispatcher that leads the calls of some methods to stand-ins and all others to a provider.
+/// A dispatcher that sends the calls of some methods to stand-ins and all others to a provider.
 fn stand_in_port(
     new_dispatcher: cca_abi::NewDispatcher,
     interface: &'static InterfaceDescriptor,
@@ -150,7 +150,7 @@ fn stand_in_port(
         kept._nodes.push((node, next));
         kept._stand_ins.push(stand_in);
     }
-    // One more says that there are stand-ins: see `NewDispatcher`.
+    // An extra decision marks that there are stand-ins: see `NewDispatcher`.
     decisions.push(Decision {
         nodes: std::ptr::null(),
     });
@@ -181,7 +181,8 @@ impl Framework {
     /// The methods, in this order.
     ///
     /// # Errors
-    /// No such instance, port or method; no library makes dispatchers of the interface. Calls then go where they went.
+    /// No such instance, port or method; no library makes dispatchers of the interface. Calls are then dispatched as
+    /// before.
     pub fn leave_out(
         &self,
         instance: &str,

@@ -3,11 +3,11 @@
 //! # Why one lock
 //!
 //! Components call the framework back from almost everywhere: from constructors, from destructors,
-//! from listeners. If any of that ran under the lock, it would deadlock. The rule has two
-//! consequences that shape the code of this crate. What leaves the state is moved out under the
-//! lock and dropped after it, because dropping the last share of a port or an instance runs a
-//! destructor of a component. And a decision made before component code ran is checked again after
-//! it. Calls between components never take the lock.
+//! from listeners. If any of these ran under the lock, it would deadlock. The rule has two
+//! consequences that shape the code of this crate. Objects that leave the state are moved out under
+//! the lock and dropped after it, because dropping the last reference to a port or an instance runs
+//! a destructor of a component. And a decision made before component code ran is checked again
+//! after it. Calls between components never take the lock.
 //!
 //! ```text
 //! State
@@ -85,7 +85,7 @@ pub struct State {
     pub n_children: u32,
     /// Nothing is added any more.
     pub is_shut_down: bool,
-    /// All have said goodbye, and nothing is connected any more.
+    /// All have been released, and nothing is connected any more.
     pub is_closed: bool,
 }
 
@@ -142,7 +142,7 @@ pub struct ClassOrigin {
 
 /// A provided port, with a reference to its instance: a caller that may be inside keeps both alive.
 pub struct Provided {
-    // Given back before the instance is destroyed.
+    // Released before the instance is destroyed.
     port: OwnedPort,
     /// The implementation behind it; `None` for the framework's own ports, which are not monitored.
     pub class: Option<Arc<ClassOrigin>>,
@@ -176,7 +176,7 @@ impl Provided {
         })
     }
 
-    /// A port that somebody handed over for others to use, of an instance that is not known.
+    /// A port that was passed for others to use, of an unknown instance.
     pub fn of_service(port: OwnedPort) -> Arc<Self> {
         Arc::new(Provided {
             port,
@@ -190,7 +190,7 @@ impl Provided {
         })
     }
 
-    /// The name of the instance that errors of the port are said to be from: none of the framework's own.
+    /// The name of the instance that errors of the port refer to: none for the framework's own.
     pub fn named<'a>(&self, instance: &'a str) -> Option<&'a str> {
         self.class.is_some().then_some(instance)
     }
@@ -369,7 +369,8 @@ impl State {
         self.instance(instance)?.provides_port(instance, port)
     }
 
-    /// The provides port with the connection's users, where it is an instance's and still there.
+    /// The provides port with the connection's users, if it belongs to an instance and still
+    /// exists.
     pub fn users_mut(
         &mut self,
         connection: &Connection,
@@ -480,8 +481,8 @@ impl Entry {
         self.uses.get_mut(port).ok_or(missing)
     }
 
-    /// Whether no caller can be inside: nobody but the entry keeps its ports, and it has given back those it uses. Under
-    /// the framework's lock, which nobody can get a share of a replaced instance's ports without.
+    /// Whether no caller can be inside: only the entry keeps its ports, and it has released those it uses. Requires the
+    /// framework's lock, without which no reference to a replaced instance's ports can be obtained.
     pub fn is_left(&self) -> bool {
         let is_kept = |provides: &Provides| Arc::strong_count(&provides.port) > 1;
         let is_in_use = |uses: &Uses| uses.connector.is_in_use();

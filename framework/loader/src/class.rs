@@ -134,7 +134,7 @@ impl Instance {
         }
     }
 
-    /// Has the component say goodbye.
+    /// Releases the component.
     ///
     /// # Errors
     /// The component's, a panic's included.

@@ -1,4 +1,5 @@
-//! Says whose code it was when a signal ends the process: a null pointer in a component, an `abort`, a bus error.
+//! Reports whose code it was when a signal ends the process: a null pointer in a component, an `abort`, a bus
+//! error.
 //!
 //! A handler is installed in front of the existing ones. It writes a few lines about the stack, and passes the signal
 //! on to them, so the process ends as it would have: by Rust's own handler, MPI's, or the system's default. It uses
@@ -42,8 +43,8 @@ static BEFORE: [AtomicPtr<libc::sigaction>; SIGNALS.len()] =
 /// Whether a crash was reported already: crashes that follow from it are not reported.
 static IS_TOLD: AtomicBool = AtomicBool::new(false);
 
-/// From now on a signal that ends the process because of a component's code says so on standard error. May be called again
-/// where others may have put their handlers in front, such as MPI; theirs are then called after ours.
+/// From now on a signal that ends the process because of a component's code is reported on standard error. May be
+/// called again if others, such as MPI, may have installed their handlers in front; theirs are then called after ours.
 pub fn report_crashes() {
     static HAS_PROGRAM: AtomicBool = AtomicBool::new(false);
     if !HAS_PROGRAM.swap(true, Ordering::AcqRel) {
@@ -82,7 +83,7 @@ fn install(index: usize, signal: c_int) {
 
 /// Gives this thread a stack for handlers, unless it has one that is large enough.
 fn own_stack() {
-    // SAFETY: asks for the present one, and puts one in place that is leaked, and so never taken away.
+    // SAFETY: reads the present stack, and installs one that is leaked, and so never freed.
     unsafe {
         let mut present = MaybeUninit::<libc::stack_t>::zeroed().assume_init();
         libc::sigaltstack(ptr::null(), &raw mut present);
@@ -120,7 +121,7 @@ extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut
     let Some(index) = SIGNALS.iter().position(|(known, _)| *known == signal) else {
         return;
     };
-    // SAFETY: leaked when it was stored, which was before this handler was there.
+    // SAFETY: leaked when it was stored, which was before this handler was installed.
     let before = unsafe { BEFORE[index].load(Ordering::Acquire).as_ref() };
     match before.map_or(libc::SIG_DFL, |before| before.sa_sigaction) {
         libc::SIG_IGN => {}
@@ -131,8 +132,8 @@ extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut
                 libc::raise(signal);
             }
         }
-        // SAFETY: a handler that was there. One without information takes the first argument only, and does not see that
-        // there are more.
+        // SAFETY: a former handler. A handler without information takes the first argument only, and ignores the
+        // others.
         handler => unsafe { std::mem::transmute::<usize, Handler>(handler)(signal, info, context) },
     }
 }
@@ -239,7 +240,7 @@ fn tell(
     let name = SIGNALS.iter().find(|(known, _)| *known == signal);
     text.add(&[": ", name.map_or("signal", |(_, name)| name)]);
     if matches!(signal, libc::SIGSEGV | libc::SIGBUS) && !info.is_null() {
-        // SAFETY: for these signals the system says the address.
+        // SAFETY: for these signals the system passes the address.
         let address = unsafe { (*info).si_addr() } as usize;
         text.add(&[" at address 0x"]);
         text.add_hex(address);

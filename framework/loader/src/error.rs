@@ -45,7 +45,7 @@ pub enum LoadError {
         /// Bytes that its own head speaks of.
         expected: u64,
     },
-    /// A process that opened it died, or did not come to an end.
+    /// A process that opened it crashed, or did not end.
     #[error("cannot open library \"{}\": a process that tried it {how}, expected a whole library; copy or build it again", path.display())]
     Damaged {
         /// Absolute path.

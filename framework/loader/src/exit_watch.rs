@@ -34,8 +34,8 @@ struct Watch {
 pub struct ExitWatch(Arc<Watch>);
 
 impl ExitWatch {
-    /// From now on, an `exit` has `last_words` called, and then, if they say that it was not to be, ends the process with the
-    /// code 1.
+    /// From now on, an `exit` calls `last_words`, and then, if they return that it was not allowed, ends the process
+    /// with the code 1.
     pub fn begin(last_words: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         let watch = Arc::new(Watch {
             is_on: AtomicBool::new(true),

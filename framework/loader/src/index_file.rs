@@ -40,7 +40,7 @@ pub fn find_index_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The classes that an index file names. A library lies in the folder of the index, or else where it was built.
+/// The classes that an index file names. A library is in the folder of the index, or else where it was built.
 ///
 /// # Errors
 /// [`LoadError::Index`]: it cannot be read, or is not of its form.

@@ -33,7 +33,7 @@ use crate::library::linker_error;
 /// glibc's `RTLD_DEEPBIND`: a library's own names come before the program's.
 const RTLD_DEEPBIND: i32 = 8;
 
-/// A number in a proxy that is not 0 where the mark-up says that nothing is kept between calls.
+/// A number in a proxy that is not 0 if the mark-up declares that nothing is kept between calls.
 const STATELESS_SYMBOL: &[u8] = b"cca_proxy_stateless_v1";
 
 /// One function of a proxy's interface.
@@ -58,7 +58,7 @@ pub struct FunctionParameter {
     pub name: String,
     /// How its word is read.
     pub kind: ParameterKind,
-    /// Its unit, empty where none was given.
+    /// Its unit, empty by default.
     pub unit: String,
     /// Names of an enumeration's values.
     pub labels: Vec<String>,
@@ -126,7 +126,8 @@ impl LibraryProxy {
         &self.interface
     }
 
-    /// Whether its mark-up says that nothing is kept between calls, so that each may go to another library.
+    /// Whether its mark-up declares that nothing is kept between calls, so that each may go to another
+    /// library.
     pub fn is_stateless(&self) -> bool {
         self.is_stateless
     }
@@ -166,11 +167,11 @@ impl LibraryProxy {
     /// * `has_call_sites` - whether the address that a call returns to is a parameter more, the last
     ///
     /// # Returns
-    /// Whether it could be done; else all is as it was.
+    /// Whether it could be done; else nothing changes.
     ///
     /// # Safety
-    /// The recorder stays where it is until calls are recorded no more, and the methods for ever. Only one thread at a time
-    /// calls this.
+    /// The recorder keeps its address until no more calls are recorded, and the methods for ever. Only one thread at a
+    /// time calls this.
     pub unsafe fn use_functions(
         &self,
         target: Option<&Alternative>,

@@ -11,7 +11,7 @@ pub struct Meeting<'a> {
     meeting: &'a MpiMeeting,
 }
 
-/// MPI cannot exchange anything, or says an error.
+/// MPI cannot exchange anything, or returned an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot exchange what the ranks have to tell: MPI says an error, expected none")]
 pub struct MeetingError;

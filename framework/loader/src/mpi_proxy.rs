@@ -108,7 +108,7 @@ impl MpiProxy {
         (self.functions.on_stack)(Some(callback));
     }
 
-    /// Has `callback` called at the first meeting of all ranks, and at those that it asks for ([`crate::Meeting`]).
+    /// Calls `callback` at the first meeting of all ranks, and at those that it requests ([`crate::Meeting`]).
     pub fn on_meeting(&self, callback: MpiMeetingCallback) {
         (self.functions.on_meeting)(Some(callback));
     }

@@ -70,7 +70,7 @@ impl OpenMpProxy {
         Ok(Self { functions })
     }
 
-    /// Has `callback` called in the thread that is the first to come to a construct, before that begins.
+    /// Calls `callback` in the first thread that reaches a construct, before that begins.
     pub fn before_first_call(&self, callback: OpenMpStartCallback) {
         (self.functions.before_first_call)(Some(callback));
     }

@@ -1,4 +1,4 @@
-//! Whose code lies where in memory: the libraries opened, and the instances that are made of their classes.
+//! The code in memory by its owner: the opened libraries, and the instances that are made of their classes.
 //!
 //! A list that only grows, so that a signal handler may walk it at any moment.
 
@@ -10,7 +10,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-/// Instances of one library that are named; of more it is said that there are more.
+/// Maximum number of named instances of one library; a longer list is marked as cut.
 const MAX_NAMED: usize = 4;
 
 /// The code of one library.
@@ -97,7 +97,7 @@ impl fmt::Display for NamedInstance {
 }
 
 impl NamedInstance {
-    /// Says of a library's code that it is this instance's.
+    /// Marks a library's code as this instance's.
     pub(crate) fn add(library: &Path, instance: &str, class: &str) -> Self {
         let mut known = known();
         let entry = known

@@ -15,7 +15,7 @@ const MARK: &str = "cca_component_v";
 /// Names in the proxies of MPI and OpenMP and in the recorder that opens them. No component library has one of these.
 const NO_COMPONENT: [&str; 2] = [MPI_PROXY_SYMBOL, OPENMP_PROXY_SYMBOL];
 
-/// Of a file that is searched so many bytes are in memory at a time.
+/// Bytes of a searched file that are in memory at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// The component libraries of a folder, sorted by name.
@@ -49,7 +49,7 @@ pub fn is_component_library(path: &Path) -> bool {
     exports(path, MARK).unwrap_or_else(|| names(MARK)) && !NO_COMPONENT.into_iter().any(names)
 }
 
-/// Whether the beginning of a file, of so many bytes, holds some bytes.
+/// Whether the beginning of a file, of so many bytes, contains some bytes.
 fn names(path: &Path, mark: &[u8], limit: u64) -> io::Result<bool> {
     let mut file = File::open(path)?.take(limit);
     let mut piece = vec![0; PIECE_BYTES];

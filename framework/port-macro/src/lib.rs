@@ -1,4 +1,4 @@
-//! `#[port]`, `#[component]` and `#[derive(PerfValue)]`: the code that stands at a library's border, generated.
+//! `#[port]`, `#[component]` and `#[derive(PerfValue)]`: generate the code at a library's border.
 //!
 //! Items that `#[port]` generates from a trait `FluxPort`, in the order of `port/`:
 //!

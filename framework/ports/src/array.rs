@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use cca_abi::{OwnedArray, Poison, RSlice, RSliceMut, StableAbi};
 
-/// Where an element of an array with `N` indices lies.
+/// Place of an element of an array with `N` indices.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, StableAbi)]
 pub struct ArrayShape<const N: usize> {
@@ -80,7 +80,7 @@ impl<const N: usize> ArrayShape<N> {
 pub struct Array<E, const N: usize> {
     /// The elements, from the one with the least indices on.
     pub elements: E,
-    /// Where each lies.
+    /// Place of each element.
     pub shape: ArrayShape<N>,
 }
 
@@ -92,7 +92,8 @@ pub type LentArrayMut<'a, T, const N: usize> = Array<RSliceMut<'a, T>, N>;
 pub type GivenArray<T, const N: usize> = Array<OwnedArray<T>, N>;
 
 impl<T, E: Deref<Target = [T]>, const N: usize> Array<E, N> {
-    /// An element; none outside of the bounds, or where the array has fewer elements than its shape says.
+    /// An element; `None` outside of the bounds, or if the array has fewer elements than its shape
+    /// requires.
     pub fn get(&self, index: [i64; N]) -> Option<&T> {
         self.elements.get(self.shape.place(index)?)
     }
@@ -147,7 +148,7 @@ mod tests {
             shape: ArrayShape::row_major([2, 3]),
         };
         *array.get_mut([1, 0]).unwrap() = 5.0;
-        // Fewer elements than the shape says.
+        // Fewer elements than the shape requires.
         assert_eq!((array.get([1, 0]), array.get([1, 2])), (Some(&5.0), None));
     }
 }

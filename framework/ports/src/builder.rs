@@ -57,8 +57,8 @@ pub struct PortConnection {
 
 /// `gov.cca.ports.BuilderService`: makes, connects and destroys components while others run.
 ///
-/// A uses port that nobody connects is led to the framework's own on the first `get_port`. Times to wait are seconds;
-/// 0 does not wait.
+/// An unconnected uses port of it is connected to the framework's own on the first `get_port`. Times to wait are in
+/// seconds; 0 does not wait.
 #[port(name = "cca.BuilderService", version = "1.0")]
 pub trait BuilderServicePort {
     /// Makes an instance of a class of the framework's repository. With an empty name, it is named after the class,
@@ -107,7 +107,7 @@ pub trait BuilderServicePort {
     /// No such component.
     fn get_component_id(&self, instance: RStr<'_>) -> Result<ComponentId, PortError>;
 
-    /// Takes a component's connections away, has it say goodbye, and destroys it.
+    /// Ends a component's connections, releases it, and destroys it.
     ///
     /// # Errors
     /// No such component; `UsesPortNotReleased` if a port of it is still in use after `timeout_s`.
@@ -227,7 +227,7 @@ pub trait AbstractFrameworkPort {
     /// No such instance; `UsesPortNotReleased`.
     fn release_services(&self, instance: RStr<'_>) -> Result<(), PortError>;
 
-    /// Says goodbye to all components and destroys them. Not while a port of any is in use.
+    /// Releases and destroys all components. Fails while a port of any is in use.
     ///
     /// # Errors
     /// `UsesPortNotReleased`.

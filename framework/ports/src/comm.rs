@@ -104,7 +104,7 @@ pub trait CommPort {
     /// An unknown request; a message of another length than expected; the back end's.
     fn wait_some(&self, requests: RSliceMut<'_, u64>) -> Result<RVec<Completion>, PortError>;
 
-    /// Ends the run of every rank with an exit code, because this rank cannot go on.
+    /// Ends the run of every rank with an exit code, because this rank cannot continue.
     ///
     /// # Errors
     /// The back end's; else it does not return.

@@ -18,9 +18,9 @@ pub enum ConnectionEventKind {
     ConnectPending = 1,
     /// A connection has been made.
     Connected = 2,
-    /// A connection is about to be taken away.
+    /// A connection is about to end.
     DisconnectPending = 3,
-    /// A connection has been taken away.
+    /// A connection has ended.
     Disconnected = 4,
 }
 
@@ -69,7 +69,7 @@ pub trait ConnectionEventServicePort {
     fn remove_connection_event_listener(&self, listener: u64) -> Result<(), PortError>;
 }
 
-/// `gov.cca.ports.ServiceProvider`: makes a port for each uses port that asks.
+/// `gov.cca.ports.ServiceProvider`: makes a port for each requesting uses port.
 #[port(name = "cca.ServiceProvider", version = "1.0")]
 pub trait ServiceProviderPort {
     /// A port for the uses port of an instance (`createService`); it is dropped with the connection
@@ -80,7 +80,7 @@ pub trait ServiceProviderPort {
     fn create_service(&self, instance: RStr<'_>, uses: RStr<'_>) -> Result<OwnedPort, PortError>;
 }
 
-/// `gov.cca.ports.ServiceRegistry`: services are led to uses ports that nobody connected, on the first `get_port`.
+/// `gov.cca.ports.ServiceRegistry`: connects unconnected uses ports to services, on the first `get_port`.
 #[port(name = "cca.ServiceRegistry", version = "1.0")]
 pub trait ServiceRegistryPort {
     /// Adds a provider of an interface, a port of interface `cca.ServiceProvider`.
@@ -108,7 +108,7 @@ pub trait ServiceRegistryPort {
 /// called in any case.
 #[port(name = "cca.ComponentRelease", version = "1.0")]
 pub trait ComponentReleasePort {
-    /// Says goodbye; no port may be used afterwards.
+    /// Called before the instance is destroyed; no port may be used afterwards.
     ///
     /// # Errors
     /// Ignored: the instance is destroyed all the same.

@@ -1,4 +1,4 @@
-//! A port that was handed over rather than connected.
+//! A port that was passed as a value rather than connected.
 
 use std::fmt;
 use std::ops::Deref;

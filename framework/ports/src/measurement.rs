@@ -1,4 +1,4 @@
-//! Measurement that a component asks for itself: timers, events, their control, and their values while the run goes on.
+//! Measurement that a component requests itself: timers, events, their control, and their values while the run goes on.
 //!
 //! ```
 //! # use cca_ports::{MeasurementPort, PortError, UsesPort};
@@ -144,7 +144,7 @@ pub trait MeasurementPort {
     /// None of its own.
     fn groups(&self) -> Result<RVec<TimerGroup>, PortError>;
 
-    /// Query: the values of metrics at this moment, in the calling thread; of all but counters if none is named.
+    /// Query: the present values of metrics, in the calling thread; of all but counters if none is named.
     ///
     /// # Errors
     /// An unknown metric.

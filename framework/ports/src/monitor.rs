@@ -11,7 +11,7 @@ use crate::{PortError, RStr, StableAbi, port};
 #[sabi(unsafe_opaque_fields)]
 pub struct RecorderPointer(pub *const Recorder);
 
-/// A method that a proxy is about to stand in front of.
+/// A method that is about to get a proxy.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, StableAbi)]
 pub struct MonitoredMethod<'a> {
@@ -56,7 +56,7 @@ pub trait MonitorPort {
     /// None of its own.
     fn register_instance(&self, instance: MonitoredInstance<'_>) -> Result<(), PortError>;
 
-    /// Announces a method; the same method is announced once however many proxies stand in front of it.
+    /// Announces a method; the same method is announced once however many proxies it has.
     ///
     /// # Returns
     /// The method, which the monitor can switch on and off; it lives as long as the monitor.

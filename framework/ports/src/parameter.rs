@@ -15,7 +15,7 @@ pub enum ParameterValue {
     Integer(i64),
     /// A real number, never NaN.
     Real(f64),
-    /// A text; one of the choices where there are any.
+    /// A text; one of the choices if there are any.
     Text(RString),
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for Bounds {
 pub struct ParameterDescription {
     /// Name, such as `end_time`.
     pub key: RString,
-    /// The value it has if nobody sets it.
+    /// The value it has by default.
     pub default: ParameterValue,
     /// Bounds of a number.
     pub bounds: ROption<Bounds>,

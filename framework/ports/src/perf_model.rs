@@ -12,7 +12,7 @@ pub struct PredictedTime {
     pub lower_s: f64,
     /// Upper end, seconds; infinite if the models give none.
     pub upper_s: f64,
-    /// Whether a parameter lies outside the range that was measured.
+    /// Whether a parameter is outside the measured range.
     pub extrapolated: bool,
 }
 
@@ -32,7 +32,8 @@ pub trait PerfModelPort {
     /// No models; none of this method, or not with these parameters.
     fn predict(&self, method: RStr<'_>, at: RStr<'_>) -> Result<PredictedTime, PortError>;
 
-    /// The own time of all calls recorded so far on this rank, were an instance of another class.
+    /// The exclusive time of all calls recorded so far on this rank, if an instance were of another
+    /// class.
     ///
     /// # Arguments
     /// * `instance` - its name; empty for none
@@ -42,8 +43,8 @@ pub trait PerfModelPort {
     /// No models; nothing recorded; a call without a model.
     fn total(&self, instance: RStr<'_>, class: RStr<'_>) -> Result<PredictedTime, PortError>;
 
-    /// The class that would be fastest at an instance for the calls recorded so far, among those that the assembly allows
-    /// and that have models; the present one where there is no other. It lives as long as the process.
+    /// The class that would be fastest at an instance for the calls recorded so far, among those that the assembly
+    /// allows and that have models; the present one if there is no other. It lives as long as the process.
     ///
     /// # Errors
     /// No models; no such instance, or no call of it.

@@ -32,7 +32,7 @@ pub struct MethodTotals {
     pub inclusive_ns: u64,
     /// Sum of their wall times without the measured calls made from them, nanoseconds.
     pub exclusive_ns: u64,
-    /// Sum of their times in MPI, nanoseconds; 0 where it was not measured.
+    /// Sum of their times in MPI, nanoseconds; 0 if it was not measured.
     pub mpi_ns: u64,
     /// Names of the performance parameters.
     pub parameters: RVec<RString>,

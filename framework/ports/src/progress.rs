@@ -1,4 +1,4 @@
-//! How a long run says how far it is.
+//! Reports of the progress of a long run.
 
 use crate::{PortError, RStr, port};
 

@@ -15,7 +15,7 @@ pub trait ReplacementServicePort {
     /// Leads a connected uses port to another provides port.
     ///
     /// # Errors
-    /// No such instance or port; not connected; `BadPortType`. The port then leads where it led.
+    /// No such instance or port; not connected; `BadPortType`. The connection then stays unchanged.
     fn reconnect(
         &self,
         user: RStr<'_>,

@@ -35,9 +35,9 @@ use crate::{
 /// CCA's eleven methods, and two of our own: `instance_name`, and `set_port_properties`, which takes the properties that
 /// CCA's `addProvidesPort` and `registerUsesPort` have as an argument. A port's type is the interface it comes with.
 ///
-/// Those from `component_name` on say the same as `instance_name`, `get_component_id`, `get_port_properties`,
-/// `set_port_properties` and [`Services::parameters`] in types that C, C++ and Fortran have; texts that they return live as
-/// long as the process.
+/// The functions from `component_name` on do the same as `instance_name`, `get_component_id`, `get_port_properties`,
+/// `set_port_properties` and [`Services::parameters`] with types that C, C++ and Fortran have; the texts that they
+/// return live as long as the process.
 #[port(name = "cca.Services", version = "1.4")]
 pub trait ServicesPort {
     /// Adds a port that the component provides.
@@ -356,9 +356,10 @@ impl Services {
         self.declare(port, STATELESS)
     }
 
-    /// Says of a stateless provides port that all calls of one step of the application are to be answered by the same class: another
-    /// component takes this one's place between two steps alone. It is for results that are to fit one another, such as fluxes through faces
-    /// that two patches share: of two classes they are not equal, and mass would be lost.
+    /// Declares for a stateless provides port that all calls of one step of the application must be answered by the
+    /// same class: another component then replaces this one only between two steps. It is for results that must agree
+    /// with one another, such as fluxes through faces that two patches share: two classes give different fluxes, and
+    /// mass would be lost.
     ///
     /// # Errors
     /// `PortNotDefined`.

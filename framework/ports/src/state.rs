@@ -7,8 +7,9 @@ use crate::{PortError, RSlice, RVec, port};
 /// ([`crate::Services::declare_stateless`]).
 pub const STATELESS: &str = "stateless";
 
-/// Name of the property of a stateless provides port that says: all calls of one step of the application are to be answered by the same
-/// class, since their results are to fit one another ([`crate::Services::declare_whole_steps`]).
+/// Name of the property by which a stateless provides port declares that all calls of one step of the application must
+/// be answered by the same class, since their results must agree with one another
+/// ([`crate::Services::declare_whole_steps`]).
 pub const WHOLE_STEPS: &str = "whole_steps";
 
 /// State that outlives a component: when another replaces it, the framework saves the old one's state and passes it to

@@ -64,7 +64,7 @@ pub struct TypeMap {
 pub struct TypeMismatch {
     /// Name of the property.
     pub key: String,
-    /// The type asked for.
+    /// The requested type.
     pub requested: TypeKind,
     /// The type it has.
     pub actual: TypeKind,

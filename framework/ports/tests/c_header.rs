@@ -1,4 +1,4 @@
-//! `cca-abi/include/cca.h` says the same as the Rust types: sizes and offsets, compared by a compiled C program.
+//! `cca-abi/include/cca.h` agrees with the Rust types: sizes and offsets, compared by a compiled C program.
 
 use std::mem::{offset_of, size_of};
 use std::path::Path;

@@ -14,8 +14,8 @@
 //!   proxy too, each to a function of its own; otherwise they stay bound to their definitions and are reported
 //!   (`trace.rs`).
 //!
-//! Which definition a call goes to is settled as it is bound, never as it is made: a function that ends with a call jumps there,
-//! and the address it returns to lies in another object.
+//! The definition of a call is determined as it is bound, never as it is made: a function that ends with a call jumps
+//! there, and its return address is in another object.
 
 use std::ffi::{CStr, c_uint};
 use std::ptr;
@@ -26,7 +26,7 @@ use crate::object::gnu_hash;
 use crate::proxy::{Proxied, Proxy};
 use crate::trace;
 
-/// The binding was asked for by `dlsym` (`LA_SYMB_DLSYM`).
+/// `dlsym` requested the binding (`LA_SYMB_DLSYM`).
 const BY_DLSYM: c_uint = 8;
 
 /// All names of all proxies, by their hashes. It is replaced as a whole and never freed: a signal handler may bind a name while
@@ -93,8 +93,8 @@ pub(crate) fn bind(
     let Some(proxied) = proxied(name) else {
         return address;
     };
-    // A program that is not position independent has an entry of its own for a function whose address it takes. It defines
-    // nothing, and everyone is to find that address.
+    // A program that is not position independent has an entry of its own for a function whose address it takes. It
+    // defines nothing, and all objects must find that address.
     if !to.object.defines_at(proxied.name(), address) {
         return address;
     }

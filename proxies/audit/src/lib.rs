@@ -82,7 +82,7 @@ fn seen() -> MutexGuard<'static, Seen> {
 /// allocated before.
 #[unsafe(no_mangle)]
 pub extern "C" fn la_version(version: c_uint) -> c_uint {
-    // SAFETY: a text of C; nobody changes the environment before the program runs.
+    // SAFETY: a text of C; nothing changes the environment before the program runs.
     let preloaded = unsafe {
         let preloaded = libc::getenv(c"LD_PRELOAD".as_ptr());
         (!preloaded.is_null()).then(|| CStr::from_ptr(preloaded).to_bytes())

@@ -93,7 +93,7 @@ impl Lists {
     fn take(&mut self, size: usize) -> *mut u8 {
         let piece = self.free[size];
         if !piece.is_null() {
-            // SAFETY: a piece in the list is nobody's, and holds the next one.
+            // SAFETY: a piece in the list has no user, and contains the next one.
             self.free[size] = unsafe { (*piece).0 };
             return piece.cast();
         }
@@ -112,7 +112,7 @@ impl Lists {
     }
 
     /// # Safety
-    /// The piece is of this size and nobody's any more.
+    /// The piece is of this size and has no user any more.
     unsafe fn give_back(&mut self, piece: *mut u8, size: usize) {
         let piece: *mut Free = piece.cast();
         // SAFETY: required of the caller; every piece has room for a pointer.
@@ -169,7 +169,7 @@ unsafe extern "C" fn after_fork() {
     restore_signals(&before);
 }
 
-// SAFETY: pieces are as large and as aligned as asked for, and handed out once until they are given back.
+// SAFETY: pieces have the requested size and alignment, and have one user at a time.
 unsafe impl GlobalAlloc for Memory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match size_of(layout) {

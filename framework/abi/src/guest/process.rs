@@ -32,14 +32,14 @@ pub fn run_in_process<T, W: FnOnce() -> T>(work: W) -> io::Result<T> {
         work: MaybeUninit::new(work),
         done: None,
     };
-    // SAFETY: the job and the stack live until the process has ended, and nobody else uses them.
+    // SAFETY: the job and the stack live until the process has ended, and nothing else uses them.
     let started = with_all_signals_blocked(|| unsafe {
         let process = start((&raw mut job).cast(), do_job::<T, W>, stack.top())?;
         wait_for(process);
         Ok(())
     });
     if let Err(error) = started {
-        // SAFETY: nobody has done it.
+        // SAFETY: the work has not run.
         unsafe { job.work.assume_init_drop() };
         return Err(error);
     }
@@ -66,7 +66,7 @@ fn keeps_its_namespace() -> bool {
 /// Its number, once it has ended, or has begun another program.
 ///
 /// # Safety
-/// `work` may be called with `argument`, on a stack that ends at `top` and that nobody else uses.
+/// `work` may be called with `argument`, on a stack that ends at `top` and that nothing else uses.
 #[cfg(target_arch = "x86_64")]
 unsafe fn start(
     argument: *mut c_void,

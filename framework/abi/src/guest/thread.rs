@@ -1,6 +1,7 @@
 //! A thread of ours in a foreign program, begun without the dynamic linker's lock.
 //!
-//! The standard library's `spawn` asks the dynamic linker how large a stack must be, which waits where a library's constructors run.
+//! The standard library's `spawn` asks the dynamic linker for the size of a stack, which waits while a library's
+//! constructors run.
 
 use std::ffi::{CString, c_void};
 use std::io;
@@ -14,7 +15,7 @@ const STACK_BYTES: usize = 2 << 20;
 
 type Result<T> = Arc<Mutex<Option<std::thread::Result<T>>>>;
 
-/// A thread that runs or has ended; dropped, it goes on by itself.
+/// A thread that runs or has ended; dropping it detaches it.
 #[derive(Debug)]
 pub struct Thread<T> {
     thread: libc::pthread_t,
@@ -80,11 +81,11 @@ impl<T> Thread<T> {
     /// Waits for its end.
     ///
     /// # Errors
-    /// What it panicked with.
+    /// The value it panicked with.
     pub fn join(self) -> std::thread::Result<T> {
-        // SAFETY: it was not joined before, and is not left to itself afterwards.
+        // SAFETY: it was neither joined nor detached before.
         unsafe { libc::pthread_join(self.thread, ptr::null_mut()) };
-        // SAFETY: it is taken out of what is never dropped.
+        // SAFETY: it is taken out of a value that is never dropped.
         let result = unsafe { ptr::read(&raw const ManuallyDrop::new(self).result) };
         let done = result.lock().unwrap_or_else(PoisonError::into_inner).take();
         done.unwrap_or_else(|| Err(Box::new("the thread was ended from outside")))

@@ -44,7 +44,7 @@ pub struct LogCells {
     pub depth: AtomicU64,
     /// Calls that could not be recorded.
     pub dropped: AtomicU64,
-    /// When the thread's latest call of MPI ended, clock ticks; 0 where none did, or where the log is older than this.
+    /// End of the thread's latest call of MPI, clock ticks; 0 without one, or in a log of an earlier version.
     pub mpi_latest: AtomicU64,
     /// The function of MPI that the thread is in, its place in [`super::MpiProxyFunctions::functions`] plus 1; 0 for none, or where the
     /// call is among the open ones.
@@ -338,7 +338,7 @@ impl RecordingContext {
     /// Forgets the innermost open call.
     ///
     /// # Arguments
-    /// * `top` - where it is
+    /// * `top` - its place
     ///
     /// # Safety
     /// It is there.

@@ -32,7 +32,7 @@ impl<const N: usize> Recording<'_, N> {
     /// * `parameters` - as for [`Recording::end_at`]
     ///
     /// # Returns
-    /// `None` where it may not ([`Recording::is_joinable`]): it has its own record then.
+    /// `None` if it may not be joined ([`Recording::is_joinable`]): it has its own record then.
     pub fn end_joined(self, stop: u64, parameters: [u64; N]) -> Option<JoinedCalls> {
         if !self.is_joinable() {
             self.end_at(stop, false, parameters);
@@ -70,7 +70,7 @@ const MAX_JOINED_PARAMETERS: usize = MPI_EVENT_PARAMETERS.len();
 #[derive(Clone, Copy, Debug)]
 pub struct JoinedCalls {
     context: *mut RecordingContext,
-    /// Where the log had come to as the first one ended.
+    /// Position of the log when the first one ended.
     cursor: *mut u64,
     head: u64,
     start: u64,

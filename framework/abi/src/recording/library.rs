@@ -26,7 +26,7 @@ pub struct LibraryProxyParameter {
     pub n_labels: u32,
     /// These names.
     pub labels: *const *const c_char,
-    /// Its unit, empty where none was given.
+    /// Its unit, empty by default.
     pub unit: *const c_char,
 }
 

@@ -1,4 +1,4 @@
-//! A method as the recorder switches it, and as each call of it asks.
+//! A method: the recorder switches it, and each call of it reads the switch.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
@@ -22,8 +22,8 @@ pub struct ProxyMethod {
     before: AtomicPtr<RawPort>,
     /// That a monitor gave; 0 before that.
     id: AtomicU32,
-    /// Which calls are let through; null where all are. Proxies of earlier versions do not know of it and let all through; it is asked only
-    /// where the state says so, since an earlier version's method ends before it.
+    /// Which calls are admitted; null if all are. Proxies of earlier versions do not know it and admit all; it is read
+    /// only if the state requires it, since an earlier version's method ends before it.
     admission: AtomicPtr<Admission>,
 }
 
@@ -123,8 +123,9 @@ impl ProxyMethod {
         }
     }
 
-    /// From now on a call that fails is made once more, to another port: a component that has just been put in does not end
-    /// the run. Only calls that are recorded are guarded, and only methods whose arguments own nothing. `None` ends it.
+    /// From now on a call that fails is made once more, to another port: a component that has just been installed does
+    /// not end the run. Only calls that are recorded are guarded, and only methods whose arguments own nothing. `None`
+    /// ends it.
     ///
     /// # Safety
     /// The port is of the method's interface; it can be called as long as any proxy has the method, even after the
@@ -149,7 +150,7 @@ impl ProxyMethod {
     /// The port that answers a call in the place of the component that is there, since the call is not let through to it.
     ///
     /// # Arguments
-    /// * `parameters` - extracts the parameter words; where it panics the call is let through
+    /// * `parameters` - extracts the parameter words; if it panics the call is admitted
     ///
     /// # Safety
     /// As [`ProxyMethod::admit`]'s caller has promised.

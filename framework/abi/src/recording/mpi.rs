@@ -55,7 +55,7 @@ pub const MPI_EVENT_PARAMETERS: [&str; 10] = [
 /// Which of [`MPI_EVENT_PARAMETERS`] a call of MPI is recorded with that are not always there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MpiEventOptions {
-    /// With 1 the address that the call returns to, with more the number of its stack of so many calls, with 0 neither.
+    /// With 1 the return address of the call, with more the number of its stack of so many calls, with 0 neither.
     pub call_depth: u32,
     /// Whether with `cpu_before`.
     pub processor_time: bool,
@@ -108,7 +108,7 @@ impl MpiTotal {
 pub struct MpiCallSum {
     /// Name of the function in C; null for calls that there was no room for.
     pub name: *const c_char,
-    /// The address that they return to; 0 where that was not asked for.
+    /// Their return address; 0 if it was not requested.
     pub site: u64,
     /// `k` for 2ᵏ up to 2ᵏ⁺¹ − 1 bytes; −1 for none.
     pub bytes_class: i32,
@@ -124,7 +124,7 @@ pub struct MpiCallSum {
     pub least_ticks: u64,
     /// Longest, clock ticks.
     pub greatest_ticks: u64,
-    /// Bytes of all.
+    /// Sum of their bytes.
     pub bytes: u64,
     /// Fewest bytes.
     pub least_bytes: u64,
@@ -200,7 +200,7 @@ pub struct MpiCommunicator {
 /// Returns the number of the next meeting to report, the same on every rank; a number that has passed ends the reports.
 pub type MpiMeetingCallback = unsafe extern "C" fn(meeting: *const MpiMeeting) -> u64;
 
-/// All ranks of `MPI_COMM_WORLD` on the way out of one call of MPI that none of them leaves before all have come.
+/// All ranks of `MPI_COMM_WORLD` at the end of one call of MPI that none of them leaves before all have come.
 ///
 /// Its functions are called by all of these ranks in the same order. They go over a communicator of the proxy's own, and return 0 where
 /// MPI cannot.
@@ -254,12 +254,11 @@ pub struct MpiProxyFunctions {
     /// Calls `each` with `out` for each function of MPI, with its name in C, and last with those of [`MPI_PARTS`].
     pub functions:
         extern "C" fn(out: *mut c_void, each: extern "C" fn(out: *mut c_void, name: *const c_char)),
-    /// From now on each outermost call is recorded with [`MPI_EVENT_PARAMETERS`]; with `cpu_before` if `processor_time` is not 0, and with the
-    /// last of them if `call_sites` is not 0: the address that the call returns to, or with more than 1 the number of a stack of as many
-    /// calls (`on_stack`). It is recorded as
-    /// method `ids[i]` of the recorder that is attached for name `i` of `functions`; with `n` 0, or not the number of names, no
-    /// call is.
-    /// Returns whether calls are; they are not where the MPI has an unknown ABI (`unknown_abi`).
+    /// From now on each outermost call is recorded with [`MPI_EVENT_PARAMETERS`]; with `cpu_before` if `processor_time`
+    /// is not 0, and with the last of them if `call_sites` is not 0: the return address of the call, or with more than
+    /// 1 the number of a stack of as many calls (`on_stack`). It is recorded as method `ids[i]` of the attached
+    /// recorder for name `i` of `functions`; with `n` 0, or not the number of names, no call is recorded. Returns
+    /// whether calls are recorded; they are not if the MPI has an unknown ABI (`unknown_abi`).
     pub record_events:
         unsafe extern "C" fn(ids: *const u32, n: u64, call_sites: u32, processor_time: u32) -> u32,
     /// Calls `callback` once, in the thread that is the first to call MPI, before that call begins.

@@ -15,7 +15,7 @@ use super::context::{FRAME_SHIFT, NO_FRAME, OpenCall, RecordingContext, marked};
 /// A call that was left without its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeftCall {
-    /// Its call path; 0 where that is not known.
+    /// Its call path; 0 if it is unknown.
     pub path: u32,
     /// Its start, clock ticks.
     pub start: u64,
@@ -81,8 +81,8 @@ fn alternate_stack() -> Option<(i64, i64)> {
     None
 }
 
-/// Whether a call at `now` proves that the one at `frame` was left: it does not where it runs on an alternate signal stack and
-/// the other one does not.
+/// Whether a call at `now` proves that the one at `frame` was left: it does not if only the new call runs on an
+/// alternate signal stack.
 fn is_left(frame: i64, now: i64) -> bool {
     frame != NO_FRAME
         && frame <= now
@@ -116,7 +116,7 @@ impl RecordingContext {
         last.map_or(NO_FRAME, |open| open.frame(near))
     }
 
-    /// Closes the calls that the header has no room for. The call path of the innermost one says which those around it are.
+    /// Closes the calls without room in the header. The call path of the innermost one determines those around it.
     fn close_deeper(&mut self, left: &mut impl FnMut(LeftCall)) {
         if self.n_deeper > 0 {
             left(LeftCall {
@@ -146,7 +146,7 @@ impl RecordingContext {
         left(call);
     }
 
-    /// Goes on in the innermost call that is open.
+    /// Continues in the innermost call that is open.
     fn go_on(&mut self, near: i64) {
         if self.n_deeper == 0 {
             let last = self.open_calls().last();
@@ -155,8 +155,8 @@ impl RecordingContext {
         self.unmark(self.innermost(near));
     }
 
-    /// Closes the calls that a call at `now` proves to have been left. Those that the header has no room for are closed together
-    /// with the innermost one: nobody knows where they began.
+    /// Closes the calls that a call at `now` proves to have been left. Those without room in the header are closed
+    /// together with the innermost one, because their begin is unknown.
     fn close_left(&mut self, now: i64, left: &mut impl FnMut(LeftCall)) {
         self.close_deeper(left);
         while is_left(self.innermost(now), now) {
@@ -192,7 +192,7 @@ impl RecordingContext {
         if !self.take_over(now, &mut left) {
             return Begins::Counted;
         }
-        // The innermost call's frame as it was, where the header has no room for it.
+        // The innermost call's former frame, if the header has no room for the call.
         let frame = self.frame.load(Ordering::Relaxed);
         if is_left(self.innermost(now), now) || (frame >= 0 && is_left(frame, now)) {
             self.close_left(now, &mut left);
@@ -221,7 +221,7 @@ impl RecordingContext {
             open.is_at(call.frame) && open.start.load(Ordering::Relaxed) == call.start
         };
         let Some(place) = self.open_calls().iter().rposition(is_call) else {
-            // Of calls that the header has no room for nobody knows which is which.
+            // Calls without room in the header cannot be distinguished.
             if self.n_deeper == 0 || marked(self.frame.load(Ordering::Relaxed)).is_some() {
                 self.go_on(now);
             }
@@ -235,7 +235,7 @@ impl RecordingContext {
         Ends::Innermost
     }
 
-    /// Goes on outside of all measured calls.
+    /// Continues outside of all measured calls.
     ///
     /// # Arguments
     /// * `left` - gets the calls that were open
@@ -338,7 +338,8 @@ mod tests {
         let mut scratch = open(&[NO_FRAME, 8000]);
         assert_eq!(begins(&mut scratch, 9000), (Begins::Recorded, vec![2]));
         assert_eq!(scratch.context.parent, 1);
-        // Its end says nothing of calls around it, on whichever side of a gap their addresses are.
+        // Its end gives no information on calls around it, on whichever side of a gap their
+        // addresses are.
         for near in [8000, i64::from(u32::MAX) * 8 - 80] {
             let mut scratch = open(&[near, NO_FRAME, near - 1000]);
             let ended = ends_at(&mut scratch, 2, NO_FRAME, near - 2000);
@@ -375,7 +376,7 @@ mod tests {
         let mut scratch = open(&[9000, 7000]);
         scratch.context.mark(begin_mark(7000));
         assert_eq!(begins(&mut scratch, 7000), (Begins::Recorded, vec![2]));
-        // Before the record was there, and when it was.
+        // Before the record was written, and after.
         let mut scratch = open(&[9000, 7000]);
         scratch.context.mark(end_mark(7000));
         assert_eq!(begins(&mut scratch, 8000), (Begins::Recorded, vec![2]));

@@ -81,7 +81,8 @@ pub const OPENMP_OUTDATED: u32 = 16;
 /// Receives one sum, which is valid until the function returns, and the pointer that the caller passed.
 pub type OpenMpSumCallback = unsafe extern "C" fn(out: *mut c_void, sum: *const OpenMpSum);
 
-/// Called before the first construct, by several threads at once where they come at once; returns 0 once all is as it will stay.
+/// Called before the first construct, by several threads at once if they arrive together; returns 0 once the state is
+/// final.
 pub type OpenMpStartCallback = extern "C" fn() -> u32;
 
 /// The functions of the proxy of OpenMP.
@@ -90,7 +91,7 @@ pub type OpenMpStartCallback = extern "C" fn() -> u32;
 pub struct OpenMpProxyFunctions {
     /// Bytes of this struct; a later version has more functions at its end.
     pub size: u64,
-    /// Calls `callback` in each thread that comes to a construct before anything is measured, until it has returned 0.
+    /// Calls `callback` in each thread that reaches a construct before anything is measured, until it has returned 0.
     pub before_first_call: extern "C" fn(callback: Option<OpenMpStartCallback>),
     /// Measures from now on, by a clock, `None` for the time-stamp counter.
     pub measure: extern "C" fn(clock: Option<ClockFunction>),

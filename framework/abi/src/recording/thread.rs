@@ -14,7 +14,7 @@ const HAS_THREAD_POINTER: bool = cfg!(all(target_arch = "x86_64", target_os = "l
 /// The context at a place that is free: no thread's.
 struct Nobody(RecordingContext);
 
-// SAFETY: nobody appends there; of it, only an atomic is read.
+// SAFETY: it is never appended to; of it, only an atomic is read.
 unsafe impl Sync for Nobody {}
 
 // SAFETY: zeros are a valid context.
@@ -82,7 +82,8 @@ impl ThreadContexts {
     /// It came from [`ThreadContexts::at_place_of`].
     #[inline(always)]
     pub(super) unsafe fn is_own(context: *mut RecordingContext, thread: usize) -> bool {
-        // SAFETY: nobody's, or one that the recorder keeps mapped; only an atomic of it is read.
+        // SAFETY: [`Nobody`]'s context, or one that the recorder keeps mapped; only an atomic of it
+        // is read.
         HAS_THREAD_POINTER && unsafe { (*context).seen_by() } == thread
     }
 
@@ -132,7 +133,7 @@ mod tests {
         assert_eq!(found(), context);
         let elsewhere = std::thread::scope(|scope| scope.spawn(|| found().is_null()).join());
         assert!(elsewhere.unwrap());
-        // SAFETY: as above; given back once.
+        // SAFETY: as above; released once.
         unsafe {
             (*context).hide_from_thread();
             assert!(found().is_null());

@@ -164,7 +164,7 @@ pub fn of_value(key: &str, kind: TypeKind, value: PlainValue<'_>) -> Result<Type
     })
 }
 
-/// A slice from C, where no elements may come with a null pointer.
+/// A slice from C, which may pass a null pointer for no elements.
 pub fn lent<'a, T>(values: &'a RSlice<'_, T>) -> &'a [T] {
     match values.len() {
         0 => &[],

@@ -67,7 +67,7 @@ commands! {
     ["eof"] 0 Some(0), "eof", "end the script here";
 }
 
-/// A line understood; texts as they stand in the line.
+/// A parsed line; texts as in the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Command {

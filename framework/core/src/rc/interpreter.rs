@@ -59,7 +59,7 @@ pub trait Host {
     }
 }
 
-/// How it goes on after a command.
+/// Next step after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// With the next line.
@@ -133,7 +133,7 @@ impl<'a> Interpreter<'a> {
         !self.hidden.contains(instance) && !of_program(instance).unwrap_or(false)
     }
 
-    /// The assembly as it is now, started as it was first.
+    /// The present assembly, with its first start.
     pub fn assembly(&self, name: &str) -> Assembly {
         let mut assembly = Assembly::default();
         assembly.assembly.name = name.into();

@@ -39,7 +39,8 @@ const ALTERNATIVES: &str = "#!alternatives";
 /// Bytes of a file that are read to detect its type.
 const LONGEST_START_BYTES: u64 = 64 << 10;
 
-/// A script; it writes as it was read, comments and directives of the static-main generator included.
+/// A script; it is written as it was read, comments and directives of the static-main generator
+/// included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
     lines: Vec<String>,
@@ -110,7 +111,7 @@ pub enum ScriptError {
         /// The file.
         path: PathBuf,
     },
-    /// A script cannot say it.
+    /// A script cannot express it.
     #[error("cannot write script: {what}, expected {expected}")]
     NotSayable {
         /// The part of the assembly.
@@ -140,8 +141,8 @@ impl Script {
         start(path).trim_ascii_start().starts_with(MAGIC)
     }
 
-    /// Whether a file that nothing marks as a script reads like one: its first line that is no comment is a command with
-    /// as many arguments as that takes.
+    /// Whether an unmarked file resembles a script: its first line that is no comment is a command with the right
+    /// number of arguments.
     pub fn looks_like_script(path: &Path) -> bool {
         let start = start(path);
         let text = String::from_utf8_lossy(&start);
@@ -273,8 +274,8 @@ impl Script {
         Ok(Script { lines })
     }
 
-    /// The classes that may take an instance's place, as the lines `#!alternatives INSTANCE = CLASS CLASS…` say, wherever they stand;
-    /// several of one instance add up.
+    /// The alternative classes of instances, from the lines `#!alternatives INSTANCE = CLASS CLASS…` anywhere in the
+    /// script; several for one instance add up.
     ///
     /// # Errors
     /// [`ScriptError::Alternatives`]: a line without an instance, an equals sign or a class.

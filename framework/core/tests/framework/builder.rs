@@ -176,7 +176,7 @@ fn the_programs_own_instances_are_out_of_reach() {
     );
     let connections = builder.get_connection_ids(Vec::new().into()).unwrap();
     assert!(connections.iter().all(|c| c.provider.name != "@comm"));
-    // A service goes by its name until an instance has it.
+    // A service has its own name until an instance has that name.
     let meant = Some(("@comm".to_string(), "number".to_string()));
     assert_eq!(framework.service_named("comm", "number"), meant);
     add(&framework, "comm", "test.Adder");

@@ -215,7 +215,7 @@ pub struct Tripler {
     next: UsesPort<dyn NumberPort>,
 }
 
-/// How many have said goodbye.
+/// Number of released instances.
 pub static TRIPLERS_GONE: AtomicUsize = AtomicUsize::new(0);
 
 impl Component for Tripler {

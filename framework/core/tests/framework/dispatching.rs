@@ -117,7 +117,7 @@ fn calls_go_where_the_table_says() {
     ] {
         assert_eq!(who.of(n, x).unwrap(), expected, "n = {n}, x = {x}");
     }
-    // Nobody may be taken away from under it.
+    // Its providers cannot be removed.
     let refused = framework.destroy_instance("one", std::time::Duration::ZERO);
     assert!(refused.unwrap_err().to_string().contains("in use"));
     drop(who);
@@ -283,7 +283,7 @@ fn what_does_not_fit_is_told() {
     assert!(told(&other).contains("cannot find instance \"three\""));
     other.providers.clear();
     assert!(told(&other).contains("no providers, expected at least one"));
-    // Nothing of all these is left.
+    // No connection is left.
     framework
         .create_dispatcher("who", &table(Vec::new()))
         .unwrap();

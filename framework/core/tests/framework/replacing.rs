@@ -107,7 +107,7 @@ fn an_instance_is_replaced_in_its_place() {
         "{lines:?}"
     );
     assert!(lines.contains(&format!("Connected n {after}")), "{lines:?}");
-    // While somebody is inside, the old one stays; it says goodbye when the last has left.
+    // While a caller is inside, the old one stays; it is released when the last has left.
     let inside = uses.get().unwrap();
     let gone = TRIPLERS_GONE.load(Ordering::SeqCst);
     service

@@ -7,7 +7,7 @@ use cca_ports::{Component, PortError, RSlice, RVec, Services, StatefulComponentP
 
 use crate::components::NumberPort;
 
-/// How often it was asked, and those before it that handed over to it.
+/// Number of calls, including those of its predecessors that handed their state over.
 #[component(class = "test.Remembering", version = "1.0")]
 #[derive(Default)]
 pub struct Remembering(AtomicUsize);
@@ -71,7 +71,7 @@ impl StatefulComponentPort for Forgetful {
     }
 }
 
-/// Says that it remembers nothing.
+/// Declares that it remembers nothing.
 #[component(class = "test.Stateless", version = "1.0")]
 pub struct Stateless;
 

@@ -1,5 +1,5 @@
-//! The dispatcher of a port: sends each call to the provider that a table has for its performance parameters. In a dry run that may be
-//! nobody (`cca_abi::StandIn`): the call returns at once.
+//! The dispatcher of a port: sends each call to the provider that a table has for its performance parameters. In a dry
+//! run there may be no provider (`cca_abi::StandIn`): the call returns at once.
 
 use proc_macro2::TokenStream;
 use quote::quote_spanned;

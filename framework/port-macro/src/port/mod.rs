@@ -29,7 +29,7 @@ pub fn expand(arguments: Arguments, item: syn::ItemTrait) -> syn::Result<TokenSt
     Ok(quote! { #item #(#parts)* })
 }
 
-/// The text that the interface hash is taken of.
+/// The text from which the interface hash is computed.
 #[cfg(test)]
 pub fn signature_text(arguments: Arguments, item: syn::ItemTrait) -> syn::Result<String> {
     Ok(Port::new(arguments, item)?.signature_text())

@@ -118,7 +118,7 @@ impl Port {
         format_ident!("{}{suffix}", self.item.ident)
     }
 
-    /// The text that the interface hash is taken of.
+    /// The text from which the interface hash is computed.
     pub fn signature_text(&self) -> String {
         let (name, version) = (self.arguments.name.value(), self.arguments.version.value());
         let methods: Vec<_> = self.methods.iter().map(|m| m.signature.as_str()).collect();

@@ -1,4 +1,5 @@
-//! The proxy of a port: stands in front of a provider, records each call and forwards it unchanged.
+//! The proxy of a port: placed in front of a provider, it records each call and forwards it
+//! unchanged.
 
 use proc_macro2::TokenStream;
 use quote::quote_spanned;
@@ -109,7 +110,8 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
                 }
             }
             #guarded
-            // SAFETY: the object is the proxy this table belongs to; its slot is connected while it stands in a connection.
+            // SAFETY: the object is the proxy this table belongs to; its slot is connected while the proxy is part of a
+            // connection.
             unsafe {
                 let proxy = &*object.cast::<#proxy>();
                 let method = &*proxy.methods[#index].0;
