@@ -1,4 +1,20 @@
 //! The dynamic symbols of an object that is mapped.
+//!
+//! The audit library must know which names an object defines before the dynamic linker binds
+//! anything to it, and it runs in a namespace of its own, in which `dlsym` finds none of the
+//! program's objects. So the tables are read where the dynamic linker has mapped them. The dynamic
+//! section lists their addresses; a name is found by its hash, a definition's version by a parallel
+//! array.
+//!
+//! ```text
+//! link_map ─▶ dynamic section ─┬─ DT_SYMTAB    symbols: value, kind, section (0: undefined)
+//!                              ├─ DT_STRTAB    their names
+//!                              ├─ DT_GNU_HASH  Bloom filter, buckets, chains (or DT_HASH)
+//!                              ├─ DT_VERSYM    version number of each symbol, DT_VERDEF their names
+//!                              └─ DT_RELA, DT_JMPREL   words that the dynamic linker fills
+//! ```
+//!
+//! Only reading happens here. `proxy.rs` writes symbol values of proxies, under a lock.
 
 use std::ffi::{CStr, c_char};
 
@@ -376,6 +392,7 @@ impl Object {
         let all = chain.into_iter().flatten();
         // SAFETY: required of the caller.
         let is_it = move |(at, hash): &(u32, u32)| unsafe {
+            // The lowest bit of a stored hash marks the end of its chain and belongs to no name.
             hash | 1 == name.gnu | 1 && self.is(*at, &name)
         };
         all.filter(is_it).map(|(at, _)| at)

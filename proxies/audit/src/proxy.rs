@@ -1,4 +1,22 @@
 //! A proxy, whose names come and go.
+//!
+//! A name of a proxy is hidden by writing 0 into the value of its symbol: the dynamic linker passes
+//! over such a symbol, and the search finds what it would find without the proxy. When a library
+//! that defines the name is mapped, the value is written back. The symbol table is in pages that
+//! are read only, so they are made writable for each change. Lookups by other threads go on
+//! meanwhile; they see the old or the new word, since a symbol's value is one aligned word.
+//!
+//! ```text
+//! proxy mapped           all names hidden                       st_value = 0
+//! libmpi mapped          MPI_Send shown                         st_value = stub
+//!                        home of MPI_Send = its address in libmpi, to which the stub forwards
+//! second definition      of a C library's name: hidden again, bindings to the first go to the stub
+//! library unmapped       its homes forgotten, the next definition considered
+//! ```
+//!
+//! The proxy of MPI and those of C libraries differ. MPI has one home for each name, the first
+//! definition behind the proxy; a C library's proxy counts definitions in arrays of its own
+//! (`arrays.rs`).
 
 use std::ffi::CStr;
 use std::ptr;
@@ -14,7 +32,8 @@ const OF_MPI_ITSELF: [&CStr; 2] = [c"PMPI_Init", c"pmpi_init_"];
 /// The symbol by which the proxy of a C library is known; the same as `cca_abi::recording::LIBRARY_PROXY_SYMBOL`.
 pub(crate) const LIBRARY_PROXY: &CStr = c"cca_proxy_v1";
 
-/// A name of the proxy, which nothing can be bound to while it is hidden.
+/// A name of the proxy with its symbol and the symbol's own value, which is written back when the
+/// name is shown. Nothing can be bound to a hidden name.
 struct HiddenName {
     name: Name,
     symbol: *mut libc::Elf64_Sym,
@@ -88,6 +107,7 @@ impl Proxy {
         } else {
             definitions.as_ref()?.names().to_vec()
         };
+        // The values are kept before they are overwritten: nothing else has them.
         let hidden = names.into_iter().filter_map(|name| {
             let symbol = object.find(&name)?;
             // SAFETY: a symbol of an object that is mapped.
@@ -217,6 +237,7 @@ impl Proxy {
         for (hidden, home) in self.names.iter().zip(&mut self.homes) {
             let gone = object.address_of(hidden.name.text);
             if gone.is_some() && gone == Some(home.address.load(Ordering::Acquire)) {
+                // Another library may define the name too, and is its home from now on.
                 home.forget();
                 is_left = true;
             }

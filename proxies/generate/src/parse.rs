@@ -1,4 +1,23 @@
 //! The functions that a preprocessed header declares.
+//!
+//! Parsing C is left to the crate `lang-c`. Two things remain here. Real headers contain extensions
+//! that no parser knows, and one of them must not cost all the functions of the header: the
+//! declaration at the error is blanked out and the text parsed again, up to `MAX_PASSED_OVER`
+//! times. And C writes types inside out, around the name, so the syntax tree of each declarator is
+//! turned into a type that reads from the name outwards.
+//!
+//! ```text
+//! int (*handlers[4])(char *)
+//!     derive(int, (*handlers[4])(char *))
+//!       function(char *) -> int            brackets after the name, last one innermost
+//!       pointer to that                    then the declarator in the parentheses
+//!       array of 4 of that
+//!
+//! Array(Pointer(Function(char * -> int)), "4")
+//! ```
+//!
+//! Declarations are collected by name. A later declaration of a function adds attributes, and a
+//! prototype where the first had none.
 
 use lang_c::ast::{
     Declaration, DeclarationSpecifier, Declarator, DeclaratorKind, DerivedDeclarator, Ellipsis,
@@ -209,8 +228,10 @@ impl Reader<'_> {
             self.found.prototypes.push(prototype);
             return;
         };
+        // A function with one declaration that is not inline has a symbol in the library.
         known.is_inline &= prototype.is_inline;
         known.attributes.extend(prototype.attributes);
+        // `int f();` and later `int f(int)`: the second one lists the arguments.
         if !known.signature.has_prototype {
             known.signature = prototype.signature;
         }
@@ -362,6 +383,7 @@ impl Reader<'_> {
         for (place, parameter) in function.parameters.iter().enumerate() {
             parameters.push(self.parameter(place, &parameter.node));
         }
+        // `f(void)` has a prototype without arguments, `f()` has none.
         let is_void = matches!(
             parameters.as_slice(),
             [Argument {
@@ -395,6 +417,7 @@ impl Reader<'_> {
             Some(declarator) => self.derive(base, declarator),
             None => base,
         };
+        // Parameters of array and function type are pointers (C11, 6.7.6.3).
         if let TypeKind::Array(element, _) = ty.kind {
             ty = element.pointer();
         } else if matches!(ty.kind, TypeKind::Function(_)) {

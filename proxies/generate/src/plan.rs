@@ -1,4 +1,19 @@
 //! Decides how a proxy treats each function of a header.
+//!
+//! A header declares more than its library: functions of other headers, inline functions, functions
+//! that a wrapper in C cannot pass on. For each function the plan is one of three, and says why if
+//! it is not the first; users see the reasons and mend the mark-up. The plan also computes all that
+//! the source needs (groups, parameters as C expressions, names of further definitions), so that
+//! writing the source takes no more decisions.
+//!
+//! ```text
+//! recorded     arguments and result can be written down again in C
+//! forwarded    passed on, can be sent elsewhere, not recorded:   printf(const char *, ...)
+//! left alone   the proxy does not define it:                     inline, skipped, malloc, setjmp
+//! ```
+//!
+//! A function belongs to the header if it is declared in the header's file, in a folder of its
+//! name, or in one of its parts (`Header::owns`); the mark-up may name others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -26,7 +41,8 @@ pub struct Header<'a> {
     pub macros: &'a BTreeSet<String>,
 }
 
-/// The interface that a proxy implements.
+/// The interface that a proxy implements: the functions it defines, and for all others of the
+/// header the reason why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// Its name, fit for C.
@@ -170,6 +186,7 @@ pub(crate) fn plan(
             Some(reason) => Some(reason.to_owned()),
             None => left_alone(prototype, markup, marked.is_some()),
         };
+        // Two names with one symbol would give the proxy the symbol twice.
         let reason = reason.or_else(|| {
             (!symbols.insert(prototype.symbol.clone()))
                 .then(|| format!("has the symbol \"{}\" of another", prototype.symbol))
@@ -190,6 +207,8 @@ pub(crate) fn plan(
         }
     }
     if interface.functions.is_empty() {
+        // A header of the C library whose functions can all have no proxy: that is the reason to
+        // report.
         let never = |name: &String| Some((name.clone(), never_proxied(name)?));
         let mut left_alone = interface.left_alone.iter().map(|(name, _)| name);
         if let Some((function, reason)) = left_alone.find_map(never) {

@@ -1,4 +1,23 @@
-//! The source of a proxy.
+//! The source of a proxy of a C library, one file of C.
+//!
+//! Each function of the interface gets a number, and everything that the proxy keeps is an array
+//! over these numbers. A call enters through a jump in an entry: at first to a resolver, which
+//! finds the implementation, later to the implementation or to the wrapper that records
+//! (`cca_proxy.h` has this machinery). This file writes the part that depends on the header: one
+//! wrapper for each recorded function, and the tables.
+//!
+//! ```text
+//! static double record_norm(const double *x, int n) {
+//!     cca_target = cca_function(cca_chosen, 3, cca_site);    the implementation now
+//!     uint64_t cca_words[] = { n, cca_site };                performance parameters
+//!     cca_begin_call(…); cca_result = cca_target(x, n); cca_end_call(…);
+//!     return cca_result;
+//! }
+//! cca_proxy_functions[] = { …, { "norm", "blas", "double norm(const double *x, int n)", … } };
+//! ```
+//!
+//! The implementation is read once at the beginning, so that a swap during the call changes neither
+//! its target nor its record.
 
 use std::fmt::Write;
 
@@ -157,6 +176,7 @@ fn write_wrapper(
         return writeln!(text, "    {call};\n    {};\n}}", end("0"));
     }
     let mut plain = signature.result.clone();
+    // A `const` result could not be assigned.
     plain.qualifiers = String::new();
     writeln!(
         text,

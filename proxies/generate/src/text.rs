@@ -1,4 +1,18 @@
 //! Preprocessed text made fit for the parser, and where its lines came from.
+//!
+//! A preprocessed header contains bodies of inline functions, which no proxy needs and a parser may
+//! not understand. They are cut out first. Line ends are kept in everything that is cut or blanked,
+//! because the markers of the preprocessor (`# 12 "zlib.h"`) give places by counting lines, and
+//! every message and every decision about ownership needs the file and line of a declaration.
+//!
+//! ```text
+//! static inline int f(int a) {          static inline int f(int a) ;
+//!   return __builtin_ctz(a);      ─▶    (empty line)
+//! }                                     (empty line)
+//! ```
+//!
+//! One scan over words, brackets, strings and markers serves all three tasks: bodies, bounds of
+//! declarations, and depth. It is no parser and must accept anything.
 
 /// Types that the parser does not know, in terms of known ones.
 const PRELUDE: &str = "typedef _Float128 __float128;\ntypedef _Float128 __ieee128;\n";

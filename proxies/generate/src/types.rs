@@ -1,4 +1,21 @@
 //! Types of C as a header writes them.
+//!
+//! A wrapper must have exactly the signature of the function it replaces, so types are kept as they
+//! are written: a typedef stays a typedef, and is resolved only for a question about the type
+//! behind it. A type is a chain that begins at the name (pointer to array of …); `declare` writes
+//! such a chain back into C's syntax, which grows around the name in both directions.
+//!
+//! ```text
+//! declare(Array(Pointer(Function(char *s -> int)), "4"), "handlers")
+//!    handlers
+//!    handlers[4]
+//!   *handlers[4]
+//!  (*handlers[4])(char *s)        parentheses, since a function binds tighter than *
+//! int (*handlers[4])(char *s)
+//! ```
+//!
+//! Types that have no name cannot be written again; `unwritable` says so, and the function is
+//! forwarded only.
 
 use std::collections::BTreeMap;
 
@@ -138,6 +155,7 @@ impl Types {
     }
 
     fn declarator(&self, ty: &Type, inner: String) -> (String, String) {
+        // Brackets after a declarator bind tighter than a star before it.
         let is_pointer = inner.starts_with('*');
         let grouped = |inner: String| {
             if is_pointer {

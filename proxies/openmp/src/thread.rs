@@ -1,4 +1,24 @@
 //! Current state of a thread: which region it takes part in, and whether it waits.
+//!
+//! # Work and waiting
+//!
+//! Every moment of a thread in a region is either waiting or work; work is what remains. A wait may
+//! be interrupted: at a barrier the runtime has a thread run tasks, which are work, and a task may
+//! wait again. The state is therefore a small stack in the callers: `begin_wait` and `interrupt`
+//! return the earlier state, `end_wait` and `resume` take it back.
+//!
+//! ```text
+//! barrier      |==wait==|            |==wait==|         waited = both, without the task
+//! task                  |--work--|wait|               own time = without its wait
+//!              begin    interrupt     resume  end
+//! ```
+//!
+//! A region may end before a thread has noticed that its wait at the last barrier is over. The
+//! region then ends the wait on its behalf: `Part::since` is cleared by whichever of the two comes
+//! first, so the time is counted once.
+//!
+//! The state is a thread-local of plain cells: without a destructor, its first access needs no lock
+//! of the dynamic linker.
 
 use std::arch::naked_asm;
 use std::cell::Cell;

@@ -1,4 +1,19 @@
 //! How one object uses proxied functions.
+//!
+//! A preloaded proxy gets a call only if the dynamic linker binds it by name. This file searches
+//! for evidence of all others in one ELF file, without running it, in two steps: the addresses of
+//! the proxied functions inside the object (exported, or in its own symbol table), and the places
+//! that refer to these addresses directly. Such a place never goes through the dynamic linker.
+//!
+//! ```text
+//! call 401250 <deflate>        code:        a direct call of the object's own deflate
+//! .data: 401250                relocation:  a table of functions, filled by address
+//! deflate, local symbol        a static copy, even where nobody is seen to call it
+//! -Bsymbolic                   named references search the library itself first
+//! ```
+//!
+//! A name alone is weak evidence: with few local functions of a library's names, they may be others
+//! of the same name (`MIN_LOCAL`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

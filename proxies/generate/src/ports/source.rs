@@ -1,4 +1,21 @@
-//! The table of a port made of a struct of functions, its calls, its description, proxy and dispatcher.
+//! The table of a port made of a struct of functions, its calls, its description, proxy and
+//! dispatcher.
+//!
+//! A struct of function pointers is C's interface (`struct solver { int (*solve)(…); … }`), and
+//! becomes a port: a table with one function for each field. This file writes its two generated
+//! files. The header has what every user of the port needs, table type and inline calls; the source
+//! defines the interface once for a component, with a proxy that records and a dispatcher that
+//! finds a provider for each call. Golden tests compare both texts.
+//!
+//! ```text
+//! STEM_ports.h   NAME, VERSION, HASH; STEM_vtable; STEM_METHOD(slot, …) calls through the slot
+//! STEM_ports.c   STEM_record_METHOD     begin, call the target, end with status and `failed`
+//!                STEM_dispatch_METHOD   cca_decided(words) -> target
+//!                STEM_interface         description with constructors of both
+//! ```
+//!
+//! Names of locals end in an underscore, so that they differ from the arguments' names, which come
+//! from the user's header.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -1,4 +1,23 @@
-//! Performance parameters of a method: the sizes and modes in its signature, or those that `@perf` names.
+//! Performance parameters of a method: the sizes and modes in its signature, or those that `@perf`
+//! names.
+//!
+//! A model needs to know on which arguments the time depends. SIDL has no place for that, so a
+//! comment holds it, and without such a comment the signature is a good guess: lengths of arrays,
+//! extents of raw arrays that are arguments, enumerations and booleans. An expression becomes a
+//! tree of `Value`s that the writers of Rust and C each put into their language, so that both
+//! record the same number.
+//!
+//! ```text
+//! /** Solves.
+//!  *  @perf work=m*n, flops=2*len(a) */
+//! void solve(in rarray<double> a(m,n), in int m, in int n, in Mode mode);
+//!
+//! with the mark:      work = Argument(m) * Argument(n), flops = 2 * Length(a)
+//! without it:         m, n, mode
+//! ```
+//!
+//! Expressions have integer arithmetic, parentheses, `len(…)` and `result`; a recursive descent
+//! parser with a limit of depth reads them, since files of SIDL come from anywhere.
 
 use super::SidlError;
 use super::names::snake;
@@ -25,7 +44,7 @@ pub enum Kind {
     Enumeration(usize),
 }
 
-/// Type of a parameter.
+/// The expression of a parameter, as a tree over the places of arguments and results.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Number(i64),

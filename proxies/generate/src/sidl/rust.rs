@@ -1,4 +1,20 @@
 //! Ports as Rust: one crate root, over `cca-abi` and `cca-ports`.
+//!
+//! The generated crate contains no code of its own: enumerations, structs and `#[port]` traits,
+//! from which the macro makes tables, proxies and dispatchers. It may be built by anyone with the
+//! framework's sources, so it uses only names of `cca-ports`, and imports just those that the text
+//! mentions.
+//!
+//! ```text
+//! package demo version 1.0 {            #[port(name = "demo.Solver", version = "1.0")]
+//!   interface Solver extends Port {     pub trait SolverPort {
+//!     double solve(in array<double> a);     #[perf(a: i64 = a.len() as i64)]
+//!   }                                       fn solve(&self, a: …) -> Result<f64, PortError>;
+//! }                                     }
+//! ```
+//!
+//! `signature` must give the text that `#[port]` hashes for the same trait, character by character:
+//! the C and Fortran ports carry a hash computed from it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -31,6 +47,7 @@ pub fn source(library: &Library) -> String {
         "StableAbi",
         "port",
     ];
+    // An unused import would be a warning in the user's build.
     let words: BTreeSet<&str> = body
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"))
@@ -345,6 +362,8 @@ fn value_source(method: &Method, value: &Value, kind: Kind) -> String {
                 return format!("({left}) {sign} ({right})");
             }
             match sign {
+                // A measurement never fails the measured call: no overflow and no division by zero
+                // may panic.
                 '+' => format!("({left}).wrapping_add({right})"),
                 '-' => format!("({left}).wrapping_sub({right})"),
                 '*' => format!("({left}).wrapping_mul({right})"),
