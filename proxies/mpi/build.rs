@@ -37,7 +37,7 @@ fn main() -> io::Result<()> {
     fs::write(out.join("wrappers.rs"), text)
 }
 
-/// The lines of a table that say something, in fields.
+/// The significant lines of a table, in fields.
 fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
     table
         .lines()
@@ -107,8 +107,8 @@ fn source(functions: &[Function<'_>]) -> Result<String, std::fmt::Error> {
 /// where it is the function's result.
 fn entries((name, arguments, strings): &Function<'_>) -> [(String, &'static str, usize, usize); 3] {
     let fortran = name.to_lowercase();
-    // A Fortran subroutine has the error code as one more argument. Where C has more arguments than Fortran
-    // (MPI_Init), words are passed on that nobody reads.
+    // A Fortran subroutine has the error code as one more argument. If C has more arguments than Fortran
+    // (MPI_Init), words are passed on that are never read.
     let words = arguments + 1 + strings;
     let error = match *name {
         "MPI_Init" | "MPI_Init_thread" => arguments - 2,
@@ -164,8 +164,8 @@ fn wrapper(
     )
 }
 
-/// The functions that no rank of the communicator returns from before all have called them. Of those in which a rank may have nothing to
-/// do with some others (`MPI_Bcast`, `MPI_Reduce`, `MPI_Alltoallv`) this cannot be said.
+/// The functions that no rank of the communicator returns from before all have called them. For functions in which some
+/// ranks may not interact with others (`MPI_Bcast`, `MPI_Reduce`, `MPI_Alltoallv`) this is not guaranteed.
 const AWAITED: [&str; 5] = [
     "MPI_Barrier",
     "MPI_Allreduce",
@@ -237,7 +237,7 @@ fn role(name: &str, arguments: usize, moves: bool) -> String {
         "Start" => "Role::StartsOne".into(),
         "Startall" => "Role::StartsAll".into(),
         "Request_free" => "Role::Frees".into(),
-        // The status is the last argument; of those that may find nothing a flag says whether it means anything.
+        // The status is the last argument; functions that may find nothing have a flag that validates it.
         "Recv" | "Mrecv" | "Probe" | "Mprobe" => {
             format!("Role::Receives {{ status: {}, flag: None }}", arguments - 1)
         }

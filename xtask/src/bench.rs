@@ -144,7 +144,7 @@ fn parquet(workspace: &Workspace, figures: &mut Figures) -> Result<(), StepError
     Ok(())
 }
 
-/// The number of records that a run says it has written: `rank 0: N records, …`.
+/// The number of written records that a run prints: `rank 0: N records, …`.
 fn recorded(text: &str) -> Option<u64> {
     let line = text
         .lines()

@@ -42,7 +42,7 @@ pub fn build_with_tests(workspace: &Workspace, system: &System) -> Result<(), St
     })
 }
 
-/// A package that is built for each MPI, where there is one.
+/// A package that is built for each MPI, if there is one.
 const OF_AN_MPI: [&str; 2] = ["--exclude", "cca-comm-mpi"];
 
 /// The package that `pip` makes a wheel of.
@@ -232,7 +232,7 @@ pub fn back_end_cargo(workspace: &Workspace, mpi: &Mpi, arguments: &[&str]) -> C
 fn with_mpi<'a>(command: &'a mut Command, mpi: &Mpi) -> &'a mut Command {
     command
         .env("MPICC", &mpi.mpicc)
-        // Either of these would be asked before MPICC.
+        // The build script would use either of these before MPICC.
         .env_remove("MPI_PKG_CONFIG")
         .env_remove("CRAY_MPICH_DIR")
 }
@@ -284,7 +284,7 @@ fn begin_target(workspace: &Workspace, mpi: &Mpi) -> Result<(), StepError> {
     let mut copy = Command::new("cp");
     copy.arg("-a").arg(other).arg(&new);
     run_step("what the back ends share", &mut copy)?;
-    // Their build script does not say that it goes by MPICC.
+    // Their build script does not declare that it depends on MPICC.
     let [sys, safe] = BINDINGS;
     let words = ["clean", "--release", "--quiet", "-p", sys, "-p", safe];
     let mut clean = back_end_cargo(workspace, mpi, &words);
@@ -294,7 +294,7 @@ fn begin_target(workspace: &Workspace, mpi: &Mpi) -> Result<(), StepError> {
 }
 
 /// Puts a copy of `file` into `folder` under `name`. The old copy is replaced, not overwritten, so
-/// a process that has it mapped goes on.
+/// a process that has it mapped continues.
 fn place(file: &Path, folder: &Path, name: &str) -> Result<(), StepError> {
     let failed = |act, path: &Path| {
         let path = path.display().to_string();

@@ -1,9 +1,9 @@
 //! The last part of the demonstration: models from some runs, a prediction of others, and the choice compared with
 //! measurements.
 //!
-//! The models come from three mesh sizes, the workload from a fourth that none of them saw and whose array sizes lie among
-//! theirs. The runs are short, many, and alternate, those that are predicted with those that are learned from, so that other
-//! work on the machine touches all alike.
+//! The models come from three mesh sizes, the workload from a fourth that is in none of them and whose array sizes are
+//! between theirs. The runs are short, many, and alternate between predicted ones and those to learn from, so that
+//! other load on the machine affects all alike.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -42,7 +42,7 @@ const INSTANCE: &str = "flux";
 /// Most that a predicted total may be off the measured one, in percent.
 const TOLERANCE_PERCENT: f64 = 10.0;
 
-/// Two implementations whose measured totals differ by less, in percent, are as fast as one another.
+/// Two implementations whose measured totals differ by less, in percent, are equally fast.
 const TIE_PERCENT: f64 = 5.0;
 
 /// Most tries: a machine that is busy with other work makes a prediction wrong.
@@ -295,7 +295,7 @@ fn compare(predicted: &BTreeMap<String, f64>, measured: &BTreeMap<String, f64>) 
 }
 
 impl Demo<'_> {
-    /// A command of the binary whose output is of no interest unless it fails.
+    /// A command of the binary whose output matters only if it fails.
     pub fn quiet(&self, arguments: &[&str]) -> Result<(), StepError> {
         self.output(arguments).map(|_| ())
     }

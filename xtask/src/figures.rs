@@ -9,7 +9,8 @@ use crate::workspace::Workspace;
 /// The shock problem on levels of patches.
 const ADAPTIVE: &str = "examples/shock-amr/shock-amr.toml";
 
-/// When the picture of the levels is taken: the shock is in the middle of the interface. The paper's is at about this time.
+/// Simulated time of the picture of the levels: the shock is in the middle of the interface. The paper's is at about
+/// this time.
 const PICTURE_TIME: &str = "driver.end_time=0.6";
 
 /// Builds the required libraries, runs the case with either flux on 3 ranks, and draws.

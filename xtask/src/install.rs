@@ -23,7 +23,7 @@ use crate::system::System;
 use crate::workspace::Workspace;
 use crate::{build, notices};
 
-/// Libraries in the folder of the build that nobody loads afterwards.
+/// Libraries in the folder of the build that are never loaded afterwards.
 const NOT_INSTALLED: [&str; 2] = ["libcca_port_macro.so", "lib_mastermind.so"];
 
 /// The library folder that the examples search, in the sources and after installation.
@@ -126,7 +126,7 @@ pub fn dist(workspace: &Workspace, system: &System, is_built: bool) -> Result<()
 
 /// The minor version of the newest glibc 2 whose symbols the binary and the libraries below a folder name; `None` without glibc.
 ///
-/// Versions of symbols stand as texts, `GLIBC_2.34`, in the table that a dynamic linker reads.
+/// Versions of symbols are texts, `GLIBC_2.34`, in the table that a dynamic linker reads.
 fn needed_glibc(prefix: &Path) -> Result<Option<u32>, StepError> {
     let mut paths = files(&prefix.join("lib/mastermind"), "so")?;
     paths.push(prefix.join("bin/mastermind"));
@@ -152,7 +152,7 @@ fn newest_glibc(bytes: &[u8]) -> Option<u32> {
     found.filter_map(minor).max()
 }
 
-/// Where it goes, and where it comes from.
+/// Its target and its source.
 struct Prefix<'a> {
     workspace: &'a Workspace,
     prefix: &'a Path,
@@ -308,7 +308,7 @@ fn with_members(text: &str, members: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Takes the debug information out of a file; where there is no `strip`, it stays.
+/// Removes the debug information of a file; without `strip`, it stays.
 fn strip(path: &Path) {
     let stripped = Command::new("strip")
         .arg("--strip-debug")
@@ -321,7 +321,7 @@ fn strip(path: &Path) {
 
 fn copy(from: &Path, to: &Path) -> Result<(), StepError> {
     make_folder_of(to)?;
-    // A copy that is in use goes on; it is replaced, not overwritten.
+    // A process with an open copy continues; the copy is replaced, not overwritten.
     let _ = fs::remove_file(to);
     fs::copy(from, to).map(drop).map_err(failed("copy", from))
 }

@@ -184,7 +184,7 @@ fn run(
     }
 }
 
-/// The file, asked for before minutes of building.
+/// The file, checked before minutes of building.
 fn existing(path: &str) -> Result<&str, StepError> {
     let found = std::fs::metadata(path).map_err(|source| StepError::File {
         act: "find",

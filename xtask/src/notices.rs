@@ -1,8 +1,9 @@
 //! The licences of the crates that an installation contains.
 //!
-//! Most licences ask that their text goes with each copy. `cargo metadata` says which crates the shipped programs are built from, and each
-//! crate brings its licence in its folder of the registry: [`notices`] joins them, the same text once, with the crates that it is of.
-//! A crate without a file of its own is listed with the licence that its manifest declares.
+//! Most licences require that their text accompanies each copy. `cargo metadata` lists the crates that the shipped
+//! programs are built from, and each crate has its licence in its folder of the registry: [`notices`] collects them,
+//! the same text once, with the crates it applies to. A crate without a file of its own is listed with the licence that
+//! its manifest declares.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -130,7 +131,7 @@ fn texts(folder: &Path) -> Vec<String> {
     texts.map(|text| text.trim().to_owned()).collect()
 }
 
-/// The list of all crates, then each text once, below the crates that it is of.
+/// The list of all crates, then each text once, below the crates it applies to.
 fn joined(packages: &[Package]) -> String {
     let mut text =
         String::from("Mastermind contains parts of these crates, each under its own licence.\n\n");

@@ -1,10 +1,10 @@
 //! Two programs under MPI, predicted and measured: the machine calibrated, the methods' models fitted to runs of other
 //! sizes, the programs simulated on 1, 2 and 4 ranks, and run.
 //!
-//! A method is recorded with as many ranks as processors will be busy, since processors share memory and clock. The runs are
-//! short, many, and alternate, those that are predicted with those that are learned from, so that other work on the machine
-//! touches all alike; of those that are the same, to learn from as to compare with, the one in the middle by its elapsed
-//! time counts. On more ranks than processors nothing is recorded to learn from.
+//! A method is recorded with as many ranks as processors will be busy, since processors share memory and clock. The
+//! runs are short, many, and alternate between predicted ones and those to learn from, so that other load on the
+//! machine affects all alike; of equal runs, both to learn from and to compare with, the one with the median elapsed
+//! time counts. Nothing to learn from is recorded on more ranks than processors.
 
 use std::fs;
 use std::thread::available_parallelism;
@@ -49,7 +49,7 @@ const PROGRAMS: [Program; 2] = [
     },
 ];
 
-/// Most that a predicted time may be off the measured one, percent: where each rank has a processor, and where they share some.
+/// Maximum error of a predicted time, percent: if each rank has a processor, and if they share some.
 const TOLERANCES_PERCENT: [f64; 2] = [10.0, 20.0];
 
 /// Most tries of a program under an MPI: a machine that is busy with other work makes a prediction wrong.
@@ -244,7 +244,7 @@ impl Runs<'_> {
         ))
     }
 
-    /// Models of all methods, by simple forms: a line where it does.
+    /// Models of all methods, by simple forms: a line if it fits.
     fn fit(&self, models: &str, records: &[String]) -> Result<(), StepError> {
         let mut fit = vec!["fit", "-o", models, "--force"];
         fit.extend(records.iter().map(String::as_str));

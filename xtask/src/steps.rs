@@ -57,7 +57,7 @@ impl fmt::Display for StepError {
 
 impl std::error::Error for StepError {}
 
-/// Runs `command` under the heading `title`, whose first line is repeated at the end; its output goes where ours goes, its
+/// Runs `command` under the heading `title`, whose first line is repeated at the end; it inherits our output, and its
 /// input is empty.
 ///
 /// # Errors

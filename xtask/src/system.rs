@@ -222,7 +222,7 @@ pub fn prepare(install: bool) -> Result<System, StepError> {
     prepare_beside(install, || ())
 }
 
-/// As [`prepare`], with something else to do while packages are being installed; nothing is done where none are.
+/// As [`prepare`], and runs `other` while packages are being installed; does not run it if none are.
 ///
 /// # Errors
 /// As [`prepare`].
@@ -286,7 +286,7 @@ pub fn prepare_tests(install_missing: bool) -> Result<System, StepError> {
     }
 }
 
-/// Installs the libraries that the examples are over, or says how.
+/// Installs the libraries that the examples wrap, or prints how.
 ///
 /// # Errors
 /// apt-get's.

@@ -13,13 +13,13 @@ use crate::steps::{StepError, run_step};
 use crate::system::{MpiKind, System, on_path};
 use crate::workspace::Workspace;
 
-/// Where the tests of the sources' own rules lie, in this package since it is built before all others.
+/// The tests of the sources' own rules, in this package since it is built before all others.
 const RULES: [&str; 2] = ["tidy", "layers"];
 
 /// Runs all tests, also after one that fails.
 const TEST: [&str; 3] = ["test", "--release", "--no-fail-fast"];
 
-/// The program of the end-to-end tests, of which each file is a module.
+/// The program of the end-to-end tests; each file is a module of it.
 const END_TO_END: &str = "end_to_end";
 
 /// Words in the source of an end-to-end test whose outcome may differ without MPI: it queries the MPIs of the machine,
@@ -100,8 +100,8 @@ pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     }
 }
 
-/// One test more at a time than there are processors, unless the user says otherwise: many wait for programs that they start
-/// (138 s in place of 163 s on two processors).
+/// One test more at a time than there are processors, unless the user sets another number: many wait for programs that
+/// they start (138 s in place of 163 s on two processors).
 fn tests_at_once() -> OsString {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     env::var_os(AT_ONCE).unwrap_or_else(|| (processors + 1).to_string().into())

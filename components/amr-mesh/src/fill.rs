@@ -21,7 +21,7 @@ pub struct Ports<'a, C, B, I> {
 /// Sources of the cells of a level.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
-    /// The level as it was, or nothing to fill it from itself.
+    /// The former level, or `None` if it cannot be filled from itself.
     pub old: Option<&'a Level>,
     /// The next coarser level.
     pub coarser: Option<&'a Level>,
@@ -86,7 +86,7 @@ pub fn fill<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
     Ok(messages)
 }
 
-/// Where `time` lies in the step of a level, 0 at its beginning and 1 at its end; nothing between steps.
+/// Position of `time` in the step of a level, 0 at its beginning and 1 at its end; `None` between steps.
 fn part(level: &Level, time: f64) -> Option<f64> {
     let (begin, dt) = level.step?;
     Some(((time - begin) / dt).clamp(0.0, 1.0))

@@ -249,7 +249,8 @@ impl Hierarchy {
     /// The messages that it took.
     ///
     /// # Errors
-    /// [`LayoutError`] if they make no mesh; [`StorageError::Taken`]; the components'. This rank's part then stays as it was.
+    /// [`LayoutError`] if they make no mesh; [`StorageError::Taken`]; the components'. This rank's part then stays
+    /// unchanged.
     pub fn remake<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
         &mut self,
         ports: &Ports<'_, C, B, I>,
@@ -351,7 +352,7 @@ impl Hierarchy {
         }
     }
 
-    /// Makes the plans of all levels for the patches as they are.
+    /// Makes the plans of all levels for the present patches.
     fn plan(&mut self) {
         for at in 0..self.levels.len() {
             let (coarser, level) = self.levels.split_at(at);

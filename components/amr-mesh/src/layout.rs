@@ -1,4 +1,4 @@
-//! Where the patches of each level lie, and which rank has them.
+//! Positions of the patches of each level, and their ranks.
 
 use hydro_ports::{CellBox, Domain, GHOST, Patch, Shape, Sides};
 use thiserror::Error;
@@ -185,8 +185,8 @@ pub fn check(
 /// Gives each new patch to the rank that has most of its cells already, on its own level, else on the next coarser one.
 ///
 /// # Arguments
-/// * `old` - the level as it was
-/// * `coarser` - the next coarser level as it will be
+/// * `old` - the former level
+/// * `coarser` - the next coarser level of the new mesh
 pub fn inherit(boxes: &[CellBox], old: Option<&Layout>, coarser: &Layout) -> Vec<usize> {
     let most = |cells: &CellBox, layout: &Layout| {
         let mut shares = std::collections::BTreeMap::<usize, usize>::new();

@@ -17,7 +17,7 @@ pub enum StorageError {
     /// There is no such level.
     #[error("cannot find level \"{level}\": unknown, expected below {levels}")]
     NoLevel {
-        /// The level asked for.
+        /// The requested level.
         level: u32,
         /// Number of levels.
         levels: usize,
@@ -27,7 +27,7 @@ pub enum StorageError {
         "cannot find patch \"{patch}\": not on this rank, expected one of its own since the last regrid"
     )]
     NoPatch {
-        /// The patch asked for.
+        /// The requested patch.
         patch: u64,
     },
     /// The array is out.

@@ -10,7 +10,7 @@ use hydro_ports::{
     ArrayName, BoundaryPort, CellBox, Domain, InterLevelPort, NVAR, Patch, States, StatesMut,
 };
 
-/// The only rank: nobody to talk to.
+/// The only rank: without peers.
 struct Alone;
 
 fn nobody<T>() -> Result<T, PortError> {

@@ -29,7 +29,7 @@ pub struct StateError {
 /// The maximum, per unit of time; 0 for a patch without cells.
 ///
 /// # Errors
-/// [`StateError`] for the first cell whose rate is no number.
+/// [`StateError`] for the first cell whose rate is not finite.
 ///
 /// # Panics
 /// If `u` is shorter than `shape.len()`.

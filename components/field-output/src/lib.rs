@@ -2,7 +2,8 @@
 //!
 //! [`write_density_png`] draws the density with the outlines of the patches, as figure 2 of the
 //! paper; [`write_csv`] writes every primitive variable. Text is set in DejaVu Sans, which is part
-//! of the library: no font need be installed. [`paint`] puts the patches of all ranks and levels on one grid.
+//! of the library: no installed font is needed. [`paint`] puts the patches of all ranks and levels on one
+//! grid.
 
 mod component;
 mod gathered;

@@ -165,7 +165,7 @@ fn draw_field<'a>(
     Ok(chart.plotting_area().get_pixel_range().1)
 }
 
-/// The cell that a pixel lies in.
+/// The cell that contains a pixel.
 fn cell_at(grid: &Grid, (width, height): (u32, u32), (x, y): (u32, u32)) -> usize {
     let cell = |pixel: u32, pixels: u32, cells: usize| {
         (u64::from(pixel) * cells as u64 / u64::from(pixels)) as usize
@@ -173,7 +173,7 @@ fn cell_at(grid: &Grid, (width, height): (u32, u32), (x, y): (u32, u32)) -> usiz
     cell(height - 1 - y, height, grid.ny) * grid.nx + cell(x, width, grid.nx)
 }
 
-/// Colours every pixel by the cell that it lies in.
+/// Colours every pixel by its cell.
 fn fill_cells<'a>(
     area: &Area<'a>,
     grid: &Grid,

@@ -105,7 +105,7 @@ pub trait BalancerPort {
     ///
     /// # Arguments
     /// * `loads` - the boxes of all levels
-    /// * `ranks` - number of ranks, >= 1; with more ranks than boxes, some get none
+    /// * `ranks` - number of ranks, >= 1; if there are more ranks than boxes, some get none
     ///
     /// # Returns
     /// The rank of each box.

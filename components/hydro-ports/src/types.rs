@@ -95,7 +95,8 @@ impl fmt::Display for Shape {
 
 /// An array of states, lent for reading.
 ///
-/// Which variables they are, and whether a value belongs to a cell or to the face above it, the method says.
+/// The method defines which variables they are, and whether a value belongs to a cell or to the face above
+/// it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, StableAbi)]
 pub struct States<'a> {
@@ -140,7 +141,7 @@ impl<'a> States<'a> {
         self.data.is_empty()
     }
 
-    /// The values, after a check that there are as many as the shape says: the array may come from another language.
+    /// The values, after a check of their number against the shape: the array may come from another language.
     ///
     /// # Errors
     /// There are not.
@@ -182,7 +183,7 @@ impl<'a> StatesMut<'a> {
     /// The values; checked as [`States::values`].
     ///
     /// # Errors
-    /// There are not as many as the shape says.
+    /// Their number differs from the shape's.
     pub fn into_values(self) -> Result<&'a mut [f64], PortError> {
         check(self.shape, self.data.len())?;
         Ok(self.data.into_mut_slice())

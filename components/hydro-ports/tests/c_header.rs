@@ -1,4 +1,4 @@
-//! `include/hydro.h` says the same as `FluxPort`: hash and layouts.
+//! `include/hydro.h` agrees with `FluxPort`: hash and layouts.
 
 use std::mem::{offset_of, size_of};
 use std::path::Path;

@@ -68,7 +68,7 @@ impl Profile for Constant {
 /// [`RegionError`] if a part of the region, or a neighbour that the slopes need, is in no array.
 ///
 /// # Panics
-/// If an array is shorter than its patch says.
+/// If an array is shorter than its patch requires.
 pub fn prolong<P: Profile>(
     (coarse_patch, coarse): (Patch, &[f64]),
     (fine_patch, fine): (Patch, &mut [f64]),

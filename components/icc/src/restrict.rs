@@ -15,7 +15,7 @@ use crate::{RegionError, check};
 /// [`RegionError`] if a part of the region is in no array.
 ///
 /// # Panics
-/// If an array is shorter than its patch says.
+/// If an array is shorter than its patch requires.
 ///
 /// # Source
 /// Case study, section 5.

@@ -12,7 +12,7 @@ use crate::{subtract_divergence, to_primitive};
 struct InviscidFlux {
     states: UsesPort<dyn StatesPort>,
     flux: UsesPort<dyn FluxPort>,
-    /// Arrays not in use; as many as there ever were evaluations at a time.
+    /// Arrays not in use; as many as the maximum number of simultaneous evaluations so far.
     scratch: Mutex<Vec<Scratch>>,
 }
 

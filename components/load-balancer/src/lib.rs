@@ -17,7 +17,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BalanceError {
-    /// There is nobody to share among.
+    /// There are no ranks to share among.
     #[error("cannot share boxes: 0 ranks, expected at least 1")]
     NoRank,
     /// A weight is no weight.

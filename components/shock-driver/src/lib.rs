@@ -1,6 +1,7 @@
 //! The time loop of the shock case study.
 //!
-//! [`Schedule`] says how large the next step is and when the run ends; the component asks the other ports to do the rest.
+//! [`Schedule`] decides the size of the next step and the end of the run; the component calls the other ports for the
+//! rest.
 
 mod component;
 mod schedule;

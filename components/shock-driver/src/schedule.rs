@@ -60,7 +60,7 @@ impl Schedule {
         in_time.max(in_steps).min(1.0)
     }
 
-    /// The next step and where it leads.
+    /// The next step and its end.
     ///
     /// # Arguments
     /// * `rate` - the largest `(|u| + c)/dx + (|v| + c)/dy` of the coarsest level, per unit of time

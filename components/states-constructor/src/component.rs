@@ -56,7 +56,7 @@ impl Fallbacks {
         [fallbacks].into_iter().collect()
     }
 
-    /// The count, which another limiter goes on with.
+    /// The count, which another limiter continues.
     fn save(&self) -> RVec<u8> {
         let count = self.0.load(Ordering::Relaxed);
         count.to_le_bytes().into_iter().collect()

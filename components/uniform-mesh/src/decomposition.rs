@@ -74,7 +74,7 @@ impl Sizes {
     }
 }
 
-/// A mesh that cannot be cut as asked.
+/// A mesh that cannot be cut as requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MeshError {
@@ -103,7 +103,7 @@ pub enum MeshError {
         nx: usize,
         /// Rows of the mesh.
         ny: usize,
-        /// Patches asked for.
+        /// Requested number of patches.
         patches: usize,
     },
     /// A count is zero.

@@ -16,13 +16,13 @@ pub enum StorageError {
     /// There is no such level.
     #[error("cannot find level \"{level}\": unknown, expected 0")]
     NoLevel {
-        /// The level asked for.
+        /// The requested level.
         level: u32,
     },
     /// This rank has no such patch.
     #[error("cannot find patch \"{patch}\": not on this rank, expected {first} to {last}")]
     NoPatch {
-        /// The patch asked for.
+        /// The requested patch.
         patch: u64,
         /// First patch of this rank.
         first: u64,

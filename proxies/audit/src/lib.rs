@@ -192,7 +192,7 @@ pub unsafe extern "C" fn la_activity(_cookie: *const usize, flag: c_uint) {
 /// The role of an object from which and to which bindings are audited.
 fn flags(role: Role, defines_proxied: bool) -> c_uint {
     match role {
-        // The first of all: which names are proxied is not known yet.
+        // The main program is the first object: the proxied names are not known yet.
         Role::Main => BIND_FROM | BIND_TO,
         Role::Program if defines_proxied => BIND_FROM | BIND_TO,
         Role::Program => BIND_FROM,

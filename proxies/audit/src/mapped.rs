@@ -137,8 +137,8 @@ impl Seen {
         if matches!(mapped.role, Role::Main | Role::Program) {
             for slot in slots::round_about(&mapped.object) {
                 let target = self.holder(slot.value);
-                // Else it is not bound yet, was changed by the program, or leads to the entry that a program which is not
-                // position independent has for each function whose address it takes, and from there to the proxy.
+                // Else it is not bound yet, was changed by the program, or leads to the entry that a program which is
+                // not position independent has for each function whose address it takes, and from there to the proxy.
                 let target =
                     target.filter(|target| target.object.defines_at(slot.name, slot.value));
                 if let Some(target) = target.filter(|target| target.role != Role::Own) {
@@ -149,7 +149,7 @@ impl Seen {
         self.closed.push(mapped);
     }
 
-    /// The object that an address lies in: the last that starts before it.
+    /// The object that contains an address: the last one that starts before it.
     fn holder(&self, address: usize) -> Option<&'static Mapped> {
         let before = self.mapped.iter().copied();
         before

@@ -115,7 +115,7 @@ pub(crate) struct Relocation {
     pub(crate) addend: usize,
 }
 
-/// Where a function lies that an object defines.
+/// A function's definition in an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Definition {
     pub(crate) address: usize,
@@ -232,7 +232,8 @@ impl Object {
         definitions
     }
 
-    /// Whether a definition of this name lies at an address, or says when asked that it does (`IFUNC`).
+    /// Whether a definition of this name is at an address, or returns that address when it is called
+    /// (`IFUNC`).
     pub(crate) fn defines_at(&self, name: &'static CStr, address: usize) -> bool {
         self.definitions(&Name::new(name)).any(|symbol| {
             // SAFETY: a symbol of an object that is mapped.
@@ -251,7 +252,7 @@ impl Object {
 
     /// The version of the definition of a name at an address; `None` where the object has no versions.
     pub(crate) fn version_of(&self, name: &'static CStr, address: usize) -> Option<&'static CStr> {
-        /// The bits of a version's number; the highest says that it is not the default.
+        /// The bits of a version's number; the highest bit marks a version that is not the default.
         const NUMBER: u16 = 0x7FFF;
         let versions = self.versions?;
         // SAFETY: the symbols, their version numbers and the list (`Elf64_Verdef`: version, flags, number, n, hash,
@@ -279,7 +280,7 @@ impl Object {
     /// Address that a caller binds the name to: the definition of its default version; for an `IFUNC` the
     /// result of its call.
     pub(crate) fn default_address(&self, name: &Name) -> Option<usize> {
-        /// The bit of a version's number that says that it is not the default.
+        /// The bit of a version's number that marks a version that is not the default.
         const HIDDEN: u16 = 0x8000;
         let symbol = self.definitions(name).find(|symbol| {
             // SAFETY: the symbols and their version numbers belong to a mapped object.
@@ -325,7 +326,7 @@ impl Object {
     pub(crate) fn relocations(&self) -> impl Iterator<Item = Relocation> {
         let entries = self.relocations.into_iter().flat_map(|table| {
             let n = table.bytes / size_of::<libc::Elf64_Rela>();
-            // SAFETY: as many as the object says.
+            // SAFETY: `n` is the object's own number of entries.
             (0..n).map(move |at| unsafe { table.first.add(at).read_unaligned() })
         });
         entries.map(|entry| Relocation {
@@ -347,19 +348,19 @@ impl Object {
         }
     }
 
-    /// Where a function or variable of the object lies.
+    /// Address of a function or variable of the object.
     pub(crate) fn address_of(&self, name: &'static CStr) -> Option<usize> {
         let symbol = self.find(&Name::new(name))?;
         // SAFETY: a symbol of an object that is mapped.
         Some(self.address + unsafe { (*symbol).st_value } as usize)
     }
 
-    /// All symbols that the object defines, by name; only where it has a GNU hash table, which lists them.
+    /// All symbols that the object defines, by name; only if it has a GNU hash table, which lists them.
     pub(crate) fn defined(&self) -> Vec<(&'static CStr, *mut libc::Elf64_Sym)> {
         let HashTable::Gnu(table) = self.table else {
             return Vec::new();
         };
-        // SAFETY: as above; the caller asks for the proxy, which stays mapped.
+        // SAFETY: as above; the function is called for the proxy, which stays mapped.
         unsafe {
             let gnu = GnuHash::of(table);
             let mut found = Vec::new();

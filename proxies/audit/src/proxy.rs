@@ -77,7 +77,7 @@ impl Home {
 
 /// A proxy, mapped for good.
 pub(crate) struct Proxy {
-    /// Where it is mapped.
+    /// Address at which it is mapped.
     address: usize,
     pages: Pages,
     names: Vec<HiddenName>,
@@ -138,7 +138,7 @@ impl Proxy {
         })
     }
 
-    /// Where it is mapped.
+    /// Address at which it is mapped.
     pub(crate) fn address(&self) -> usize {
         self.address
     }
@@ -335,7 +335,7 @@ impl Proxied {
     /// on.
     ///
     /// # Arguments
-    /// * `address` - where it is called: for an IFUNC, its result
+    /// * `address` - address at which it is called: for an IFUNC, its result
     pub(crate) fn stands_for(&self, address: usize, definer: &Object) -> bool {
         let Some((arrays, place)) = self.arrays else {
             return self
@@ -395,7 +395,7 @@ impl HiddenName {
     }
 }
 
-/// The pages that the symbols lie in.
+/// The pages with the symbols.
 struct Pages {
     start: usize,
     bytes: usize,
@@ -435,7 +435,7 @@ impl Pages {
     }
 }
 
-/// How the segment is mapped that an address of the object lies in.
+/// Protection of the segment that contains an address of the object.
 pub(crate) fn protection(object: &Object, address: usize) -> Option<i32> {
     let base = object.address();
     // SAFETY: the object is linked to start at 0, with its header, as all of ours are.

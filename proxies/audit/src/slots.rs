@@ -1,4 +1,4 @@
-//! The words of an object that lead its calls to other objects, and where they lead.
+//! The words of an object that lead its calls to other objects, and their targets.
 
 use std::ffi::CStr;
 
@@ -9,7 +9,7 @@ use crate::proxy::protection;
 /// A reference to a proxied name that does not lead to the proxy.
 pub(crate) struct Slot {
     pub(crate) name: &'static CStr,
-    /// Where it leads.
+    /// Its target.
     pub(crate) value: usize,
 }
 
@@ -70,7 +70,8 @@ fn write(object: &Object, at: usize, value: usize) {
     let Some(before) = protection(object, at) else {
         return;
     };
-    // SAFETY: a page of the object, which nobody unmaps; the word is aligned and lies in it. Nobody runs in the object yet.
+    // SAFETY: a page of the object, which is never unmapped; the word is aligned and within it. No code of the object
+    // runs yet.
     unsafe {
         if libc::mprotect(start as *mut _, page, libc::PROT_READ | libc::PROT_WRITE) == 0 {
             (at as *mut usize).write_volatile(value);

@@ -14,7 +14,7 @@
 //! definition PROCESS  NAME  NUMBER  TO  VERSION   what a function of a proxy for another definition stands for from now on
 //! ```
 //!
-//! Where it cannot be written, nothing is: the program goes on.
+//! If the file cannot be written, nothing is written: the program continues.
 
 use std::ffi::{CStr, CString};
 use std::mem;
@@ -100,7 +100,7 @@ fn append(fields: &[&str]) {
 }
 
 fn path() -> Option<CString> {
-    // SAFETY: nobody changes the environment of this namespace.
+    // SAFETY: nothing changes the environment of this namespace.
     let value = unsafe { libc::getenv(VARIABLE.as_ptr()) };
     // SAFETY: a text of the environment.
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) }.to_owned())

@@ -25,7 +25,7 @@ pub enum GenerateError {
         /// Where declarations are that are not understood, `FILE:LINE`.
         passed_over: Vec<String>,
     },
-    /// No proxy can stand before this function.
+    /// This function can have no proxy.
     #[error("cannot make a proxy of function \"{function}\": {reason}, expected another function")]
     NeverProxied {
         /// Function.
@@ -58,7 +58,7 @@ pub enum GenerateError {
         /// How deep.
         found: usize,
     },
-    /// The mark-up says that a function has no arguments, and its declaration says which it has.
+    /// The mark-up declares a function without arguments, but its declaration has some.
     #[error(
         "cannot mark up function \"{function}\": declared with arguments, expected a declaration without a prototype, as f()"
     )]

@@ -79,7 +79,7 @@ pub struct ProxyMarkup {
     pub stateless: bool,
     /// Meaning of `f()`, which does not define whether there are arguments.
     pub arguments: Option<EmptyArguments>,
-    /// Of how many definitions of a function that a program has at once calls are recorded; 1 if it says nothing.
+    /// Maximum number of simultaneous definitions of a function whose calls are recorded; 1 by default.
     pub definitions: Option<u32>,
 }
 
@@ -114,12 +114,12 @@ pub struct FunctionMarkup {
     pub failed: Option<String>,
     /// Meaning of `f()`; by default the interface's.
     pub arguments: Option<EmptyArguments>,
-    /// Of how many definitions of its name that a program has at once, symbol versions or libraries, calls are recorded; if it says
-    /// nothing, as many as the interface says.
+    /// Maximum number of simultaneous definitions of its name, symbol versions or libraries, whose calls are recorded;
+    /// by default the interface's.
     pub definitions: Option<u32>,
 }
 
-/// Most definitions of a name whose calls are recorded.
+/// Upper limit for the number of definitions whose calls are recorded.
 pub(crate) const MAX_DEFINITIONS: u32 = 8;
 
 /// Names that a mark-up leaves alone.

@@ -40,7 +40,7 @@ const MAX_PASSED_OVER: usize = 100;
 pub struct Prototype {
     /// Name in C.
     pub name: String,
-    /// Name in the library, another where an `asm` label says so.
+    /// Name in the library, which an `asm` label may change.
     pub symbol: String,
     /// Its arguments and result.
     pub signature: Signature,

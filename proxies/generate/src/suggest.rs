@@ -64,7 +64,7 @@ pub fn suggest_markup(header: &Header<'_>) -> Result<String, GenerateError> {
         let behind = arguments.iter().flat_map(|a| behind(a, types));
         let behind: Vec<_> = behind.filter(|behind| !sizes.contains(behind)).collect();
         let behind = counts_if_any(behind);
-        // Where nothing else says how much there is to do.
+        // If nothing else gives the amount of work.
         let is_behind = sizes.is_empty();
         let suggested = if is_behind { &behind } else { &sizes };
         let _ = writeln!(

@@ -22,7 +22,7 @@ const PRELUDE: &str = "typedef _Float128 __float128;\ntypedef _Float128 __ieee12
 pub struct PreparedText {
     /// Input of the parser.
     pub text: String,
-    /// Where the lines with markers begin, and which file and line they say comes next.
+    /// Begins of the lines behind markers, with the file and line that the markers declare.
     markers: Vec<(usize, String, usize)>,
 }
 
@@ -117,7 +117,7 @@ impl PreparedText {
         if gone.trim().is_empty() {
             return None;
         }
-        // Lines with markers stay where they are.
+        // Lines with markers keep their place.
         let blank: String = gone
             .split_inclusive('\n')
             .map(|line| {
@@ -261,7 +261,7 @@ fn without_bodies(text: &str) -> String {
             Token::Other(b';') if depth == 0 && parentheses == 0 => is_record = false,
             Token::Word if depth == 0 && parentheses == 0 => {
                 let word = &text[first..last];
-                // Attributes may stand between the keyword and its brace.
+                // Attributes may come between the keyword and its brace.
                 if ["struct", "union", "enum"].contains(&word) {
                     is_record = true;
                 } else if word != "__attribute__" && closes_parameters {

@@ -307,8 +307,8 @@ fn what_is_no_c_is_passed_over_and_named() {
     assert!(nothing.is_err(), "{nothing:?}");
 }
 
-/// Functions that a proxy, the dynamic linker or the recorder itself needs are passed over by name, and refused where a mark-up asks
-/// for them.
+/// Functions that a proxy, the dynamic linker or the recorder itself needs are skipped by name, and refused if a
+/// mark-up names them.
 #[test]
 fn what_can_have_no_proxy_is_left_alone_with_the_reason() {
     let text = "# 1 \"/project/sums.h\"\nvoid *malloc(unsigned long n);\nint setjmp(void *at);\nint sum(int n);\n";

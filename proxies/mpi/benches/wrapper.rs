@@ -49,7 +49,7 @@ const LONG_PAUSE: Duration = Duration::from_millis(2);
 /// Rounds with the long pause.
 const N_COLD_ROUNDS: usize = 101;
 
-/// Handles as MPICH has them: of another communicator than `MPI_COMM_WORLD`, whose ranks are translated, and `MPI_DOUBLE`.
+/// Handles of MPICH: of a communicator other than `MPI_COMM_WORLD`, whose ranks are translated, and `MPI_DOUBLE`.
 const COMMUNICATOR: u32 = 0x8400_0001;
 const DATATYPE: u32 = 0x4c00_080b;
 
@@ -179,7 +179,7 @@ fn compare_events(figures: &mut Figures, recorded: &Recorded, barrier: Barrier) 
     let send: Send = function("libproxy_mpi.so", "MPI_Send");
     let isend: Isend = function("libproxy_mpi.so", "MPI_Isend");
     let wait: Wait = function("libproxy_mpi.so", "MPI_Wait");
-    // SAFETY: the functions take any words; a request is written and read where it lies.
+    // SAFETY: the functions take any words; a request is written and read in place.
     let barrier = move |_| unsafe {
         black_box(barrier(COMMUNICATOR as usize));
     };
@@ -261,7 +261,7 @@ fn compare_events(figures: &mut Figures, recorded: &Recorded, barrier: Barrier) 
     }
 }
 
-/// Computation between two calls after which the system is asked for the processor time, nanoseconds.
+/// Computation between two calls after which the processor time is read from the system, nanoseconds.
 const COMPUTATION_NS: u128 = 2000;
 
 /// One try: cost of the processor time in a record, for consecutive calls and for calls with computation in between.

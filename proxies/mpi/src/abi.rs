@@ -1,4 +1,5 @@
-//! The binary interface of the MPI of this process: how handles and statuses are laid out, which no header of ours says.
+//! The binary interface of the MPI of this process: the layout of handles and statuses, which no header of ours
+//! defines.
 //!
 //! ```text
 //! Open MPI   handles are addresses of its own variables        it defines `ompi_mpi_comm_world`
@@ -94,7 +95,7 @@ fn find() -> Abi {
     found
 }
 
-/// Whether an MPI is loaded whose ABI is not known.
+/// Whether an MPI of unknown ABI is loaded.
 pub(crate) fn is_refused() -> bool {
     abi() == Abi::Unknown && FOUND.load(Ordering::Relaxed) != NOT_FOUND
 }
@@ -175,7 +176,7 @@ fn library_version() -> String {
     text.to_string_lossy().into_owned()
 }
 
-/// Whether a library is one of those that have MPICH's ABI, as its version says it (the MPICH ABI Compatibility Initiative, 2013).
+/// Whether a library has MPICH's ABI, by its version text (the MPICH ABI Compatibility Initiative, 2013).
 fn is_of_mpich(version: &str) -> bool {
     ["MPICH", "MVAPICH", "Intel(R) MPI Library"]
         .iter()

@@ -122,7 +122,7 @@ pub(crate) struct Call {
     state: *const ThreadState,
     start: u64,
     function: u32,
-    /// Where it began on the stack; [`WITHIN`].
+    /// Stack address of its begin; [`WITHIN`].
     frame: i64,
 }
 
@@ -193,7 +193,7 @@ impl ThreadState {
     /// Begins a call of a function.
     ///
     /// # Arguments
-    /// * `start` - when it began, ticks; asked for if it is the outermost
+    /// * `start` - reads the begin, ticks; called if it is the outermost
     #[inline(always)]
     pub(crate) fn begin(&self, function: u32, start: impl FnOnce() -> u64) -> Call {
         let (frame, outermost) = (stack_address(), self.outermost.get());
@@ -270,7 +270,7 @@ impl ThreadState {
         if self.epoch.get() != EPOCH.load(Ordering::Relaxed) {
             self.find_context();
         }
-        // SAFETY: null, or this thread's context, of the recorder that is attached; where there is a place for failed calls, there
+        // SAFETY: null, or this thread's context, of the attached recorder; if there is a place for failed calls, there
         // is one for each function.
         unsafe {
             let context = self.context.get().as_ref();

@@ -34,7 +34,8 @@ use crate::wrappers::{
 
 /// Whether calls go through [`ENTER`]: 0 if none is recorded; the exported functions test it (`entry.rs`).
 pub(crate) static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
-/// The first call decides: nobody has said so far, or the MPI was not loaded yet, whose handles may be of an ABI that is not known.
+/// The first call decides: no setting has been made so far, or the MPI, whose handles may be of an unknown ABI, was not
+/// loaded yet.
 const UNDECIDED: u8 = 4;
 /// Each call is recorded.
 const RECORDED: u8 = 1;
@@ -82,13 +83,13 @@ type ManyWords = unsafe extern "C-unwind" fn(
     usize,
 ) -> usize;
 
-/// Parameters of a call: with all that may be asked for, with one of it, and with none.
+/// Number of parameters of a call: with all optional ones, with one, and with none.
 const N_WITH_ALL: usize = MPI_EVENT_PARAMETERS.len();
 const N_WITH_ONE: usize = N_WITH_ALL - 1;
 const N_WITHOUT: usize = N_WITH_ALL - Moved::MAX_ASKED;
 
-/// Records each call from now on as the methods with these ids, one a name; none if there are not as many, or if the MPI's handles
-/// are of an ABI that is not known.
+/// Records each call from now on as the methods with these ids, one per name; records none if the numbers differ, or if
+/// the MPI's handles are of an unknown ABI.
 ///
 /// # Arguments
 /// * `n_sites` - number of callers that a call's site consists of
@@ -130,7 +131,7 @@ pub(crate) fn sum(are_summed: bool) {
     });
 }
 
-/// Has calls go through [`ENTER`] from now on, which says where ranks meet, or no longer for that.
+/// Routes calls through [`ENTER`] from now on to report meetings of ranks, or stops that.
 pub(crate) fn tell_meetings(are_told: bool) {
     change(|before| match are_told {
         true => before | MEETING,
@@ -138,7 +139,7 @@ pub(crate) fn tell_meetings(are_told: bool) {
     });
 }
 
-/// Calls are not recorded where nobody has said so far that they are, or where their handles cannot be read.
+/// Calls are not recorded by default, or if their handles cannot be read.
 #[cold]
 fn decide() -> u8 {
     match abi::is_refused() {
@@ -162,7 +163,7 @@ struct Entered<'a, const KIND: u8, const ENTRY: usize> {
     words: &'a mut [usize; MAX_WORDS],
     target: *mut c_void,
     site: usize,
-    /// The parameters that were asked for, and whether the first of them is the processor time.
+    /// The requested parameters, and whether the first of them is the processor time.
     asked: [u64; Moved::MAX_ASKED],
     has_processor_time: bool,
 }
@@ -505,7 +506,7 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
         ended
     }
 
-    /// The same for a call that has no request and gets no status: its arguments say all, before it is made.
+    /// The same for a call without a request or a status: its arguments contain all data, before it is made.
     ///
     /// # Safety
     /// As for [`Entered::pass_on`].
@@ -681,8 +682,8 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
     #[inline(always)]
     unsafe fn forward(&self) -> (usize, bool) {
         let signature = &SIGNATURES[self.code()];
-        // SAFETY: required of the caller; words beyond the arguments are passed on that nobody reads, and the caller takes them away
-        // again.
+        // SAFETY: required of the caller; words beyond the arguments are passed on that are never read, and the caller
+        // removes them again.
         unsafe {
             let in_registers = |place: usize| self.words[place];
             // As in `enter_as`: each as it was stored.

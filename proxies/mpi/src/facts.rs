@@ -20,7 +20,7 @@ use crate::call::thread_state;
 use crate::handle::{Kind, predefined};
 use crate::target::{Target, base_of};
 
-/// Number of a communicator that MPI says nothing of.
+/// Number of a communicator about which MPI returns nothing.
 pub(crate) const UNKNOWN: i64 = -1;
 
 /// Properties of a communicator; they stay for ever, since a request may outlive it, and the end of the run reports it.
@@ -36,7 +36,7 @@ pub(crate) struct Communicator {
     pub(crate) is_inter: bool,
     /// Number of ranks that calls can address.
     n_peers: c_int,
-    /// Their ranks in `MPI_COMM_WORLD`; `None` where they are the same.
+    /// Their ranks in `MPI_COMM_WORLD`; `None` if they are the same.
     world_ranks: Option<&'static [c_int]>,
     /// Whether it is `MPI_COMM_WORLD` with all ranks that MPI started: a library between the program and MPI may show a part of them.
     is_whole_world: bool,
@@ -434,7 +434,7 @@ fn world_ranks(communicator: &Communicator, handle: usize) -> Option<Vec<c_int>>
     known_world_ranks(communicator, of, handle)
 }
 
-/// As [`world_ranks`], with −1 for all where MPI does not say.
+/// As [`world_ranks`], with −1 for all if MPI fails.
 fn known_world_ranks(
     communicator: &Communicator,
     of: &Target,
@@ -446,7 +446,7 @@ fn known_world_ranks(
     }
 }
 
-/// Ranks in `MPI_COMM_WORLD` of the peers of a communicator, −1 for others; `None` where MPI does not say.
+/// Ranks in `MPI_COMM_WORLD` of the peers of a communicator, −1 for others; `None` if MPI fails.
 ///
 /// # Arguments
 /// * `of` - the function that gives their group
@@ -477,7 +477,7 @@ fn translated(communicator: &Communicator, of: &Target, handle: usize) -> Option
     (error == 0).then_some(ranks)
 }
 
-/// A group, given back at the end.
+/// A group, freed at the end.
 struct Group(usize);
 
 impl Group {

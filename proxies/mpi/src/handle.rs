@@ -24,7 +24,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handles {
     None,
-    /// Gives one back, whose address is its only argument.
+    /// Frees one, whose address is its only argument.
     Frees(Kind),
     /// Makes one; where its address is.
     Makes(Kind, usize),

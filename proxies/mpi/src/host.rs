@@ -105,7 +105,7 @@ extern "C" fn sum_calls(are_summed: u32) {
 
 extern "C" fn call_sums(out: *mut c_void, each: MpiCallSumCallback) {
     let name = |function: usize| NAMES[function].as_ptr();
-    // SAFETY: `each` is called as it asked to be.
+    // SAFETY: `each` is called with its own argument types.
     sums::each(name, |sum| unsafe { each(out, sum) });
 }
 

@@ -29,7 +29,7 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 /// The communicator that is exchanged over; 0 before it was needed.
 static COMMUNICATOR: AtomicUsize = AtomicUsize::new(0);
 
-/// Has `callback` called at the first meeting, and at those that it asks for.
+/// Calls `callback` at the first meeting, and at those that it requests.
 pub(crate) fn on_meeting(callback: Option<MpiMeetingCallback>) {
     let address = callback.map_or(ptr::null_mut(), |callback| callback as *mut ());
     CALLBACK.store(address, Ordering::Release);
@@ -86,7 +86,7 @@ fn met(state: &ThreadState) {
     NEXT.store(next, Ordering::Release);
 }
 
-/// The communicator that is exchanged over. Collective where it is made.
+/// The communicator of the exchange. Making it is collective.
 fn communicator() -> Option<usize> {
     let known = COMMUNICATOR.load(Ordering::Acquire);
     if known != 0 {
@@ -202,7 +202,8 @@ unsafe extern "C" fn gather(
             return None;
         }
         for (place, length) in places.into_iter().zip(lengths).filter(|_| is_root) {
-            // SAFETY: the bytes of this rank are there; `each` is called as it asked to be.
+            // SAFETY: the bytes of this rank have arrived; `each` is called with its own argument
+            // types.
             unsafe { each(out, all.as_ptr().add(place as usize), length as u64) };
         }
         Some(())

@@ -16,7 +16,7 @@ use crate::facts::{Communicator, Recent, UNKNOWN};
 use crate::handle::Kind;
 use crate::status::Received;
 
-/// The language of an entry point, which says how its arguments are passed.
+/// The language of an entry point, which determines how its arguments are passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Language {
     /// Numbers and handles by value.
@@ -29,7 +29,7 @@ pub(crate) enum Language {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
     pub(crate) here: Size,
-    /// On the root, where that is another.
+    /// On the root, if that differs.
     pub(crate) root: Option<Size>,
     pub(crate) peer: Option<usize>,
     pub(crate) comm: Option<usize>,
@@ -83,11 +83,11 @@ pub(crate) struct Moved {
     world_peer: i64,
     /// Where the peer's rank is meant; `None` for none that is known, or several.
     communicator: Option<&'static Communicator>,
-    /// Ranks of the communicators, where there are several of as many; else 0.
+    /// Ranks of the communicators, if all have the same number; else 0.
     ranks: i64,
     /// As the call gives it; −1 for none.
     tag: i64,
-    /// The first of the requests, −1 where they are not consecutive, and how many they are.
+    /// The first of the requests, −1 if they are not consecutive, and their number.
     request: i64,
     n_requests: i64,
 }
@@ -142,12 +142,12 @@ impl Moved {
         }
     }
 
-    /// Number of ranks; 0 where it is unknown.
+    /// Number of ranks; 0 if it is unknown.
     pub(crate) fn ranks(&self) -> i64 {
         self.communicator.map_or(self.ranks, Communicator::n_ranks)
     }
 
-    /// All of it together: peer, communicator and ranks where they are the same.
+    /// All of it together: peer, communicator and ranks if they are the same.
     pub(crate) fn sum(all: impl Iterator<Item = Self>) -> Self {
         let sum = all.reduce(|a, b| {
             let is_one = match (a.communicator, b.communicator) {
@@ -200,13 +200,13 @@ impl Moved {
         }
     }
 
-    /// Most parameters of a record that are there where they are asked for.
+    /// Maximum number of optional parameters of a record.
     pub(crate) const MAX_ASKED: usize = 2;
 
     /// Words of a record, as [`cca_abi::recording::MPI_EVENT_PARAMETERS`] has them.
     ///
     /// # Arguments
-    /// * `asked` - those that were asked for, from the front
+    /// * `asked` - the requested parameters, from the front
     #[inline(always)]
     pub(crate) fn words<const N: usize>(self, asked: [u64; Self::MAX_ASKED]) -> [u64; N] {
         let number = self.communicator.map_or(UNKNOWN, Communicator::number);
@@ -264,7 +264,7 @@ impl Message {
                 Some(between) => self.bytes_between(peer, arguments, between, recent),
                 None => self.bytes(size, arguments, communicator, recent),
             };
-            // It stands behind the peer in all functions that send to one rank or receive from one.
+            // It follows the peer in all functions that send to one rank or receive from one.
             let tag = match self.peer {
                 Some(at) if self.is_to_one => arguments.number(at + 1, false),
                 _ => -1,

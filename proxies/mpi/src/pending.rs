@@ -82,7 +82,7 @@ impl Hasher for HandleHasher {
 /// Room for the first request of a handle.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// [`Key::NONE`] where it is free.
+    /// [`Key::NONE`] if it is free.
     key: Key,
     pending: Pending,
 }

@@ -54,7 +54,7 @@ pub(crate) struct ProcessorTime {
     processor_ns: Cell<u64>,
     /// When that was, nanoseconds of the monotonic clock.
     at_ns: Cell<u64>,
-    /// Whether the system was asked.
+    /// Whether the processor time was read.
     was_read: Cell<bool>,
     /// Nanoseconds at the start of the call that is being made.
     at_start: Cell<(u64, u64)>,
@@ -76,7 +76,8 @@ impl ProcessorTime {
     /// * `polls` - whether the latest call found nothing, and has no record yet
     ///
     /// # Returns
-    /// The processor time since the latest call ended, nanoseconds; [`UNKNOWN`] before the first call, or where that call did not return.
+    /// The processor time since the latest call ended, nanoseconds; [`UNKNOWN`] before the first call, or if that call
+    /// did not return.
     pub(crate) fn before_call(&self, polls: bool) -> u64 {
         let before_ns = self.processor_ns.replace(UNKNOWN);
         let now_ns = monotonic_ns();
@@ -159,7 +160,7 @@ mod tests {
         time.after_call();
         compute(2_000_000);
         let (waited, begun) = (std::sync::mpsc::channel::<()>(), monotonic_ns());
-        // Nobody sends.
+        // No message comes.
         let _ = waited.1.recv_timeout(std::time::Duration::from_millis(20));
         assert!(monotonic_ns() - begun > 10_000_000);
         compute(2_000_000);

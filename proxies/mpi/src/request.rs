@@ -42,12 +42,12 @@ pub(crate) enum Role {
     Receives {
         /// Place of the status.
         status: usize,
-        /// Index of the argument that says whether there is a message.
+        /// Index of the argument that tests for a message.
         flag: Option<usize>,
     },
     /// Tests whether requests are complete, and leaves them as they are.
     Looks {
-        /// Index of the argument that says whether any is.
+        /// Index of the argument that tests for a completed one.
         flag: usize,
     },
     /// Sends a message and receives one.
@@ -94,7 +94,7 @@ impl Role {
         self.flag().is_some()
     }
 
-    /// Index of the argument that says whether anything was found; a number or a flag.
+    /// Index of the argument that is not 0 if anything was found; a number or a flag.
     #[inline(always)]
     fn flag(self) -> Option<usize> {
         match self {
@@ -510,7 +510,7 @@ unsafe fn key(arguments: Arguments<'_>, at: usize, index: usize) -> Key {
         _ => Language::C,
     };
     let array = arguments.words[at];
-    // SAFETY: required of the caller; handles in Fortran are integers, in C as the ABI says.
+    // SAFETY: required of the caller; handles in Fortran are integers, in C as the ABI defines.
     let handle = unsafe {
         if language == Language::C && abi().has_addresses() {
             (array as *const usize).add(index).read()

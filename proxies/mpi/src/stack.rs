@@ -27,7 +27,7 @@ fn numbers() -> &'static Mutex<Numbers> {
     NUMBERS.get_or_init(Mutex::default)
 }
 
-/// Says how deep stacks are.
+/// Sets the depth of stacks.
 pub(crate) fn set_depth(n: u32) {
     DEPTH.store((n as usize).clamp(1, MAX_DEPTH), Ordering::Relaxed);
 }
@@ -62,7 +62,7 @@ pub(crate) fn number(site: usize) -> usize {
         let depth = DEPTH.load(Ordering::Relaxed);
         let stack: Vec<usize> = match own {
             Some(own) => frames[own..].iter().copied().take(depth).collect(),
-            // The object says nothing of its stack.
+            // The object has no information on its stack.
             None => vec![site],
         };
         known(&stack)

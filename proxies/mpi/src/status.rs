@@ -1,7 +1,8 @@
 //! MPI's status of a message that was received or found: its source and its size.
 //!
-//! Read from the status where it lies, as Open MPI has had it since 1.5 and MPICH and its kin since they agreed on one ABI in 2013, in
-//! C and in Fortran alike. The standard ABI says where the source is, and leaves the rest to the MPI, which is asked. Where the program wants none (`MPI_STATUS_IGNORE`), MPI gets one of ours.
+//! The status is read in place, with the layout of Open MPI since 1.5 and of MPICH and related libraries since they
+//! agreed on one ABI in 2013, in C and in Fortran alike. The standard ABI defines the place of the source, and leaves
+//! the rest to the MPI, which is queried. If the program passes no status (`MPI_STATUS_IGNORE`), MPI gets one of ours.
 
 use std::ffi::{CStr, c_int};
 use std::mem::{self, MaybeUninit};
@@ -137,7 +138,7 @@ impl Arguments<'_> {
     }
 }
 
-/// Bytes of the message that a status of the standard ABI is of; 0 where MPI does not say.
+/// Bytes of the message of a status of the standard ABI; 0 if MPI fails.
 ///
 /// # Safety
 /// There is such a status, which MPI has written.

@@ -19,7 +19,8 @@ use cca_abi::recording::MpiCallSum;
 
 /// Sums that are kept, a power of two. mpiP's default is 2048 call sites a process, its reports of real programs have fewer than 200.
 const MAX_SUMS: usize = 4096;
-/// Places that a sum may lie in from its own on; with most of the table in use, hardly any needs more.
+/// Places in which a sum may be, starting at its own; with most of the table in use, hardly any needs
+/// more.
 const MAX_PROBES: usize = 64;
 
 /// Which calls a sum is of.
@@ -80,7 +81,7 @@ static SUMS: Shared<Sums> = Shared::new(Sums {
 ///
 /// # Arguments
 /// * `function` - its place
-/// * `site` - the address that it returns to; 0 where that is not asked for
+/// * `site` - its return address; 0 if it is not requested
 #[inline(always)]
 pub(crate) fn add(function: usize, site: usize, moved: &Moved, ticks: u64, has_failed: bool) {
     let bytes = match has_failed {
@@ -114,7 +115,7 @@ impl Sums {
         sum.greatest_bytes = sum.greatest_bytes.max(bytes);
     }
 
-    /// The place of a sum; `None` where there is no room.
+    /// The place of a sum; `None` if there is no room.
     #[inline(always)]
     fn place(&mut self, key: Key) -> Option<&mut Sum> {
         let what = u64::from(key.function) << 16 | u64::from(key.bytes) << 8 | u64::from(key.ranks);

@@ -39,7 +39,7 @@ pub(crate) struct Target {
 impl Target {
     /// # Arguments
     /// * `plain` - the name of the wrapper
-    /// * `profiling` - the profiling name, `PMPI_x`, which is taken where no other library gives the plain one
+    /// * `profiling` - the profiling name, `PMPI_x`, which is used if no other library has the plain one
     pub(crate) const fn new(plain: &'static CStr, profiling: &'static CStr) -> Self {
         Self {
             address: AtomicPtr::new(ptr::null_mut()),
@@ -187,12 +187,12 @@ fn own_base() -> *mut c_void {
     base_of(own_base as *mut c_void)
 }
 
-/// Where the library that an address lies in is loaded.
+/// Address at which the library that contains an address is loaded.
 pub(crate) fn base_of(address: *mut c_void) -> *mut c_void {
     holder(address).dli_fbase
 }
 
-/// The library that an address lies in.
+/// The library that contains an address.
 pub(crate) fn holder(address: *mut c_void) -> libc::Dl_info {
     // SAFETY: zeros are a valid description; `dladdr` takes any address.
     unsafe {

@@ -1,5 +1,5 @@
-//! Calls and time of each MPI function where no log has a place for them: summed in each thread, and added up when they are
-//! asked for.
+//! Calls and time of each MPI function for which no log has a place: summed in each thread, and added up when they are
+//! requested.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -6,9 +6,9 @@
 //!                    call measure    does what the kind of entry asks for, and calls the runtime's function with the same words
 //! ```
 //!
-//! Each argument is one integer-class register or stack word, as in `libgomp_g.h` of GCC 13, so the numbers of words are all there is to
-//! know. Entries that only give something back, and those for accelerators, are not here: calls of them go straight to the runtime.
-//! So do `GOMP_doacross_wait` and its like, whose numbers of arguments vary.
+//! Each argument is one integer-class register or stack word, as in `libgomp_g.h` of GCC 13, so only the numbers of
+//! words matter. Entries that only return something, and those for accelerators, are not here: calls of them go
+//! straight to the runtime. So do `GOMP_doacross_wait` and similar functions, whose numbers of arguments vary.
 
 use std::arch::naked_asm;
 use std::ffi::c_void;
@@ -259,7 +259,7 @@ impl Call {
     }
 }
 
-/// Measures a call as its entry asks for.
+/// Measures a call according to the type of its entry.
 ///
 /// # Safety
 /// `registers` and `stack` are where its words are.
@@ -273,7 +273,7 @@ unsafe extern "C-unwind" fn measure(
     let Entry { n_words, kind } = ENTRIES[code];
     let mut words = [0; MAX_WORDS];
     for (place, word) in words.iter_mut().enumerate().take(n_words) {
-        // SAFETY: required of the caller, which has as many.
+        // SAFETY: required of the caller, which passes as many.
         *word = unsafe {
             match place.checked_sub(N_REGISTERS) {
                 None => *registers.add(place),

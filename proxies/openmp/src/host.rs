@@ -32,7 +32,7 @@ extern "C" fn measure(clock: Option<ClockFunction>) {
 extern "C" fn finish(out: *mut c_void, each: OpenMpSumCallback) -> OpenMpFacts {
     state::turn_off();
     let open_regions = region::add_open();
-    // SAFETY: `each` is called as it asked to be.
+    // SAFETY: `each` is called with its own argument types.
     sums::each(|sum| unsafe { each(out, sum) });
     OpenMpFacts {
         seen: state::seen(),

@@ -15,9 +15,9 @@
 //! Nothing is recorded call by call: a loop with dynamic schedule asks for work millions of times. Nothing here
 //! allocates, locks or starts anything; each table has a fixed size, and entries without room are counted.
 //!
-//! `libproxy_audit` treats this library like the proxy of a C library: it shows the names while the program has one definition of
-//! them, and writes down where that is (`names.rs`). Several copies of a runtime in one process are kept apart: a team knows its threads only
-//! in the copy that made it.
+//! `libproxy_audit` treats this library like the proxy of a C library: it shows the names while the program has one
+//! definition of them, and writes its address down (`names.rs`). Several copies of a runtime in one process are kept
+//! apart: a team knows its threads only in the copy that made it.
 //!
 //! On processors other than x86-64 nothing is measured, and the host can query that.
 

@@ -80,7 +80,7 @@ pub(crate) fn thread_number() -> (usize, usize) {
     (ask(THREAD_NUMBER), ask(N_THREADS))
 }
 
-/// Where a tool of the program's own would be asked for; 0 for nowhere.
+/// Address of the program's own `ompt_start_tool`; 0 if it has none.
 pub(crate) fn other_tool() -> usize {
     match cca_proxy_homes_v1[START_TOOL].load(Ordering::Relaxed) {
         0 => look_up(START_TOOL).addr(),

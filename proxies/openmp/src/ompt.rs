@@ -40,7 +40,7 @@ static TOOL: Tool = Tool {
     data: 0,
 };
 
-/// Asked by the runtime for a tool.
+/// The runtime calls it to request a tool.
 ///
 /// # Safety
 /// `runtime` is a text of C.
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn ompt_start_tool(version: c_uint, runtime: *const c_char
             return tool;
         }
     }
-    // SAFETY: texts of C; nobody changes the environment here.
+    // SAFETY: texts of C; nothing changes the environment here.
     unsafe {
         let asked = libc::getenv(c"OMP_TOOL_LIBRARIES".as_ptr());
         if !asked.is_null() && *asked != 0 {
@@ -108,14 +108,15 @@ extern "C" fn initialize(look_up: Lookup, _: c_int, _: *mut u64) -> c_int {
 /// From where to where the runtime is mapped.
 static RUNTIME: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize::new(0));
 
-/// Takes note of where the object is mapped that an address lies in.
+/// Finds the mapping of the object that contains an address.
 fn find_runtime(address: usize) {
     unsafe extern "C" fn visit(
         info: *mut libc::dl_phdr_info,
         _: libc::size_t,
         address: *mut c_void,
     ) -> c_int {
-        // SAFETY: `dl_iterate_phdr` passes a description, as many headers as it says, and the address.
+        // SAFETY: `dl_iterate_phdr` passes a description, as many headers as it declares, and the
+        // address.
         let (base, headers, address) = unsafe {
             let info = &*info;
             let n = usize::from(info.dlpi_phnum);
@@ -142,8 +143,9 @@ fn find_runtime(address: usize) {
     unsafe { libc::dl_iterate_phdr(Some(visit), ptr::without_provenance_mut(address)) };
 }
 
-/// Where a call comes from, by the address that the runtime says. A function whose last call it is has left already, and the address is
-/// one of the runtime, which called that function; then it is where the region comes from.
+/// Call site of a construct, from the address that the runtime passes. A function that ends with the call has left
+/// already, and the address is one of the runtime, which called that function; then the call site is that of the
+/// region.
 fn call_site(thread: &Thread, address: *const c_void) -> usize {
     let runtime = RUNTIME.0.load(Ordering::Relaxed)..RUNTIME.1.load(Ordering::Relaxed);
     if !runtime.contains(&address.addr()) {
@@ -317,7 +319,7 @@ extern "C" fn implicit_task(
     if flags & IMPLICIT == 0 {
         return;
     }
-    // Such a thread is in nothing else. The runtime says of some barriers only that they have begun, or ends them for another task.
+    // Such a thread is in nothing else. The runtime reports some barriers' begin only, or ends them for another task.
     if number != 0 {
         thread::with(|thread| thread.ompt.n_frames.set(0));
     }
@@ -360,7 +362,7 @@ extern "C" fn task_create(
     sums::add(Key::of(Construct::Task, site), more);
 }
 
-/// Of `ompt_task_status_t`: the task's code has come to its end.
+/// Values of `ompt_task_status_t`: the task's code has ended.
 const ENDED: [c_int; 3] = [1, 3, 4];
 
 extern "C" fn task_schedule(prior: Data, status: c_int, next: Data) {

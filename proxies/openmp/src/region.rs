@@ -1,7 +1,7 @@
 //! Parallel regions in progress.
 //!
-//! A region has a place for each thread of its team. Runtimes let a thread notice late that a region has ended, some with the next
-//! region only; so the thread that began the region closes all places when it goes on.
+//! A region has a place for each thread of its team. Runtimes let a thread notice late that a region has ended, some
+//! only with the next region; so the thread that began the region closes all places when it continues.
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -32,7 +32,7 @@ pub(crate) struct Region {
     is_used: AtomicBool,
     is_nested: AtomicBool,
     site: AtomicUsize,
-    /// The address that its call returns to, as the runtime says it.
+    /// The return address of its call, as the runtime passes it.
     returns_to: AtomicUsize,
     begin: AtomicU64,
     n_threads: AtomicUsize,
@@ -67,11 +67,11 @@ impl Region {
         }
     }
 
-    /// Begins a region, in the thread that does; `None` where there is no room.
+    /// Begins a region, in the calling thread; `None` if there is no room.
     ///
     /// # Arguments
-    /// * `site` - where it is called from
-    /// * `returns_to` - the address that the runtime says for that
+    /// * `site` - call site
+    /// * `returns_to` - the address that the runtime passes for it
     pub(crate) fn begin(thread: &Thread, site: usize, returns_to: usize) -> Option<&'static Self> {
         let free = REGIONS.iter().find(|region| {
             !region.is_used.load(Ordering::Relaxed) && !region.is_used.swap(true, Ordering::Acquire)
@@ -96,12 +96,12 @@ impl Region {
         Some(region)
     }
 
-    /// Where it is called from.
+    /// Its call site.
     pub(crate) fn site(&self) -> usize {
         self.site.load(Ordering::Relaxed)
     }
 
-    /// The address that its call returns to, as the runtime says it.
+    /// The return address of its call, as the runtime passes it.
     pub(crate) fn returns_to(&self) -> usize {
         self.returns_to.load(Ordering::Relaxed)
     }

@@ -19,7 +19,7 @@ static IS_CHILD: AtomicBool = AtomicBool::new(false);
 /// Constructs in such children: a word that they share with their parent; null before the measurement.
 static IN_CHILDREN: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
-/// Whether a construct that begins now is measured; the first one of all has the recording started before.
+/// Whether a construct that begins now is measured; the first construct starts the recording.
 #[inline(always)]
 pub(crate) fn begin() -> bool {
     IS_ON.load(Ordering::Relaxed) || begin_first()

@@ -12,7 +12,7 @@ use crate::state;
 /// Maximum number of sums, a power of two: enough for a program of 100 regions on 128 threads. Arbitrary; sums without
 /// room are reported.
 const MAX_SUMS: usize = 1 << 14;
-/// Places that a sum may lie in from its own on.
+/// Places in which a sum may be, starting at its own.
 const MAX_PROBES: usize = 64;
 
 /// A construct of OpenMP.
@@ -153,7 +153,7 @@ impl Sum {
     }
 }
 
-/// The sum of a key; `None` where there is no room.
+/// The sum of a key; `None` if there is no room.
 pub(crate) fn sum(key: Key) -> Option<&'static Sum> {
     // The multiplier is 2⁶⁴ divided by the golden ratio.
     let mixed = key.0.rotate_left(20).wrapping_mul(0x9E37_79B9_7F4A_7C15);

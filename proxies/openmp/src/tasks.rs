@@ -12,7 +12,7 @@ use crate::thread;
 
 /// Functions of tasks, by call site, that are measured, a power of two. Arbitrary; calls of others are reported.
 const MAX_STUBS: usize = 1 << 11;
-/// Places that a function may lie in from its own on.
+/// Places in which a function may be, starting at its own.
 const MAX_PROBES: usize = 64;
 /// Bytes from one stub to the next.
 const STUB_BYTES: usize = 16;

@@ -31,7 +31,7 @@ use crate::sums::{self, Construct, Key, More, Sum};
 
 /// A thread of the program.
 pub(crate) struct Thread {
-    /// The region that it takes part in; null outside of all, and where there was no room for it.
+    /// The region that it takes part in; null outside of all, and if there was no room for it.
     pub(crate) region: Cell<*const Region>,
     /// Its place there.
     pub(crate) part: Cell<*const Part>,
@@ -41,7 +41,7 @@ pub(crate) struct Thread {
     is_waiting: Cell<bool>,
     /// Since when.
     since: Cell<u64>,
-    /// How long it has waited at the place where it waits, before a task came in between.
+    /// Waiting time so far at its current place, before a task interrupted the wait.
     waited: Cell<u64>,
     /// Time that its current task has spent on waiting and on other tasks.
     other: Cell<u64>,

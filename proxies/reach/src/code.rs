@@ -54,7 +54,7 @@ impl Code<'_> {
         }
     }
 
-    /// Where an instruction leads whose distance begins at a place.
+    /// Target of an instruction whose distance begins at a place.
     fn target(&self, at: usize) -> Option<u64> {
         let distance = self.bytes.get(at..at + 4)?;
         let distance = i32::from_le_bytes(distance.try_into().ok()?);

@@ -1,4 +1,4 @@
-//! The functions of an object, by where they lie.
+//! The functions of an object, by address.
 
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object, ObjectSymbol, SymbolKind};

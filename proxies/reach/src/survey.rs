@@ -124,7 +124,7 @@ pub fn survey(
             // A part of it, or an alias: under another address only, or it would be counted twice.
             Some(exported) if exported.iter().any(|other| other.address == *address) => continue,
             Some(_) => (Reason::Internal, sites[address]),
-            // Even where nobody is seen to call it, the object has its own.
+            // Even if no call of it was found, the object has its own copy.
             None => (Reason::Copy, sites[address]),
         };
         findings.add(name, reason, n_sites);
@@ -161,7 +161,7 @@ fn linkage(file: &File<'_>) -> Linkage {
     let is_library = file.elf_header().e_type(file.endian()) == elf::ET_DYN;
     match (has(PT_INTERP), has(PT_DYNAMIC)) {
         (true, _) => Linkage::Program,
-        // A static program that is position independent has a table too; it says that it is a program.
+        // A position-independent static program has a table too, which marks it as a program.
         (false, true) if is_library && !is_position_independent_program(file) => Linkage::Library,
         _ => Linkage::Static,
     }
@@ -318,7 +318,7 @@ fn named_words<'a>(file: &File<'a>, names: &BTreeSet<&str>) -> BTreeMap<&'a str,
 struct Findings(BTreeMap<(String, Reason), u64>);
 
 impl Findings {
-    /// A copy counts even where nobody is seen to call it.
+    /// A copy counts even if no call of it was found.
     fn add(&mut self, function: &str, reason: Reason, n_sites: u64) {
         if n_sites > 0 || reason == Reason::Copy {
             *self.0.entry((function.to_owned(), reason)).or_default() += n_sites;

@@ -20,8 +20,8 @@ pub struct SharedTexts {
 }
 
 impl SharedTexts {
-    /// Whether the object holds a copy of the library, or of a good part of it: a linker takes those files of an archive that are
-    /// asked for, each with all its texts.
+    /// Whether the object contains a copy of the library, or of a good part of it: a linker takes the required files of
+    /// an archive, each with all its texts.
     pub fn tell_a_copy(&self) -> bool {
         const LEAST: usize = 5;
         self.n_shared >= LEAST && self.n_shared * 4 >= self.n_library

@@ -1,4 +1,4 @@
-//! Plans for arbitrary patches: every cell filled once, from where it lies.
+//! Plans for arbitrary patches: every cell is filled once, from the patch that contains it.
 
 use proptest::prelude::*;
 

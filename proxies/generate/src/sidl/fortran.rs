@@ -138,7 +138,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Adds a line, or several where it is too long.
+    /// Adds a line, or several if it is too long.
     fn line(&mut self, depth: usize, line: &str) {
         let indent = "    ".repeat(depth);
         let mut rest = line;

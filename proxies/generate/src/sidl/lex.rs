@@ -12,7 +12,7 @@ pub enum Kind {
     Word(String),
     /// An integer.
     Integer(i64),
-    /// Any other number, or a text, which stand in contracts only.
+    /// Any other number, or a text, which occur only in contracts.
     Literal(String),
     /// Anything else, such as `{`, `<` or `==`.
     Sign(&'static str),
@@ -30,7 +30,7 @@ pub struct Token {
     pub doc: String,
 }
 
-/// Longest first, since the first that fits is taken.
+/// Longest first, since the first match is used.
 const SIGNS: [&str; 26] = [
     "**", "<<", ">=", "<=", "==", "!=", "{", "}", "(", ")", "[", "]", "<", ">", ",", ";", ":", "=",
     "+", "-", "*", "/", "!", "~", "%", "&",

@@ -7,7 +7,7 @@
 //!                                              └► Fortran module
 //! ```
 //!
-//! What SIDL says crosses a border like this:
+//! The types of SIDL cross a border like this:
 //!
 //! | SIDL | as an argument | returned, `out` |
 //! |---|---|---|

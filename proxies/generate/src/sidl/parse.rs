@@ -393,7 +393,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        // A contract stands before the semicolon or after it.
+        // A contract is in front of the semicolon or behind it.
         let is_ended = self.takes(";");
         for word in ["require", "ensure"] {
             if self.takes(word) {

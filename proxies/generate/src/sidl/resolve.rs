@@ -69,7 +69,7 @@ pub struct Method {
     pub arguments: Vec<(String, Ty)>,
     /// Its results, by name; `result` is the result of SIDL's method itself.
     pub results: Vec<(String, Ty)>,
-    /// Name of the struct that it returns where it returns several values.
+    /// Name of the struct for its results if it returns several values.
     pub result_type: Option<String>,
     pub parameters: Vec<Parameter>,
 }
@@ -122,7 +122,7 @@ pub enum Plain {
     FComplex,
     DComplex,
     Opaque,
-    /// The number of an enumeration's value where nobody could check it.
+    /// The number of an enumeration's value, if it cannot be checked.
     Number,
 }
 
@@ -442,7 +442,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// The methods of all that a symbol inherits of, then its own.
+    /// The methods of all symbols that a symbol inherits from, then its own.
     fn gather(
         &mut self,
         found: Found<'a>,
@@ -619,7 +619,7 @@ impl<'a> Resolver<'a> {
             return Ok(Err(format!("of type {word}")));
         }
         let Some(found) = self.find(within, word) else {
-            // A symbol of a file that is not there: whose port it is shows when it is used.
+            // A symbol of a file that is not available: its port is determined when it is used.
             return Ok(Ok(Ty::Object));
         };
         self.define(found)?;
@@ -657,7 +657,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Whether two methods of one name take the same arguments, so that the second is the first said again.
+/// Whether two methods of one name take the same arguments, so that the second repeats the first.
 fn is_alike(before: &parse::Method, method: &parse::Method) -> bool {
     let types = |method: &parse::Method| -> Vec<_> {
         method

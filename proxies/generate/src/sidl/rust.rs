@@ -231,7 +231,8 @@ fn method_source(library: &Library, method: &Method) -> String {
     text
 }
 
-/// A method's part of the text that the interface's hash is taken of: as `#[port]` writes it.
+/// A method's part of the text from which the interface's hash is computed, in the form of
+/// `#[port]`.
 pub fn signature(library: &Library, method: &Method) -> String {
     let arguments: Vec<_> = method
         .arguments
@@ -246,7 +247,7 @@ pub fn signature(library: &Library, method: &Method) -> String {
     format!("{}({}) -> {result}", method.name, arguments.join(", "))
 }
 
-/// The text that the interface's hash is taken of.
+/// The text from which the interface's hash is computed.
 pub fn signature_text(library: &Library, port: &Port) -> String {
     let methods: Vec<_> = port
         .methods
