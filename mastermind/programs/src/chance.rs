@@ -1,8 +1,9 @@
 //! Conditions that hold with a probability: `chance(0.3)`.
 //!
-//! Each place in a model has a sequence of its own, which is the same for all processes: they decide alike the first
-//! time they come to it, the second time, and so on, so that those that meet in a collective do not part before it. A run is
-//! the same every time. It stands in the condition of a branch or of a loop, alone or within a larger one.
+//! Each place in a model has a sequence of its own, which is the same for all processes: they decide equally the first
+//! time they come to it, the second time, and so on, so that processes that meet in a collective do not diverge before
+//! it. A run is the same every time. `chance` is in the condition of a branch or of a loop, alone or within a larger
+//! one.
 //!
 //! # Source
 //! The sequence is a linear congruential generator of full period (D. E. Knuth, "The Art of Computer Programming" 2,
@@ -66,8 +67,8 @@ impl Model {
 }
 
 impl Lowering<'_> {
-    /// Lets the sequences of all places begin elsewhere. A variable that holds the seed itself has the spread of fitted models, which
-    /// is drawn by the values of the variables, be another one too. Seed 0 adds nothing.
+    /// Starts the sequences of all places at another point. A variable with the seed also changes the spread of fitted
+    /// models, which is drawn by the values of the variables. Seed 0 adds nothing.
     pub(crate) fn seed(&mut self, seed: u32) {
         if seed == 0 {
             return;
@@ -97,7 +98,7 @@ impl Lowering<'_> {
         self.compile(Kind::Truth, &drawn, &scope, at)
     }
 
-    /// The condition with a comparison in the place of each chance, whose draw becomes an operation.
+    /// The condition with a comparison in place of each chance, whose draw becomes an operation.
     fn drawn(&mut self, condition: &Expression, scope: &mut Scope, at: (&str, &str)) -> Expression {
         let mut boxed = |x: &Expression| Box::new(self.drawn(x, scope, at));
         match condition {

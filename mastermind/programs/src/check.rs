@@ -57,7 +57,7 @@ pub enum Rule {
     GuardGap,
     /// Every element has a path to an end.
     EndlessLoop,
-    /// Loops and decisions lie side by side or in each other.
+    /// Loops and decisions are disjoint or nested.
     Unstructured,
     /// A flow ends in a final node. Only a warning.
     NoWayOn,
@@ -67,7 +67,7 @@ pub enum Rule {
     RecordedRanks,
     /// All parts of a file are used. Only a warning.
     Ignored,
-    /// A condition is an expression. Only a warning: it is taken with a probability.
+    /// A condition is an expression. Only a warning: it gets a probability.
     Prose,
 }
 
@@ -113,7 +113,7 @@ pub struct Finding {
     pub rule: Rule,
     /// The element, variable or function.
     pub element: String,
-    /// Where it lies: the activity, and the elements it is in.
+    /// Its position: the activity, and the enclosing elements.
     pub place: String,
     /// The problem.
     pub reason: String,

@@ -14,13 +14,13 @@ pub(crate) fn activity(name: &str) -> Option<&'static Activity> {
     COLLECTIVES.as_ref()?.activities.get(name)
 }
 
-/// Whose choices of algorithms a simulation makes.
+/// Library whose choices of algorithms a simulation uses.
 ///
 /// # Source
 /// MPICH: R. Thakur, R. Rabenseifner, W. Gropp, IJHPCA 19(1), 2005, the sizes that its configuration variables
 /// (`MPIR_CVAR_BCAST_SHORT_MSG_SIZE` and the like) still have as defaults. Open MPI: the fixed rules of its component
-/// `coll/tuned` up to 4.0 (`coll_tuned_decision_fixed.c`); its split binary tree for broadcasts is taken as the scatter
-/// and ring, its binary trees of reductions as binomial, and segments of all pipelines as 64 KiB.
+/// `coll/tuned` up to 4.0 (`coll_tuned_decision_fixed.c`); its split binary tree for broadcasts is modelled as the
+/// scatter and ring, its binary trees of reductions as binomial, and segments of all pipelines as 64 KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Collectives {
     /// One algorithm each, for all sizes: binomial trees, recursive doubling, pairwise exchange.

@@ -16,7 +16,7 @@ pub struct RecordedCall {
     pub start_ns: u64,
     /// When it ended, nanoseconds.
     pub end_ns: u64,
-    /// Processor time that its thread took since its previous call here, nanoseconds; `None` where that was not recorded.
+    /// Processor time of its thread since its previous call, nanoseconds; `None` if it was not recorded.
     pub cpu_before_ns: Option<u64>,
     /// Bytes that it moved.
     pub bytes: u64,
@@ -93,7 +93,7 @@ pub(super) fn ends(call: &RecordedCall) -> bool {
     &*call.function == "MPI_Finalize"
 }
 
-/// Those that make communicators are barriers, since nobody goes on before all have come.
+/// Functions that make communicators are barriers, since none returns before all have come.
 fn collective(name: &str) -> Option<Action> {
     let (name, waits) = match name.strip_prefix('I') {
         Some(rest) if rest.starts_with(char::is_lowercase) => (rest, false),
@@ -169,7 +169,7 @@ fn other(name: &str) -> Action {
     }
 }
 
-/// Where the calls of a thread have come to.
+/// State of the calls of a thread.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Progress {
     /// When its latest communication ended, nanoseconds.
@@ -191,8 +191,8 @@ impl Progress {
         }
     }
 
-    /// A call begins, and the thread has computed until then: as long as it had a processor where that is recorded, else all the time.
-    /// A poll after a poll waits.
+    /// A call begins, and the thread has computed until then: for its processor time if that is recorded, else all the
+    /// time. Between two polls it waits.
     pub(super) fn come_to(&mut self, call: &RecordedCall) {
         let gap_ns = call.start_ns.saturating_sub(self.now_ns);
         let computed_ns = call.cpu_before_ns.unwrap_or(gap_ns);
@@ -238,7 +238,8 @@ pub(super) fn counted(n: u64, thing: &str, things: &str) -> String {
 /// Share of a run in which its ranks may be off their processors without a note.
 const MAX_OFF_PROCESSOR: f64 = 0.01;
 
-/// That time between calls is left out in which no rank ran, where it is more than [`MAX_OFF_PROCESSOR`] of the run.
+/// Notes that time between calls in which no rank ran is left out, if it is more than [`MAX_OFF_PROCESSOR`] of the
+/// run.
 fn note_off_processor(ranks: &[RecordedRank]) -> Option<String> {
     let sum = |of: &dyn Fn(&RecordedRank) -> Option<u64>| ranks.iter().map(of).sum::<Option<u64>>();
     let off_ns = sum(&|rank| rank.off_processor_ns)? as f64;

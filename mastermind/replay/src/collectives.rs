@@ -18,7 +18,7 @@ pub(super) struct GroupCall {
     pub(super) kind: CollectiveKind,
     /// In the numbers of the group; 0 without a root.
     pub(super) root: u32,
-    /// As [`Collective`] has them: of the whole, or of one process's part.
+    /// In the form of [`Collective`]: of the whole, or of one process's part.
     pub(super) bytes: u64,
     /// Ranks of the group.
     pub(super) ranks: u32,
@@ -158,7 +158,7 @@ fn joined(
             bytes = own.call.bytes.saturating_add(bytes);
         }
         let n = members.len() as u64;
-        // Their records are of all parts.
+        // Their records contain the bytes of all parts.
         let parts = match begun.kind {
             CollectiveKind::AllToAll | CollectiveKind::ReduceScatter => n * n,
             _ => n,

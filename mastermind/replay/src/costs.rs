@@ -1,7 +1,8 @@
 //! Costs of runs on several numbers of ranks as functions of that number.
 //!
-//! Each formula of a short list is fitted to all runs but the largest, and predicts that one. The first whose error there is near the
-//! smallest is fitted to all runs. That error, and the same of the sum of all costs, say how far beyond the recorded runs a model may go.
+//! Each formula of a short list is fitted to all runs but the largest, and predicts that one. The first formula with an
+//! error close to the smallest is fitted to all runs. That error, and the same for the sum of all costs, decide how far
+//! beyond the recorded runs a model may go.
 //!
 //! # Source
 //! The formulas: work that is shared, work that each rank does, and both with a term that grows with a tree of ranks or

@@ -1,7 +1,7 @@
 //! Computation that a recorded run left out and that a replay is to have: the methods of a dry run.
 //!
-//! In: a rank, and for each of its threads when it would have computed longer and by how much. Out: the rank, all of whose later calls
-//! are later by that, with the processor time before the next one.
+//! Input: a rank, and for each of its threads the time at which it would have computed longer and by how much. Output:
+//! the rank, with all later calls delayed by that, and with the processor time before the next one.
 
 use crate::RecordedRank;
 use crate::call::{Action, action};

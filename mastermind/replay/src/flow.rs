@@ -1,4 +1,4 @@
-//! The calls of all ranks of all runs as one flow, and where in it they compute.
+//! The calls of all ranks of all runs as one flow, with the computation between them.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -47,7 +47,7 @@ pub(super) struct Key {
     pub(super) from: Peer,
     /// Group of a collective.
     pub(super) group: u32,
-    /// Which of the different calls of all ranks it is, where these call the same functions; else 0.
+    /// Index among the different calls of all ranks, if these call the same functions; else 0.
     pub(super) column: u32,
 }
 
@@ -172,7 +172,8 @@ impl Shapes {
 pub(super) struct Repeats {
     /// Whether calls of other sizes and tags are other calls.
     pub(super) is_exact: bool,
-    /// Whether messages that follow each other may be rounds of one, which two neighbours are on two ranks, and on more ranks not.
+    /// Whether consecutive messages may be rounds of one loop; on two ranks two neighbours are one rank, on more ranks
+    /// not.
     pub(super) of_single_messages: bool,
 }
 
@@ -200,7 +201,7 @@ pub(super) fn folded(calls: Vec<Call>, repeats: Repeats) -> Vec<Node> {
     }
 }
 
-/// Makes loops of all that is repeated with one period.
+/// Makes loops of all repetitions with one period.
 fn fold(
     nodes: Vec<(u32, Node)>,
     period: usize,
@@ -257,9 +258,9 @@ fn fold(
 /// A place in the program that all ranks share, with the action of each of them there.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
-    /// By point; `None` where it does nothing there.
+    /// By point; `None` for a point without the call.
     Call(Kind, Vec<Option<Call>>),
-    /// Rounds by point; `None` where it takes no part.
+    /// Rounds by point; `None` for a point without the loop.
     Loop(Vec<Option<u64>>, Vec<Place>),
     /// Computation by point, nanoseconds, and its rounds; `None` for points without.
     Compute(Vec<Option<(u64, u64)>>),

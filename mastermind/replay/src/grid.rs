@@ -11,7 +11,8 @@ pub(super) struct Quantity {
     pub(super) values: Vec<i64>,
 }
 
-/// How ranks lie: on a line, or on a grid whose first axis, along which ranks are next to each other, is its longest or its shortest one.
+/// Arrangement of ranks: on a line, or on a grid whose first axis, along which ranks are consecutive, is its longest or
+/// its shortest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Grid {
     Line,

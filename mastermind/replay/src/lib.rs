@@ -69,7 +69,7 @@ pub struct RecordedRank {
     /// Time between calls in which its threads did not run, since they waited for a processor or slept, nanoseconds; `None` where processor
     /// time was not recorded.
     pub off_processor_ns: Option<u64>,
-    /// How long its threads waited for a processor in all, nanoseconds; `None` where the system did not say.
+    /// Total waiting of its threads for a processor, nanoseconds; `None` if the system did not report it.
     pub waiting_ns: Option<u64>,
     /// Calls that have no record.
     pub lost: u64,
@@ -149,7 +149,7 @@ pub enum ReplayError {
         /// The collective.
         element: String,
     },
-    /// Runs that say nothing of other numbers of ranks.
+    /// Runs without information on other numbers of ranks.
     #[error(
         "cannot write runs as a program: two of them have {ranks} ranks, expected runs of different numbers of ranks"
     )]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use super::call::counted;
 use super::rank::{RankSchedule, Space, Task};
 
-/// Messages from one rank to another in one communicator that nobody has received.
+/// Unreceived messages from one rank to another in one communicator.
 #[derive(Debug, Default)]
 struct Sent {
     /// By tag: which message of these it is, and its operation.

@@ -271,7 +271,7 @@ impl Builder<'_> {
             space: Space::Program(self.spaces.number(call)),
             tag: call.tag,
         };
-        // From nobody or to nobody nothing is moved.
+        // A message to or from nobody moves nothing.
         (peer.is_some() || call.bytes > 0).then_some(message)
     }
 

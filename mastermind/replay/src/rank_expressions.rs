@@ -172,7 +172,7 @@ impl Patterns {
         used.map(|(name, value, _)| (*name, *value))
     }
 
-    /// Whose places and strides are divisors of the number of ranks.
+    /// Axes whose places and strides are divisors of the number of ranks.
     fn axes_of_one(&self) -> Vec<Axis> {
         let ranks = self.runs[0];
         let divisors = |n: i64| (1..=n).filter(move |d| n % d == 0);
@@ -292,7 +292,7 @@ impl Patterns {
         Some((pattern, first))
     }
 
-    /// Which ranks are some of all, as a condition. As long as it has to be where there is no pattern.
+    /// A condition for a subset of the ranks; without a pattern it lists them.
     ///
     /// # Arguments
     /// * `is_member` - by point, shape `[n_points]`
@@ -422,7 +422,8 @@ impl Patterns {
         })
     }
 
-    /// A rank that each rank names, `none` where it names none; `None` where there is neither a pattern nor room for a table.
+    /// A partner of each rank, `none` for a rank without one; `None` if there is neither a pattern nor room for a
+    /// table.
     ///
     /// # Arguments
     /// * `named` - by point, shape `[n_points]`
@@ -577,7 +578,7 @@ impl Patterns {
         shifts.chain([first])
     }
 
-    /// A number that differs from rank to rank; `None` where there is no room for a table.
+    /// A number that differs from rank to rank; `None` if there is no room for a table.
     ///
     /// # Arguments
     /// * `values` - by point, shape `[n_points]`; ranks without one take `otherwise`
@@ -595,7 +596,8 @@ impl Patterns {
         })
     }
 
-    /// A number that is the same for all ranks of a run that have one; `None` where it is not, or has no pattern.
+    /// A number that is the same for all ranks of a run that have one; `None` if they differ, or there is no
+    /// pattern.
     pub(super) fn by_run(&self, values: &[Option<f64>]) -> Option<Pattern> {
         let known = || {
             self.points

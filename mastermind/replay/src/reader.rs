@@ -130,7 +130,7 @@ impl Reader {
         made
     }
 
-    /// Requests are complete: a wait for all where none is left open, else for so many of the receives.
+    /// Requests are complete: a wait for all if none is left open, else for as many of the receives.
     fn complete(
         &mut self,
         call: &RecordedCall,

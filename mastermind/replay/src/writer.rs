@@ -60,7 +60,7 @@ pub(super) struct Writer<'a> {
     assumed: BTreeMap<String, String>,
     /// Of the largest run: costs of a rank on average, and those that the other runs predict, nanoseconds.
     held_out_ns: (f64, f64),
-    /// Costs that the other runs say nothing of, by element.
+    /// Costs for which the other runs have no prediction, by element.
     not_held_out: Vec<(String, f64)>,
     /// Computation of a rank of the largest run on average, nanoseconds.
     total_ns: f64,
@@ -162,7 +162,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// The text of a pattern of the next element, or of one of that name; how far it is known is kept.
+    /// The text of a pattern of the next element, or of one of that name; notes how far it is known.
     fn used(&mut self, pattern: Pattern, name: &str, what: &str) -> String {
         match pattern.reach {
             Reach::Known => {}
@@ -328,7 +328,7 @@ impl<'a> Writer<'a> {
         format!("{{ {word} = \"{word} {}\"{rest} }},", self.n)
     }
 
-    /// The computation before a call, where there is any.
+    /// The computation before a call, if there is any.
     fn cost(&mut self, calls: &Calls, depth: usize) {
         let mean = |call: &Call| (call.compute_ns as f64 / call.n as f64).round();
         let costs: Vec<Option<f64>> = calls.iter().map(|call| call.as_ref().map(mean)).collect();
@@ -366,7 +366,8 @@ impl<'a> Writer<'a> {
         let mut of_runs = vec![(0.0, 0.0); largest + 1];
         let is_in: Vec<bool> = computed.iter().map(Option::is_some).collect();
         let guard = self.patterns.condition(&is_in);
-        // Where it has no pattern which ranks of a run compute all do so, on average for as long.
+        // If there is no pattern for the ranks that compute in a run, all compute, on average as
+        // long.
         let is_split = |run: usize| {
             let of_run = is_in
                 .iter()

@@ -148,7 +148,8 @@ fn a_grid_of_two_axes_goes_on() {
     does_the_same(&model, &[2, 4, 8, 16, 32, 64], &grid);
 }
 
-/// Three runs do not say whether a grid has two axes or three, if there is one rank on the third: said, not hidden.
+/// Three runs do not determine whether a grid has two axes or three, if there is one rank on the third: reported,
+/// not hidden.
 #[test]
 fn what_is_assumed_is_a_note() {
     let model = model_of(&[1, 2, 4], &grid);
@@ -183,7 +184,8 @@ fn sizes_and_rounds_are_functions_of_the_number_of_ranks() {
     does_the_same(&model, &[2, 4, 8, 16], &write);
 }
 
-/// The steps of a butterfly, one more in each run, are no pattern that goes on by itself: more ranks would do fewer than they have to.
+/// The steps of a butterfly, one more in each run, are no pattern that continues by itself: more ranks would do too
+/// few.
 #[test]
 fn steps_that_only_the_largest_run_has_are_not_taken_for_all() {
     let butterfly = |writer: &mut Writer| {
@@ -234,7 +236,7 @@ fn partners_without_a_pattern_are_known_for_the_recorded_ranks() {
     does_the_same(&model, &[2, 4, 8], &write);
 }
 
-/// Two runs leave open how work goes on that is partly shared.
+/// Two runs do not determine the growth of work that is partly shared.
 #[test]
 fn costs_of_two_runs_that_need_a_third_are_not_extended() {
     let write = |writer: &mut Writer| {

@@ -9,7 +9,7 @@ use mastermind_replay::{ComponentCall, RecordedCall, RecordedRank, Replay, Repla
 use mastermind_simulation::engine::{ProcessResult, ScheduleOutcome, simulate_schedule};
 use mastermind_simulation::machine::{Link, Machine};
 
-/// o 1500, L 2500, g 1000, G 1; no message asks first.
+/// o 1500, L 2500, g 1000, G 1; all messages are eager.
 pub fn machine() -> Machine {
     let link = Link {
         rendezvous_bytes: 1 << 40,
@@ -137,7 +137,7 @@ fn a_rank_computes_for_as_long_as_it_had_a_processor() {
             vec![
                 call("MPI_Init", (0, 7)),
                 after(1, message("MPI_Recv", (9, 31), 0, 3)),
-                // Where it is not known the rank may have computed all the time.
+                // If it is unknown the rank may have computed all the time.
                 message("MPI_Recv", (50, 51), 0, 3),
                 after(6, call("MPI_Finalize", (65, 70))),
             ],

@@ -18,7 +18,7 @@ pub enum Edit {
     },
     /// A library, or a folder of libraries, in which classes are searched.
     AddPath {
-        /// As it is to stand in the file.
+        /// As it is to be written in the file.
         path: String,
     },
     /// An instance with its connections, parameters and alternatives.
@@ -26,7 +26,7 @@ pub enum Edit {
         /// Its name.
         instance: String,
     },
-    /// Another name, wherever the old one stands.
+    /// Another name, wherever the old one occurs.
     RenameInstance {
         /// The old name.
         instance: String,
@@ -100,7 +100,7 @@ fn wrong<T>(found: String) -> Result<T, Error> {
     Err(Error::Edit(found))
 }
 
-/// A table of the document; made at its end where it is not there.
+/// A table of the document; made at its end if it does not exist.
 fn table<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut dyn TableLike, Error> {
     let item = document
         .entry(name)

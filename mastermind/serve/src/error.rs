@@ -11,7 +11,7 @@ pub enum Error {
         "cannot listen on port {port} of 127.0.0.1: {reason}, expected a free port; --port 0 takes any"
     )]
     Listen {
-        /// The port that was asked for.
+        /// The requested port.
         port: u16,
         /// The system's error.
         reason: io::Error,
@@ -38,7 +38,7 @@ pub enum Error {
     /// A path leads out of the folder that is served, or is no path.
     #[error("cannot use path \"{}\": {found}, expected a path within the folder that is served", path.display())]
     Outside {
-        /// The path as it was given.
+        /// The given path.
         path: PathBuf,
         /// The problem with it.
         found: &'static str,
@@ -58,7 +58,7 @@ pub enum Error {
     /// A change of a diagram that cannot be made.
     #[error(transparent)]
     Diagram(#[from] mastermind_diagrams::edit::EditError),
-    /// A question or job whose values are no arguments.
+    /// A question or job with invalid values.
     #[error("cannot ask for {what}: {found}")]
     Question {
         /// The requested object.

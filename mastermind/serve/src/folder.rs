@@ -84,7 +84,7 @@ impl Folder {
         Ok(Folder { root })
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root

@@ -24,10 +24,10 @@ const MAX_LINE: u64 = 16 * 1024;
 /// Ended jobs that are kept.
 const MAX_JOBS: usize = 50;
 
-/// News that a page may fall behind by; then it asks for everything again.
+/// Number of events that a page may fall behind by; then it requests everything again.
 const MAX_BEHIND: usize = 1024;
 
-/// How long a job that was asked to end may take.
+/// Time for a job to end after a request to end.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A job as the page sees it.
@@ -111,7 +111,7 @@ impl Jobs {
     }
 
     pub fn tell(&self, news: News) {
-        // Nobody listens: nobody misses it.
+        // Without open pages the event is dropped.
         let _ = self.news.send(news);
     }
 
@@ -236,7 +236,7 @@ impl Jobs {
         }
     }
 
-    /// Asks a job to end; whether it ran.
+    /// Requests a job to end; returns whether it ran.
     pub fn stop(&self, id: u64) -> bool {
         let jobs = self.jobs();
         let job = jobs
@@ -267,7 +267,7 @@ impl Jobs {
 /// Until the job shall stop.
 async fn asked(stopped: &mut watch::Receiver<bool>) {
     if stopped.wait_for(|stopped| *stopped).await.is_err() {
-        // Nobody can ask any more.
+        // No request can come any more.
         std::future::pending::<()>().await;
     }
 }

@@ -73,7 +73,7 @@ impl Server {
     /// Listens on this machine's own address, `127.0.0.1`.
     ///
     /// # Errors
-    /// The folder cannot be read, the port is taken, or the system gives no random bytes.
+    /// The folder cannot be read, the port is taken, or the system returns no random bytes.
     pub async fn bind(options: Options) -> Result<Server, Error> {
         let folder = Folder::open(&options.folder)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))
@@ -95,8 +95,8 @@ impl Server {
         })
     }
 
-    /// The address to open in a browser, with the token that the page shows with each request. The token stands behind `#`, so a
-    /// browser sends it to nobody.
+    /// The address to open in a browser, with the token that the page sends with each request. The token is behind `#`,
+    /// so a browser never sends it by itself.
     #[must_use]
     pub fn url(&self) -> String {
         let token = self.shared.token();

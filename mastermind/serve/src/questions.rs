@@ -79,7 +79,7 @@ pub enum Question {
         records: String,
         /// Which: scatter, mean, comm, graph or matrix.
         kind: String,
-        /// The method, where the figure is of one.
+        /// The method, if the figure is of one.
         method: Option<String>,
         /// The parameter of the x axis.
         parameter: Option<String>,
@@ -120,7 +120,7 @@ pub enum Question {
         models: String,
         /// The records of the workload.
         records: String,
-        /// So many of the best.
+        /// Number of the best assemblies to show.
         best: Option<u32>,
         /// A condition on attributes.
         require: Option<String>,
@@ -307,7 +307,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The `path` of an assembly, as it stands there.
+/// The `path` of an assembly, as it is written.
 fn libraries(text: &str) -> Vec<String> {
     let table = text.parse::<toml::Table>().unwrap_or_default();
     let path = table.get("assembly").and_then(|header| header.get("path"));

@@ -40,7 +40,7 @@ use crate::jobs::{Jobs, News};
 use crate::questions::{self, Job, Question};
 use crate::{Error, Folder, Options, answers};
 
-/// So many questions are answered at a time; each is a process.
+/// Maximum number of questions at a time; each is a process.
 const AT_A_TIME: usize = 2;
 
 /// Bodies of requests beyond this are refused, in bytes.
@@ -308,7 +308,7 @@ async fn edit(editing: Result<Json<Editing>, JsonRejection>) -> Response {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EditingDiagram {
-    /// By whose name the form is known.
+    /// Name from which the form is detected.
     file: String,
     text: String,
     edits: Vec<diagrams::Edit>,

@@ -58,7 +58,7 @@ impl Running {
             let until = async {
                 let _ = ended.await;
             };
-            // A server that cannot go on ends its socket, at which the test fails.
+            // A server that cannot continue closes its socket, at which the test fails.
             let _ = runtime.block_on(server.run(until));
         });
         Ok(Running {

@@ -93,7 +93,7 @@ fn nobody_else_is_answered() -> Result<()> {
             ("GET", "/api/news", ""),
         ] {
             let (status, _) = server.raw(method, path, &head, body)?;
-            // HTTP itself asks for a host.
+            // HTTP itself requires a host.
             let accepted = status == expected || (who == "no host" && status == 400);
             assert!(accepted, "{who}: {method} {path}: {status}");
         }

@@ -70,7 +70,7 @@ fn a_job_is_followed_by_every_page() -> Result<()> {
 
 #[test]
 fn a_job_is_stopped_with_all_of_its_processes() -> Result<()> {
-    // Its child would go on for an hour.
+    // Its child would run for an hour.
     let server = Running::begin("echo begun; sleep 3600 & wait", false)?;
     let mut page = News::of(&server)?;
     server.ask("/api/start", RUN)?;

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::client::{Result, Running};
 
-/// A program that answers with the text of the file it is asked about.
+/// A program that answers with the text of the file in the question.
 const READS: &str = "printf '{\"text\": \"%s\", \"of\": \"%s\"}' \"$(tr -d '\"\\n' < \"$2\")\" \"$2\"; echo \"note: $2\" >&2";
 
 #[test]

@@ -44,7 +44,7 @@ impl Sweep3d {
         interface.max(link.send_overhead_ns + link.bytes_overhead_ns(self.bytes))
     }
 
-    /// Eq. 2: how long a receive takes whose sender is ready, nanoseconds.
+    /// Eq. 2: time of a receive whose sender is ready, nanoseconds.
     pub fn receive_ns(&self) -> u64 {
         let link = &self.link;
         let bytes = link.receive_ns(self.bytes);

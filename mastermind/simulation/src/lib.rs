@@ -1,7 +1,7 @@
 //! Predicts runs that are not available: a program or a schedule of `mastermind-programs` on a machine of nodes
 //! and links.
 //!
-//! Activities take the time that a formula says; waiting is found by discrete events. Pure functions: nothing here prints,
+//! Activities take the time of their formula; waiting is found by discrete events. Pure functions: nothing here prints,
 //! reads a file or the environment, or knows a component.
 //!
 //! | type | is | comes from |

@@ -308,7 +308,7 @@ fn a_message_waits_for_the_bytes_of_those_before_it() {
     let together = [(0, 0, 4, 1001), (2, 1, 5, 501)];
     assert_eq!(ends(&together, Some(1)), [free[0], 1 + free[1] + 999]);
     assert_eq!(ends(&together, Some(2)), [free[0], 1 + free[1]]);
-    // Inside of a switch nobody shares.
+    // Within a switch no link is shared.
     let inside = [(0, 0, 1, 1001), (1, 0, 0, 1001)];
     let free = finishes(8, &inside, &machine(2, 8, [None, None]));
     assert_eq!(finishes(8, &inside, &machine(2, 8, [Some(1), None])), free);
@@ -342,14 +342,16 @@ fn a_message_between_groups_passes_four_links() {
     // which comes there at 1000.
     let third = 500 + 500 + ONE_WAY + 100;
     assert_eq!(times([Some(1), Some(1)]), [free, free + 1000 + 100, third]);
-    // They are for two switches of one group: where only groups share, the second waits at its own group, else at its own switch.
+    // They are for two switches of one group: if only groups share, the second waits at its own group, else at its own
+    // switch.
     assert_eq!(times([None, Some(1)]), [free, free + 1000 + 100, third]);
     assert_eq!(times([Some(1), None]), [free, free + 1000, third]);
 }
 
 #[test]
 fn a_request_to_send_overtakes_no_message() {
-    // The second message of rank 1 asks first: its request, its data and the answers wait for their turn, too.
+    // The second message of rank 1 uses rendezvous: its request, its data and the answers wait for their turn,
+    // too.
     let messages = [(0, 0, 2, 40_001), (1, 0, 4, 1001), (1, 0, 4, 60_001)];
     let ended = finishes(6, &messages, &machine(2, 6, [Some(1), None]));
     let first = 40_000 + ONE_WAY + 1000;
@@ -363,7 +365,7 @@ fn a_request_to_send_overtakes_no_message() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Each process of a switch sends one eager message and gets one: with a link for each of them nobody waits.
+    /// Each process of a switch sends one eager message and gets one: with a link for each of them none waits.
     #[test]
     fn as_many_links_as_nodes_delay_no_permutation(
         (to, work, bytes) in (2..4_u32).prop_flat_map(|switches| {
@@ -383,7 +385,7 @@ proptest! {
         prop_assert!(shared.iter().zip(&free).all(|(shared, free)| shared >= free));
     }
 
-    /// Of those that only send each one sends to one of those that only receive.
+    /// Each of the sending processes sends to one of the receiving processes.
     #[test]
     fn more_links_make_equal_messages_no_later(
         to in Just((0..8_u32).collect::<Vec<_>>()).prop_shuffle(),

@@ -131,7 +131,7 @@ fn latency_is_tolerated_while_it_is_hidden() {
     let machine = Machine::default();
     let run = of_model(TURNS, 2);
     let (time_ns, path) = run(&machine).expect("an end");
-    // All but the first message is there before rank 1 asks for it.
+    // All messages but the first arrive before rank 1 receives them.
     assert_eq!(path.of(LinkClass::Inter, Parameter::Latency).count, 0);
     let mut simulate = |factor| {
         let mut machine = machine;

@@ -38,7 +38,7 @@ pub(super) fn end_loops(graph: &mut Graph, out: &mut Collected) {
     }
 }
 
-/// The first loop that no edge leaves: where it is entered, and its nodes.
+/// The first loop without an exit: its entry, and its nodes.
 fn endless(graph: &Graph) -> Option<(usize, Vec<usize>)> {
     let mut plain = DiGraph::<(), ()>::with_capacity(graph.nodes.len(), graph.edges.len());
     for _ in &graph.nodes {

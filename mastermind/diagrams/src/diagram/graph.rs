@@ -26,7 +26,7 @@ pub(crate) enum NodeKind {
     /// The end of the activity, or of one path through it.
     Final,
     Element(ElementKind),
-    /// A flow of its own, run as the wrapper says.
+    /// A flow of its own, run by its wrapper.
     Group(Wrapper, Graph),
     /// `ordered`: the first guard that holds is taken; else exactly one may hold.
     Decision {
@@ -74,12 +74,12 @@ pub(crate) enum Guard {
     /// The condition, and a probability for the case that the condition names values that the file
     /// does not define.
     WhenOrShare(Expression, f64),
-    /// Where no other is.
+    /// If no other is.
     Otherwise,
-    /// Where no other is, which is so often.
+    /// If no other is, with this probability.
     OtherwiseShare(f64),
-    /// Where something holds that is said in prose; `share` of the times, where that is said. No graph has any of these, nor
-    /// shares, once it is [settled](super::settle).
+    /// If a condition in prose holds; with probability `share`, if its label gives one. Once a graph is
+    /// [settled](super::settle), it has neither these nor shares.
     Prose {
         text: String,
         share: Option<f64>,

@@ -29,7 +29,7 @@ struct Quantity {
 /// The first defect of guards when exactly one of them must hold.
 ///
 /// # Arguments
-/// * `has_otherwise` - whether an edge is taken where no guard holds
+/// * `has_otherwise` - whether an edge is taken if no guard holds
 pub(super) fn defect(guards: &[&Expression], has_otherwise: bool) -> Option<Defect> {
     if guards.iter().any(|guard| chance_calls(guard) > 0) {
         return None;

@@ -1,9 +1,9 @@
 //! Forks, joins, decisions and merges that a UML activity leaves out.
 //!
-//! UML lets several edges leave an action (it offers a token to each of them: a fork) and come into one (it waits for all of
-//! them: a join). People also draw both where they mean a decision or a merge, and such an activity would wait for ever. So
-//! edges that leave with guards are a decision, and edges that come in from alternatives, or from behind (a loop), are a
-//! merge. Each is a warning.
+//! UML lets several edges leave an action (it offers a token to each of them: a fork) and several enter one (it waits
+//! for all of them: a join). People also draw both when they mean a decision or a merge, and such an activity would
+//! wait for ever. So edges with guards that leave an action are a decision, and edges that enter from alternatives, or
+//! from behind (a loop), are a merge. Each is a warning.
 //!
 //! Dominators show whether a fork or a decision split the paths that come together, and which edges go back.
 //!
@@ -23,7 +23,7 @@ use mastermind_programs::Rule;
 /// others.
 ///
 /// # Arguments
-/// * `forks` - several edges that leave an action are a fork, as UML says; else alternatives
+/// * `forks` - several edges that leave an action are a fork, as in UML; else alternatives
 pub(super) fn complete(graph: &mut Graph, forks: bool, out: &mut Collected) {
     begin_alone(graph, out);
     part_ways(graph, forks, out);

@@ -64,7 +64,7 @@ pub enum DiagramError {
     /// A Markdown file has no such flowchart, or several and no name was given.
     #[error("cannot read flowchart of Markdown: {}", no_such(wanted.as_deref(), known))]
     NoSuchFlowchart {
-        /// The number or heading that was asked for.
+        /// The requested number or heading.
         wanted: Option<String>,
         /// The headings of those that there are, in their order.
         known: Vec<String>,

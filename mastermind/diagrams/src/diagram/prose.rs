@@ -52,7 +52,7 @@ pub(crate) fn declares(graph: &Graph) -> bool {
     })
 }
 
-/// The share that a label says: `yes, 30 %`, `[30%]`.
+/// The share in a label: `yes, 30 %`, `[30%]`.
 pub(crate) fn share_of(label: &str) -> Option<f64> {
     let before = label.split('%').next().filter(|_| label.contains('%'))?;
     let digits = before

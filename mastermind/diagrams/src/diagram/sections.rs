@@ -15,7 +15,7 @@ use super::words::expression;
 use mastermind_programs::expression::{CostFunction, Expression};
 use mastermind_programs::{Rule, Variable};
 
-/// Names of types that may stand before a variable.
+/// Names of types that may precede a variable.
 const TYPES: [&str; 12] = [
     "int", "long", "double", "float", "bool", "integer", "real", "boolean", "number", "unsigned",
     "global", "local",
@@ -38,7 +38,7 @@ pub(crate) struct Sections {
 }
 
 impl Sections {
-    /// Whether they have said anything.
+    /// Whether they contain anything.
     pub(crate) fn declare(&self) -> bool {
         !(self.globals.is_empty() && self.locals.is_empty() && self.functions.is_empty())
     }
@@ -48,7 +48,7 @@ impl Sections {
         self.now = None;
     }
 
-    /// Takes a line; whether it opens a section or lies in one.
+    /// Reads a line; returns whether it opens a section or is in one.
     pub(crate) fn line(&mut self, line: &str, place: Place<'_>, out: &mut Collected) -> bool {
         let line = line.trim();
         let opened = match line.to_ascii_lowercase().replace(' ', "").as_str() {

@@ -31,10 +31,10 @@ const WORDS: [(&[&str], &str); 17] = [
     (&["group_stride"], "group_stride"),
 ];
 
-/// Words of the paper's stereotypes that say nothing of the time.
+/// Words of the paper's stereotypes that do not affect the time.
 const SILENT: [&str; 2] = ["id", "type"];
 
-/// Stereotypes by the names they go by, letters and digits only.
+/// Stereotypes by their names, letters and digits only.
 const STEREOTYPES: [(&str, &[&str]); 22] = [
     ("action", &["action", "actionplus"]),
     ("activity", &["activity", "activityplus"]),
@@ -98,12 +98,12 @@ pub(crate) fn known_stereotype(name: &str) -> Option<&'static str> {
 }
 
 impl Annotation {
-    /// Whether nothing was said.
+    /// Whether the annotation is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.kind.is_none() && self.words.is_empty()
     }
 
-    /// Whether the stereotype is one of those that hold a flow.
+    /// Whether the stereotype is one of those that contain a flow.
     pub(crate) fn is_wrapper(&self) -> bool {
         matches!(self.kind, Some("parallel" | "critical" | "loop" | "while"))
     }
@@ -151,8 +151,8 @@ impl Annotation {
         word_and_text(line).is_some_and(|(word, _, text)| Self::default().word(word, text))
     }
 
-    /// Takes a line `word = text` or `word: text` of a note or comment. A line that is no such thing, whose word is not
-    /// known, or whose text no expression, is prose and gives `false`.
+    /// Reads a line `word = text` or `word: text` of a note or comment. Another line, an unknown word, or a text that
+    /// is no expression, is prose and gives `false`.
     pub(crate) fn said(&mut self, line: &str) -> bool {
         let Some((word, _, text)) = word_and_text(line) else {
             return false;
@@ -384,7 +384,8 @@ pub(crate) fn guard_of(text: &str, condition: Option<&Expression>) -> Option<Gua
     }
 }
 
-/// The guard of a branch: the condition, unless its label says no, or is a guard itself.
+/// The guard of a branch: the condition, its negation if the label is `no`, or the label if it is a
+/// guard itself.
 pub(crate) fn answer(condition: &str, label: &str) -> Option<Guard> {
     let label = label.trim();
     if label.starts_with('[') {
@@ -402,7 +403,7 @@ pub(crate) fn answer(condition: &str, label: &str) -> Option<Guard> {
                 "yes"
             };
             match (guard_of(word, Some(&condition)), share_of(label)) {
-                // A word may be a question or a variable: the file is to say which.
+                // A word may be a question or a variable: the file must decide.
                 (Some(Guard::When(condition)), Some(share)) => {
                     Some(Guard::WhenOrShare(condition, share))
                 }
@@ -416,7 +417,7 @@ pub(crate) fn answer(condition: &str, label: &str) -> Option<Guard> {
     }
 }
 
-/// A guard in prose, whose label may say its share.
+/// A guard in prose, whose label may give its share.
 pub(crate) fn prose(text: &str, label: &str) -> Guard {
     Guard::Prose {
         text: text.to_owned(),

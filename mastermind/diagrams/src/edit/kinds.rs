@@ -78,7 +78,7 @@ pub fn kinds() -> &'static [KindOfElement] {
     &KINDS
 }
 
-/// The one of a name.
+/// The element of that name.
 pub(crate) fn named(name: &str) -> Option<&'static KindOfElement> {
     KINDS.iter().find(|one| one.kind == name)
 }

@@ -1,10 +1,11 @@
 //! Changes of a diagram's file: unchanged parts stay byte for byte, with their comments and their order.
 //!
-//! [`outline`] lists the elements of a file with the words that are said of each, as they are written. [`edited`] makes changes, each at
-//! an element that the outline names by its key, and gives the text. Nothing here says whether the diagram is sound: a reader does.
+//! [`outline`] lists the elements of a file with their words, as they are written. [`edited`] makes changes, each at an
+//! element that the outline names by its key, and returns the text. Nothing here checks whether the diagram is sound: a
+//! reader does.
 //!
-//! Keys count from 0. `2.3` is the fourth element of the third activity, `2.3:1.0` the first element of its second branch; `2` and
-//! `2.3:1` are the flows that they lie in. A key holds for the text that it was taken from.
+//! Keys count from 0. `2.3` is the fourth element of the third activity, `2.3:1.0` the first element of its second
+//! branch; `2` and `2.3:1` are the flows that contain them. A key is valid for the text that it was taken from.
 //!
 //! ```
 //! use mastermind_diagrams::edit::{Edit, Form, edited, outline};
@@ -114,7 +115,7 @@ pub struct Word {
 pub struct ItemBranch {
     /// By which changes name it.
     pub key: String,
-    /// When it is taken: its condition and its label.
+    /// Its condition and its label.
     pub words: Vec<Word>,
     /// Its elements.
     pub flow: Vec<Item>,
@@ -143,7 +144,7 @@ impl Section {
 /// A global variable or a cost function.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Declared {
-    /// Where it is declared.
+    /// Section that declares it.
     pub section: Section,
     /// Its name; of a function with its parameters, `f(n)`.
     pub name: String,
@@ -216,7 +217,7 @@ pub enum Edit {
         /// The key of its flow.
         key: String,
     },
-    /// The value of a variable or a cost function, which may be new; none where it is empty.
+    /// The value of a variable or a cost function, which may be new; an empty text removes it.
     Declare {
         /// Which of them.
         section: Section,
@@ -303,7 +304,7 @@ pub fn edited(text: &str, form: Form, edits: &[Edit]) -> Result<String, EditErro
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) activity: usize,
-    /// Element, and the branch of it that the next one lies in.
+    /// Element, and its branch that contains the next one.
     pub(crate) steps: Vec<(usize, Option<usize>)>,
 }
 

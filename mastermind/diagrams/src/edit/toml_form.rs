@@ -457,7 +457,7 @@ fn take(flow: &mut Array, at: usize) -> Option<()> {
     Some(())
 }
 
-/// Changes places of an element and the next, with the comments above and behind each. Line ends stay where they are.
+/// Swaps an element and the next, with the comments above and behind each. Line ends keep their place.
 fn swap(flow: &mut Array, first: usize) {
     let (Some(a), Some(b)) = (flow.get(first).cloned(), flow.get(first + 1).cloned()) else {
         return;

@@ -1,7 +1,7 @@
 //! A flowchart as it is written: nodes, links, subgraphs, colours, and the comments between.
 //!
-//! `Parser` goes through the text statement by statement. A statement that is not understood is a finding, and the next line
-//! is read; so a file with several mistakes says all of them.
+//! `Parser` goes through the text statement by statement. A statement that is not understood is a finding, and reading
+//! continues with the next line; so all mistakes of a file are reported.
 //!
 //! # Source
 //! Mermaid, `packages/mermaid/src/diagrams/flowchart/parser/flow.jison` and `flowDb.ts`.
@@ -15,7 +15,8 @@ use crate::diagram::{Collected, Place};
 use crate::picture::{Colours, Direction, Shape};
 use mastermind_programs::Rule;
 
-/// Most nodes, links and subgraphs: `&` makes many links of few letters, and nothing draws as many.
+/// Maximum number of nodes, links and subgraphs: `&` makes many links of few letters, and no chart
+/// needs as many.
 const MAX_PARTS: usize = 100_000;
 
 /// Deepest nesting of subgraphs.
@@ -29,7 +30,7 @@ pub(super) struct Chart {
     pub(super) links: Vec<Link>,
     pub(super) groups: Vec<Subgraph>,
     pub(super) classes: BTreeMap<String, Colours>,
-    /// Colours of links by their number; of all at `None`.
+    /// Colours of links by their number; `None` is for all.
     pub(super) link_colours: BTreeMap<Option<usize>, String>,
 }
 
@@ -380,7 +381,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A link and its text; its own name before it, `e1@-->`, says nothing here.
+    /// A link and its text; its own name in front, `e1@-->`, has no meaning here.
     fn link(&mut self) -> Result<Option<(Written, Label, usize)>, String> {
         let line = self.line();
         let name = identifier(self.rest());

@@ -1,4 +1,4 @@
-//! A flowchart as a graph of the flow, or one for each subgraph that says how it is run.
+//! A flowchart as a graph of the flow, or one for each subgraph that defines how it runs.
 //!
 //! A node is an action, a diamond with several links out a decision, a filled rectangle (`fork`) a fork or a join. A stadium or
 //! circle without a cost is the begin where no link leads to it, and the end where none leaves. A subgraph is a partition; with a
@@ -20,7 +20,7 @@ use mastermind_programs::{ElementKind, Rule};
 struct Frame {
     name: String,
     at: String,
-    /// How its flow is run, where its title says so.
+    /// How its flow runs, if its title defines it.
     wrapper: Option<Wrapper>,
 }
 
@@ -153,7 +153,7 @@ struct Builder<'a> {
     frames: &'a [Frame],
     /// The links of the flow.
     flow: Vec<Step>,
-    /// How many links come to a node and leave it.
+    /// Number of links that enter a node and leave it.
     ends: BTreeMap<usize, [usize; 2]>,
     /// Nodes that a link with a text leaves.
     labelled: BTreeSet<usize>,
@@ -280,7 +280,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The innermost subgraph with a flow of its own that a node lies in, below `level`; the node itself at that level.
+    /// The innermost subgraph with a flow of its own that contains a node, below `level`; the node itself at that
+    /// level.
     fn wrapper_below(&self, node: usize, level: Option<usize>) -> Option<Option<usize>> {
         let mut below = None;
         let mut at = self.chart.nodes[node].group;
@@ -380,7 +381,7 @@ impl Builder<'_> {
         begin(graph, level.is_some().then_some(&begins));
     }
 
-    /// Adds a node of the chart: where links come to it, and where they leave.
+    /// Adds a node of the chart: its entry and its exit for links.
     fn node(
         &mut self,
         index: usize,
@@ -445,7 +446,7 @@ impl Builder<'_> {
     }
 }
 
-/// The guard that a label of a link says: of a decision whose text is a condition, `yes` and `no` are answers to it.
+/// The guard in a label of a link: if the decision's text is a condition, `yes` and `no` answer it.
 fn guard(condition: &str, label: &str) -> Option<Guard> {
     let label = label.replace('\n', " ");
     if label.is_empty() {

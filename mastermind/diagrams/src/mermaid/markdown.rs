@@ -6,12 +6,13 @@ use crate::diagram::DiagramError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Block {
     heading: String,
-    /// The line before it, from 1: how many lines stand before its first.
+    /// The line before it, from 1: the number of lines before its first.
     line: usize,
     text: String,
 }
 
-/// The text of one flowchart of a Markdown file, as many lines down as it stands there, and its heading.
+/// The text of one flowchart of a Markdown file, with as many lines in front as in the file, and its
+/// heading.
 ///
 /// # Arguments
 /// * `wanted` - its number from 1, or its heading; without one, the file is to have one alone

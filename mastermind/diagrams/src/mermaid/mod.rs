@@ -1,7 +1,8 @@
 //! Mermaid flowcharts, out of files of their own or out of Markdown.
 //!
-//! What a node is and costs is said as in PlantUML: by a stereotype and by words in braces, or on lines of their own, in its text;
-//! or in a comment that begins with the node, which pages do not show. Globals and cost functions stand in comments, or in a note:
+//! The type and cost of a node are written as in PlantUML: by a stereotype and by words in braces, or on lines of their
+//! own, in its text; or in a comment that begins with the node, which pages do not show. Globals and cost functions are
+//! in comments, or in a note:
 //!
 //! ```text
 //! flowchart TD
@@ -38,7 +39,7 @@ use mastermind_programs::{Activity, Model};
 
 pub use markdown::flowchart_of_markdown;
 
-/// Longest file, bytes: text that somebody writes.
+/// Longest file, bytes: for text written by hand.
 const LONGEST: usize = 32 << 20;
 
 /// Reads a flowchart of Mermaid as a program model.

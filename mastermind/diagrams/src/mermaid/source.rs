@@ -8,7 +8,7 @@ use mastermind_programs::Rule;
 /// The rest of a file.
 #[derive(Debug, Default)]
 pub(super) struct Source {
-    /// The statements; as many lines stand before each of them as in the file.
+    /// The statements, with as many lines in front of each of them as in the file.
     pub(super) body: String,
     /// Where each line of the body begins.
     begins: Vec<usize>,

@@ -1,4 +1,5 @@
-//! A diagram as its author drew it: nodes, edges, groups and notes with their texts, before any of it is taken as a program.
+//! A diagram as its author drew it: nodes, edges, groups and notes with their texts, before it is interpreted as a
+//! program.
 //!
 //! Each reader fills a [`Picture`], which is all that drawing needs. Texts are lines of [`Run`]s, in which marks of the
 //! form (`**bold**`, `<b>`, `//italic//`) have become properties (`marks`).
@@ -54,7 +55,7 @@ pub struct PictureNode {
     pub shape: Shape,
     /// Colours that the author chose.
     pub colours: Colours,
-    /// The innermost group that it lies in.
+    /// The innermost group that contains it.
     pub group: Option<usize>,
     /// For a note, the node that it is next to.
     pub about: Option<usize>,
@@ -121,19 +122,19 @@ pub struct Colours {
 /// An edge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PictureEdge {
-    /// Where it leaves.
+    /// Its source.
     pub from: usize,
-    /// Where it leads.
+    /// Its target.
     pub to: usize,
-    /// A group that is meant instead of the node where it leaves.
+    /// A group that is its source instead of the node.
     pub from_group: Option<usize>,
-    /// A group that is meant instead of the node where it leads.
+    /// A group that is its target instead of the node.
     pub to_group: Option<usize>,
     /// Its label, as written.
     pub label: Vec<Line>,
     /// How its line is drawn.
     pub stroke: Stroke,
-    /// Whether a tip stands at its begin, and at its end.
+    /// Whether it has a tip at its begin, and at its end.
     pub tips: [bool; 2],
     /// The colour of its line.
     pub colour: Option<String>,
@@ -157,7 +158,7 @@ pub enum Stroke {
 pub struct PictureGroup {
     /// Its title.
     pub title: Vec<Line>,
-    /// The group that it lies in.
+    /// The group that contains it.
     pub parent: Option<usize>,
     /// Colours that the author chose.
     pub colours: Colours,

@@ -343,7 +343,7 @@ impl<'a> Drawer<'a> {
             true => (self.sizes[node].1, self.sizes[node].0),
             false => self.sizes[node],
         };
-        // The edges of this side, by where they lead.
+        // The edges of this side, by their targets.
         let aim = |edge: usize| {
             let route = &self.layout.edges[edge];
             let pass = if is_upper {
@@ -390,7 +390,7 @@ impl<'a> Drawer<'a> {
         ]
     }
 
-    /// The upper and the lower end of an edge, unless that leads to where it leaves.
+    /// The upper and the lower end of an edge, unless it leads to its own source.
     fn upper_of(&self, edge: usize) -> Option<[usize; 2]> {
         let one = &self.picture.edges[edge];
         let ends = match self.layout.edges[edge].is_turned {
@@ -479,7 +479,7 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// An edge to where it leaves: a loop at the side of the node.
+    /// An edge to its own source: a loop at the side of the node.
     fn ring(&self, edge: &PictureEdge, stroke: &str, body: &mut String) {
         let ([x, y], (width, height)) = self.place(edge.from);
         let (right, top, bottom) = (x + width / 2.0, y - height / 4.0, y + height / 4.0);

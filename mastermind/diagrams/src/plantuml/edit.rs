@@ -1,4 +1,4 @@
-//! Changes of a PlantUML file in the new syntax: each replaces, adds or takes away a piece of the text.
+//! Changes of a PlantUML file in the new syntax: each replaces, adds or removes a piece of the text.
 
 use std::ops::Range;
 
@@ -355,7 +355,7 @@ fn new_element(kind: &str, name: &str, indent: &str, end: &str) -> Result<String
     })
 }
 
-/// One more branch: where it goes, and its line.
+/// One more branch: its position, and its line.
 fn new_branch(text: &str, node: &Node, guard: &str) -> Result<(usize, String), EditError> {
     let wrong = |found: &str| Err(refused("add branch to", &node.name, found.to_owned()));
     let (Some(close), Some(last)) = (node.close, node.branches.last()) else {

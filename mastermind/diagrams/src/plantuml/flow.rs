@@ -142,7 +142,7 @@ pub(super) fn blank() -> NodeKind {
     })
 }
 
-/// How a partition's flow is run: its stereotype says so.
+/// How a partition's flow runs, by its stereotype.
 pub(super) fn wrapper(
     annotation: Annotation,
     name: &str,

@@ -77,11 +77,11 @@ struct Reader<'a> {
     bars: BTreeMap<usize, String>,
     /// The source of an arrow without a begin.
     last: Option<usize>,
-    /// Open decisions, and where they are.
+    /// Open decisions, and their lines.
     branches: Vec<(usize, String)>,
     /// The conditions that `true` and `false` answer.
     conditions: BTreeMap<usize, Expression>,
-    /// Edges with a label that leave no decision, with the label and where it is.
+    /// Edges with a label that leave no decision, with the label and its line.
     labels: Vec<(usize, String, String)>,
     partitions: usize,
     sections: &'a mut Sections,
@@ -279,14 +279,14 @@ impl Reader<'_> {
         }
         match (parse(label), condition, is_first) {
             (Ok(guard), ..) => Some(Guard::When(guard)),
-            // A label in prose, of a condition that says it.
+            // A label in prose, of a condition with a meaning.
             (Err(_), Some(condition), true) => Some(Guard::When(condition.clone())),
             (Err(_), Some(_), false) => Some(Guard::Otherwise),
             (Err(_), None, _) => Some(prose(label, label)),
         }
     }
 
-    /// The node of an entity, made where it is new.
+    /// The node of an entity, made if it is new.
     fn node(&mut self, line: &Line, entity: &Entity<'_>, leaves: bool) -> Option<usize> {
         let at = line.at();
         let (key, name) = match entity {

@@ -1,4 +1,4 @@
-//! A file as diagrams, each as the lines that say something.
+//! A file as diagrams, each as its significant lines.
 
 use super::new;
 use super::text::after;
@@ -82,7 +82,7 @@ enum Inside {
 }
 
 impl Inside {
-    /// Whether a line lies in something, its first line not counted.
+    /// Whether a line is inside a block, its first line not counted.
     fn is_in(&mut self, text: &str) -> bool {
         let lower = text.to_ascii_lowercase();
         match self {
@@ -159,7 +159,7 @@ impl Definitions {
     }
 }
 
-/// The text with a value wherever a name stands as a whole word.
+/// The text with a value wherever a name occurs as a whole word.
 fn put_in(text: &str, name: &str, value: &str) -> String {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let mut made = String::new();
@@ -290,7 +290,7 @@ enum Passed {
     UpTo(&'static str),
 }
 
-/// Whether a line says nothing of the flow.
+/// Whether a line has no effect on the flow.
 fn passed_over(line: &Line, out: &mut Collected) -> Passed {
     let lower = line.text.to_ascii_lowercase();
     let at = line.at();
@@ -340,7 +340,7 @@ fn passed_over(line: &Line, out: &mut Collected) -> Passed {
     Passed::No
 }
 
-/// The line without `' …` where it begins so, and without `/' … '/`.
+/// The line without a comment `' …` at its begin, and without `/' … '/`.
 fn without_comments(text: &str, inside: &mut bool) -> String {
     let mut kept = String::new();
     let mut rest = text;

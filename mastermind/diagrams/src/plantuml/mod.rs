@@ -58,7 +58,7 @@ use crate::diagram::{
 use crate::picture::Picture;
 use mastermind_programs::{Activity, Model, Rule, Variable};
 
-/// Longest file, bytes: text that somebody writes.
+/// Longest file, bytes: for text written by hand.
 const LONGEST: usize = 32 << 20;
 
 /// Reads the activity diagrams of a PlantUML file.

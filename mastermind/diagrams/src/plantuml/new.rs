@@ -172,7 +172,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A small circle: the flow goes on where its other half stands.
+    /// A small circle: the flow continues at its other half.
     fn connector(&mut self, name: &str, at: &str) {
         let node = self.flow.label(&format!("({name})"), at);
         self.flow.tie(node);
@@ -263,7 +263,7 @@ const CONDITIONAL: [&str; 7] = [
     "switch",
 ];
 
-/// A line without the colour that stands before a command: `#lightgreen:if (ready?) then (yes)`.
+/// A line without the colour in front of a command: `#lightgreen:if (ready?) then (yes)`.
 pub(super) fn without_colour(line: &Line) -> Line {
     let after_colour = line
         .text
@@ -376,7 +376,7 @@ pub(super) fn is_ended(text: &str, semicolon: Option<usize>) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || (rest.starts_with("<<") && rest.ends_with(">>")))
 }
 
-/// Whether a line begins an action that goes on in the next one.
+/// Whether a line begins an action that continues in the next one.
 pub(super) fn begins_action(line: &str) -> bool {
     action_begin(line).is_some_and(|text| !is_ended(text, text.rfind(';')) && !is_sdl(text))
 }

@@ -29,7 +29,7 @@ pub(super) struct Scanned {
 pub(super) struct Node {
     pub(super) kind: String,
     pub(super) name: String,
-    /// Its name, where it stands in one piece and may be another one.
+    /// Position of its name, if it is in one piece and may be replaced.
     pub(super) name_at: Option<Range<usize>>,
     /// Its lines, with the notes at it.
     pub(super) span: Range<usize>,
@@ -52,7 +52,7 @@ pub(super) struct Held {
     pub(super) flow: Vec<Node>,
 }
 
-/// A word and where its text stands.
+/// A word and the position of its text.
 #[derive(Debug, Clone)]
 pub(super) struct Said {
     pub(super) word: &'static str,
@@ -60,7 +60,7 @@ pub(super) struct Said {
     pub(super) way: Way,
 }
 
-/// How a word is said.
+/// Notation of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Way {
     /// In braces: `{`, `}` and all between.
@@ -114,7 +114,7 @@ struct Scanner<'a> {
     takes_note: bool,
 }
 
-/// Where a part of a text stands in it.
+/// Offset of a part of a text.
 fn offset(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
 }
@@ -335,7 +335,7 @@ impl<'a> Scanner<'a> {
             Some((left, value)) => (left.trim_end(), value.trim()),
             None => (text, &text[text.len()..]),
         };
-        // A type may stand before a name.
+        // A type may precede a name.
         let name = match left.split_once('(') {
             Some((name, rest)) => format!(
                 "{}({rest}",
@@ -727,7 +727,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Whether a command opens or goes on with a block.
+/// Whether a command opens or continues a block.
 fn is_block(command: &str) -> bool {
     let words = [
         "if",

@@ -57,7 +57,7 @@ pub(super) struct Reader<'r, 'a, 'input> {
     names: &'r BTreeMap<&'a str, String>,
 }
 
-/// Where an identifier is: a node of the graph, or a pin of one.
+/// Target of an identifier: a node of the graph, or a pin of one.
 #[derive(Clone, Copy)]
 enum End {
     Node(usize),

@@ -11,7 +11,7 @@ pub(super) struct Document<'a, 'input> {
     lines: Vec<usize>,
     /// Names are written as in addresses, as StarUML does: `%20` for a blank.
     has_escapes: bool,
-    /// Decisions whose guards are compared with a value that comes in.
+    /// Decisions whose guards are compared with an incoming value.
     with_input: HashSet<&'a str>,
 }
 
@@ -111,7 +111,7 @@ impl<'a, 'input> Document<'a, 'input> {
     }
 }
 
-/// A text whose bytes may be written as `%` and two hexadecimal digits; as it is where that gives no text.
+/// A text whose bytes may be written as `%` and two hexadecimal digits; unchanged if that gives no text.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -126,7 +126,7 @@ fn unescaped(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Attributes of the element that has most, or more: each `=` in a tag that stands in no value counts.
+/// An upper bound of the attributes of an element: each `=` in a tag outside of a value counts.
 pub(super) fn most_attributes(text: &str) -> usize {
     let (mut most, mut here) = (0, 0);
     let (mut in_tag, mut quote) = (false, None);

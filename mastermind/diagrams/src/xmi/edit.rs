@@ -27,7 +27,7 @@ struct Named {
     line: usize,
     pieces: Vec<Piece>,
     id: String,
-    /// Where a comment about it may stand: before the other children of its activity.
+    /// Position of a comment about it: in front of the other children of its activity.
     comment_at: usize,
 }
 
@@ -254,7 +254,7 @@ pub(crate) fn edited(text: &str, edit: &Edit) -> Result<String, EditError> {
     Ok(format!("{}{new}{}", &text[..at.start], &text[at.end..]))
 }
 
-/// A comment of UML that says a word of a node, as every tool keeps it.
+/// A comment of UML with a word of a node, in a form that every tool keeps.
 fn comment(text: &str, node: &Named, word: &str, said: &str) -> Result<String, EditError> {
     if said.is_empty() {
         return Ok(String::new());

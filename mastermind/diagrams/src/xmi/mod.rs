@@ -53,7 +53,7 @@ pub fn read_xmi(text: &str) -> Result<Reading, DiagramError> {
 /// * `main` - its name; without one, it is the activity that no other names
 ///
 /// # Errors
-/// As [`read_xmi`]; a finding where there is no activity of that name.
+/// As [`read_xmi`]; a finding if no activity has that name.
 pub fn read_xmi_from(text: &str, main: Option<&str>) -> Result<Reading, DiagramError> {
     with_document(text, |document| read(document, main))?
 }

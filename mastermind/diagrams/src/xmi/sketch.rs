@@ -1,8 +1,8 @@
 //! Activities of UML as nodes, edges, partitions and comments, with the words of their author.
 //!
-//! Nothing is evaluated and nothing left out: buffers and parameters are boxes, edges to pins lead to their action, a guard is
-//! shown as written. XMI says where nothing stands unless the file has diagram interchange, which tools write in forms of their
-//! own; so all is laid out as other diagrams are.
+//! Nothing is evaluated and nothing left out: buffers and parameters are boxes, edges to pins lead to their action, a
+//! guard is shown as written. XMI has no positions unless the file has diagram interchange, which tools write in forms
+//! of their own; so all diagrams are laid out like others.
 
 use std::collections::HashMap;
 

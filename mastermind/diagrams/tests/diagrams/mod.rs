@@ -243,7 +243,8 @@ fn entities_are_refused() {
     }
 }
 
-/// A model of a PlantUML text whose conditions nobody can evaluate, on three processes: how often each action is done.
+/// A model of a PlantUML text with conditions in prose, on three processes, and the number of executions of each
+/// action.
 fn people(text: &str) -> (Reading, impl Fn(&str) -> [u64; 3]) {
     let reading = read_plantuml(&format!("@startuml\n{text}\n@enduml\n")).expect("a model");
     assert_eq!(check(&reading.model, &ModelSet::default()), []);
@@ -420,7 +421,7 @@ fn several_beginnings_run_side_by_side() {
     assert_eq!(outcome.makespan_ns, 2_000_000);
 }
 
-/// A loop into an action is a merge; several edges out of one and into one are a fork and a join, as UML has them.
+/// A loop into an action is a merge; several edges out of one and into one are a fork and a join, as in UML.
 #[test]
 fn nodes_that_people_leave_out_in_xmi_are_put_in() {
     let outcome = run("staruml-people.xmi", 1);
@@ -630,7 +631,7 @@ fn a_probability_that_is_none_is_refused() {
     }
 }
 
-/// A question of one word, and the answer of an `else`, say how often they are.
+/// A question of one word, and the label of an `else`, give a probability.
 #[test]
 fn labels_of_one_word_conditions_say_shares() {
     for (first, second, chance) in [
@@ -704,7 +705,7 @@ fn paths_stand_for_identifiers() {
     }
 }
 
-/// The edge between the inner nodes stands outside their group, and an edge leads right to the first of them.
+/// The edge between the inner nodes is outside their group, and an edge leads right to the first of them.
 #[test]
 fn edges_of_inner_nodes_are_those_of_their_group() {
     let text = format!(

@@ -9,7 +9,7 @@ use mastermind_programs::{Element, ElementKind, System, lower};
 use mastermind_simulation::engine::simulate;
 use mastermind_simulation::machine::Machine;
 
-/// Gives each action that says none a cost of a millisecond; how many there are.
+/// Gives each action without a cost one of a millisecond; returns their number.
 fn give_costs(flow: &mut [Element]) -> usize {
     let mut given = 0;
     for element in flow {

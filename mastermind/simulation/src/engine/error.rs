@@ -1,4 +1,4 @@
-//! Why a simulation cannot come to its end.
+//! Reasons why a simulation cannot come to its end.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct Blocked {
     pub process: u32,
     /// The element it waits in.
     pub element: String,
-    /// Where that lies.
+    /// Its position in the model.
     pub place: String,
     /// The event it waits for.
     pub waits_for: String,
@@ -40,7 +40,7 @@ pub enum SimulationError {
     Value {
         /// The element.
         element: String,
-        /// Where it lies.
+        /// Position in the model.
         place: String,
         /// The process.
         process: u32,
@@ -58,7 +58,7 @@ pub enum SimulationError {
     NoBranch {
         /// The decision.
         element: String,
-        /// Where it lies.
+        /// Position in the model.
         place: String,
         /// The process.
         process: u32,
@@ -75,7 +75,7 @@ pub enum SimulationError {
         /// Steps.
         steps: u64,
     },
-    /// It is stopped by a limit that was asked for.
+    /// It is stopped by a requested limit.
     #[error(
         "cannot end the simulation: {events} events and {now_ns} ns of simulated time, expected at most {}",
         limit_of(limits, *now_ns)
@@ -88,7 +88,7 @@ pub enum SimulationError {
         /// The limits.
         limits: Limits,
     },
-    /// The rules that are asked for have no parameters for this machine.
+    /// The requested rules have no parameters for this machine.
     #[error(
         "cannot use machine with the rules of LogGOPSim: {what} is {found}, expected {expected}"
     )]
@@ -132,7 +132,7 @@ pub enum SimulationError {
     Locked {
         /// The region.
         element: String,
-        /// Where it lies.
+        /// Position in the model.
         place: String,
         /// The process.
         process: u32,

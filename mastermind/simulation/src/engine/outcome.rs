@@ -142,7 +142,7 @@ pub struct Outcome {
     pub events: u64,
     /// Ties: events of one process and nanosecond whose tie-break keys are equal.
     pub ties: u64,
-    /// Messages that nobody received.
+    /// Messages that were never received.
     pub unreceived: u64,
     /// Nonblocking receives that no message came for.
     pub unmatched: u64,

@@ -1,4 +1,4 @@
-//! Which process is to be visited when: buckets of one window each.
+//! The schedule of visits: buckets of one window each.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -110,7 +110,7 @@ impl PairingHeaps<Order> for MessagePool {
 }
 
 impl MessagePool {
-    /// The first node of a heap that comes from `peer`, or [`NIL`]; `None` where there are too many to search.
+    /// The first node of a heap that comes from `peer`, or [`NIL`]; `None` if there are too many to search.
     #[inline(always)]
     pub(crate) fn first_from(&self, root: u32, peer: u32, by: Order) -> Option<u32> {
         if root == NIL || self.get(root).peer == peer {

@@ -146,7 +146,7 @@ impl ListIndex {
     }
 }
 
-/// The first of the near nodes that fits, or [`NIL`] where the list has no others; nothing where it has.
+/// The first of the near nodes that fits, or [`NIL`] if the list has no others; `None` if it has.
 #[inline]
 fn near(pool: &MessagePool, last: u32, fits: impl Fn(&u32) -> bool) -> Option<u32> {
     let mut nodes = pool.list(last);

@@ -116,7 +116,7 @@ impl Message {
 /// All messages; a freed one is used again.
 pub(crate) struct MessagePool {
     nodes: Vec<Message>,
-    /// By node: which of all messages it was, counted from the first, modulo 2³²; empty where that is not asked for.
+    /// By node: the index of its message among all, modulo 2³²; empty if it is not requested.
     numbers: Vec<u32>,
     is_numbered: bool,
     /// Those that are free, the last of them used again first.
@@ -153,7 +153,7 @@ impl MessagePool {
         &mut self.nodes[index as usize]
     }
 
-    /// Whether one node was added before another; where they have no numbers, by their times.
+    /// Whether one node was added before another; without numbers, by their times.
     #[inline]
     pub(crate) fn is_older(&self, a: u32, b: u32) -> bool {
         if !self.is_numbered {
@@ -176,7 +176,7 @@ impl MessagePool {
         if self.is_numbered {
             self.numbers[index as usize] = self.added as u32;
         }
-        // Those that come next are where few others are: they are asked for before they are needed.
+        // The next free nodes are far apart in memory: they are prefetched.
         if let Some(later) = self.free.len().checked_sub(FREE_AHEAD) {
             prefetch(&self.nodes[self.free[later] as usize]);
         }

@@ -1,9 +1,9 @@
-//! Asks for memory before it is needed: the state of many processes is larger than the caches.
+//! Prefetches memory before it is needed: the state of many processes is larger than the caches.
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Asks for the cache lines of all items.
+/// Prefetches the cache lines of all items.
 #[inline]
 pub(crate) fn prefetch_all<T>(items: &[T]) {
     let step = (LINE / size_of::<T>()).max(1);
@@ -11,7 +11,7 @@ pub(crate) fn prefetch_all<T>(items: &[T]) {
     items.last().into_iter().for_each(prefetch);
 }
 
-/// Asks for the cache line of an item.
+/// Prefetches the cache line of an item.
 #[inline]
 pub(crate) fn prefetch<T>(item: &T) {
     #[cfg(target_arch = "x86_64")]

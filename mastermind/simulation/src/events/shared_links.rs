@@ -1,4 +1,5 @@
-//! Links that messages share: those that lead up from a switch or a group of switches, and as many that lead down to it.
+//! Links that messages share: those that lead up from a switch or a group of switches, and equally many that lead down
+//! to it.
 //!
 //! A message to another switch needs a link up from its own and one down to the other; to another group, between these,
 //! also one up from its group and one down to the other. Only links whose number the machine file gives are shared. It
@@ -31,14 +32,14 @@ use crate::machine::Machine;
 /// When a link is free at the latest, nanoseconds: no run takes so long.
 const MAX_FREE_NS: u64 = 1 << 63;
 
-/// Whose turn it is: the least.
+/// The next turn is the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
     /// When it wants its next link.
     at: u64,
     ranks: [u32; 2],
     is_data: bool,
-    /// The order in which they were said.
+    /// The order in which they were announced.
     number: u64,
 }
 
@@ -51,7 +52,7 @@ pub(crate) struct Passage<T> {
     /// Sender and receiver, and their nodes.
     pub(crate) ranks: [u32; 2],
     pub(crate) nodes: [u32; 2],
-    /// Whether it is the data of a rendezvous, which the receiver may have asked for.
+    /// Whether it is the data of a rendezvous, which the receiver may have requested.
     pub(crate) is_data: bool,
     pub(crate) message: T,
 }
@@ -79,10 +80,10 @@ impl<'a, T> SharedLinks<'a, T> {
         })
     }
 
-    /// Says that a message leaves.
+    /// Announces that a message leaves.
     ///
     /// # Returns
-    /// The message again where it shares no link.
+    /// The message again if it shares no link.
     pub(crate) fn want(&mut self, passage: Passage<T>) -> Option<T> {
         let Some(place) = self.next_place(0, passage.nodes) else {
             return Some(passage.message);

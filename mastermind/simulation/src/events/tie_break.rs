@@ -4,8 +4,8 @@
 /// the lesser.
 ///
 /// All but the last are kept as the distance to the next, of 32 bits, complemented so that an earlier
-/// one is less; distances of more than 4.29 s count as equal. Two distances lie in one word, the later
-/// in its upper half.
+/// one is less; distances of more than 4.29 s count as equal. Two distances share one word, the later
+/// one in its upper half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TieBreak {
     last_ns: u64,

@@ -72,7 +72,7 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// Pieces, put in order; `None` where there are more than [`MOST_PIECES`].
+    /// Pieces, sorted; `None` if there are more than [`MOST_PIECES`].
     pub fn new(pieces: &[Piece]) -> Option<Self> {
         let mut sorted = Self {
             n: pieces.len(),

@@ -8,13 +8,13 @@ use super::link::{Link, Rendezvous};
 pub(crate) enum MessagePart {
     /// The bytes, sent at once.
     Eager = 1,
-    /// From the sender of a rendezvous: asks whether the bytes may be sent.
+    /// From the sender of a rendezvous: requests to send the bytes.
     RequestToSend = 2,
-    /// From the receiver of a rendezvous: says that they may.
+    /// From the receiver of a rendezvous: grants the request.
     ClearToSend = 3,
     /// The bytes of a rendezvous.
     Data = 4,
-    /// From a receiver that has fetched the bytes itself: says that it is done.
+    /// From a receiver that has fetched the bytes itself: reports the end.
     Fetched = 5,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Protocol {
 pub(crate) struct SendTime {
     /// Of the processor.
     pub(crate) processor_ns: u64,
-    /// Of the sending interface; `None` where it is not used.
+    /// Of the sending interface; `None` if it is not used.
     pub(crate) interface_ns: Option<u64>,
 }
 
@@ -88,7 +88,7 @@ impl Protocol {
 }
 
 impl Link {
-    /// How a message of so many bytes is sent: S decides.
+    /// Protocol of a message of so many bytes: S decides.
     #[inline]
     pub(crate) fn protocol(&self, bytes: u64) -> Protocol {
         if bytes <= self.rendezvous_bytes {
@@ -119,7 +119,7 @@ impl Link {
         self.gap_ns + self.bytes_gap_ns(bytes)
     }
 
-    /// Time that a part of a message of so many bytes keeps a link that it shares.
+    /// Time for which a part of a message of so many bytes occupies a shared link.
     pub(crate) fn passing_ns(&self, part: MessagePart, bytes: u64) -> u64 {
         if part.has_bytes() {
             self.bytes_gap_ns(bytes)

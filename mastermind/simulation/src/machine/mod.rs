@@ -115,13 +115,13 @@ pub struct Machine {
     pub regroup_turns: Option<u32>,
     /// Links between processes of a node.
     pub intra: Link,
-    /// Links between nodes of one switch, where these are links of their own.
+    /// Links between nodes of one switch, if these are links of their own.
     pub switch: Option<NearLink>,
-    /// Links between nodes of one group of switches, where these are links of their own.
+    /// Links between nodes of one group of switches, if these are links of their own.
     pub group: Option<NearLink>,
     /// Links between all other nodes.
     pub inter: Link,
-    /// Whose algorithms collectives are built by.
+    /// Library whose algorithms collectives use.
     pub collectives: Collectives,
     /// Interruptions of computation; `None` without.
     pub noise: Option<Noise>,

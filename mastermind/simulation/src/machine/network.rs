@@ -37,17 +37,17 @@ impl LinkClass {
 /// The links between nodes that are near each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NearLink {
-    /// So many nodes are near each other, ≥ 1.
+    /// Number of nodes that are near each other, ≥ 1.
     pub nodes: u32,
     /// The link of any two of them.
     pub link: Link,
-    /// How many links lead up from them to the rest of the machine, and as many down, ≥ 1: messages share these. `None` for as many
-    /// as they need.
+    /// Number of links that lead up from them to the rest of the machine, and of those down, ≥ 1: messages share these.
+    /// `None` for as many as they need.
     pub uplinks: Option<u32>,
 }
 
 impl Machine {
-    /// The links of a switch and of a group, where it has such.
+    /// The links of a switch and of a group, if it has such.
     fn near(&self) -> impl Iterator<Item = &NearLink> {
         [&self.switch, &self.group].into_iter().flatten()
     }

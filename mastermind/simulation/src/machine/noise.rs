@@ -47,7 +47,7 @@ impl Noise {
     /// When and for how long a processor is interrupted in a period, nanoseconds.
     ///
     /// # Arguments
-    /// * `processor` - rank, and processor of the rank where it has several
+    /// * `processor` - rank, and index of the rank's processor if it has several
     pub fn interruption(&self, processor: (u32, u32), period: u64) -> (u64, u64) {
         let (rank, cpu) = if self.is_synchronous {
             (0, 0)

@@ -10,7 +10,7 @@ const MAX_ROWS: usize = 200;
 /// Most slices of all its processes together: a page of some ten megabytes.
 const MAX_SLICES: usize = 200_000;
 
-/// Most messages: as many numbers as slices have.
+/// Maximum number of messages: as many numbers as slices have.
 const MAX_FLIGHTS: usize = 100_000;
 
 /// Why there is no timeline of some processes.

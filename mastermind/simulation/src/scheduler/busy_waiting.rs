@@ -1,5 +1,5 @@
-//! Oversubscribed nodes whose processes wait busily: a message is taken, and everything else done, while its process has a
-//! processor, and all processes share the processors by time slices.
+//! Oversubscribed nodes whose processes wait busily: a process takes messages, and does all other work, only while it
+//! has a processor, and all processes share the processors by time slices.
 //!
 //! A process that spins keeps its processor until its time slice is over, whether it has work or polls in vain. One
 //! that yields releases it as soon as it has nothing to do, and is queued again after the arrival of its message. Time
@@ -152,7 +152,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Lets a process that has a processor, and work, go on for the rest of its time slice.
+    /// Lets a process that has a processor and work continue for the rest of its time slice.
     fn continue_work(&mut self, scheduler: &mut NodeScheduler, process: u32, now: u64) {
         let node = self.node(process);
         let is_wanted = !scheduler.nodes[node as usize].queue.is_empty();

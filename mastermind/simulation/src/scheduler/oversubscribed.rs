@@ -28,7 +28,7 @@ pub(crate) struct Node {
     pub(crate) idle: u32,
     /// Processes that wait for a processor.
     pub(crate) queue: VecDeque<u32>,
-    /// When processors become idle whose processes wait already.
+    /// Times at which processors become idle whose processes wait already.
     pub(crate) releases: BinaryHeap<Reverse<u64>>,
     /// Time slices that were over while others waited; only where processes do not block.
     pub(crate) time_slices: u64,
@@ -240,7 +240,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Work of a process is done: it goes on.
+    /// The work of a process has ended: it continues.
     pub(crate) fn end_work(&mut self, process: u32, now: u64) -> Result<(), BoxedError> {
         let p = &mut self.processes[process as usize];
         let (tie_break, elapsed) = (p.tie_break, now - p.since);

@@ -29,7 +29,7 @@ pub(crate) struct RegionOutcome {
     pub(crate) elements: Vec<(u32, u32, u64)>,
 }
 
-/// Why a region cannot come to its end.
+/// Reasons why a region cannot come to its end.
 pub(crate) enum RegionError {
     /// Element, name of the value, value found, expected values.
     Value(u32, &'static str, f64, &'static str),
@@ -68,7 +68,7 @@ struct Threads<'a> {
     elements: BTreeMap<u32, (u32, u64)>,
 }
 
-/// Runs a region for a process, whose variables each thread has a copy of.
+/// Runs a region for a process, with a copy of its variables for each thread.
 pub(crate) fn run(
     region: &Region,
     context: &Context<'_>,
@@ -132,7 +132,7 @@ impl Threads<'_> {
         self.proceed(thread, now)
     }
 
-    /// Lets a thread go on with an idle processor until it has work, waits, or ends.
+    /// Lets a thread with an idle processor continue until it has work, waits, or ends.
     fn proceed(&mut self, thread: usize, now: u64) -> Result<(), RegionError> {
         loop {
             if self.threads[thread].left_ns == 0 {

@@ -1,4 +1,5 @@
-//! Which parameters a simulated time depends on, and by how much latency may grow: from the longest path of one simulation.
+//! Which parameters a simulated time depends on, and how much latency may grow: from the longest path of one
+//! simulation.
 //!
 //! A simulated time is the greatest of many sums, one for each chain of stages that wait for each other. The greatest of them is the
 //! longest path. While it stays the longest, a change of a parameter changes the time by as much as the parameter occurs on the path:
@@ -127,7 +128,8 @@ impl LongestPath {
     }
 }
 
-/// Why the longest path of a simulation is not followed, in words that continue "cannot follow the longest path: "; `None` where it is.
+/// Why the longest path of a simulation is not followed, in words that continue "cannot follow the longest path: ";
+/// `None` if it is.
 pub(crate) fn obstacle(machine: &Machine, is_oversubscribed: bool) -> Option<&'static str> {
     if is_oversubscribed {
         Some("nodes have more processes than processors, expected one for each")
@@ -143,7 +145,7 @@ pub(crate) fn obstacle(machine: &Machine, is_oversubscribed: bool) -> Option<&'s
 /// The time of a simulation, nanoseconds, and its longest path.
 pub type TimedPath = Result<(u64, LongestPath), SimulationError>;
 
-/// By how much all latencies may grow until a run takes so much longer.
+/// Factor by which all latencies may grow until a run takes a given part longer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
     /// How much longer: 0.01 for one per cent.
@@ -165,13 +167,13 @@ const MAX_SIMULATIONS: usize = 16;
 /// How exactly a wanted slow-down is met, as a part of it.
 const PRECISION: f64 = 0.01;
 
-/// Finds by how much all latencies may grow until a run takes a part longer: Newton's method from above, which on a convex function
-/// of straight pieces comes down to the solution in as many steps as there are pieces in between.
+/// Finds the factor by which all latencies may grow until a run takes a part longer: Newton's method from above, which
+/// on a convex, piecewise linear function reaches the solution in at most as many steps as there are pieces in between.
 ///
 /// # Arguments
-/// * `base` - time in nanoseconds and longest path with the latencies as they are
+/// * `base` - time in nanoseconds and longest path with the present latencies
 /// * `slowdown` - how much longer, 0.01 for one per cent
-/// * `simulate` - gives both for latencies that are so many times as long
+/// * `simulate` - gives both for latencies multiplied by a factor
 ///
 /// # Errors
 /// The errors of `simulate`.

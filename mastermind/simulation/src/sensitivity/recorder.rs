@@ -196,7 +196,7 @@ impl Recorder {
         self.ended = self.begun;
     }
 
-    /// A rank goes on by itself from when its first processor is free.
+    /// A rank continues by itself when its first processor is free.
     pub(crate) fn resume(&mut self, rank: u32) {
         self.begun = self.clock(rank, Clock::Processor(0));
         self.ended = self.begun;

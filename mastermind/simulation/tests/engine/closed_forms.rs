@@ -126,7 +126,7 @@ fn large_messages_ask_first() {
     let outcome = outcome(&main_with(&flow), &machine, 2);
     assert_eq!(outcome.processes[0].finish_ns, 4 * o + 2 * l);
     assert_eq!(outcome.processes[1].finish_ns, 5 * o + 3 * l + S - 1);
-    // The receiver comes late: the request lies there.
+    // The receiver comes late: the request waits there.
     let late = format!(r#"{{ action = "late", cost = "process * us(100)" }}, {flow}"#);
     let expected = 100_000 + o + o + l + o + l + o + S - 1;
     assert_eq!(finish(&late, &machine, 2), expected);

@@ -6,7 +6,7 @@ use mastermind_simulation::machine::{Link, Machine};
 
 use crate::engine::common::outcome;
 
-/// L 2500, o 1500, g 1000, G 1; no message asks first.
+/// L 2500, o 1500, g 1000, G 1; all messages are eager.
 fn machine(collectives: Collectives) -> Machine {
     let link = Link {
         rendezvous_bytes: 1 << 40,

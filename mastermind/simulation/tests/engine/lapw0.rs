@@ -6,8 +6,8 @@ use mastermind_programs::{System, lower, read_toml};
 use mastermind_simulation::engine::simulate;
 use mastermind_simulation::machine::read_machine;
 
-/// Atoms, processes, the paper's simulated and measured seconds. Of NAT = 64 on two nodes the table says
-/// 264 s measured, which its own error of 7 % does not fit: that makes it 294.
+/// Atoms, processes, the paper's simulated and measured seconds. For NAT = 64 on two nodes the table has
+/// 264 s measured, which contradicts its own error of 7 %: that makes it 294.
 const TABLE: [(f64, u32, f64, f64); 8] = [
     (32.0, 4, 280.0, 264.0),
     (32.0, 8, 170.0, 166.0),
@@ -83,8 +83,8 @@ fn solved(mut a: [[f64; 5]; 4]) -> [f64; 4] {
     std::array::from_fn(|k| a[k][4] / a[k][k])
 }
 
-/// The example's four costs are fitted to all eight times, so that meeting these says little. Fitted to seven of them, as the
-/// example's are, the model predicts the eighth.
+/// The example's four costs are fitted to all eight times, so agreement with these is weak evidence. Fitted to seven of
+/// them, as the example's are, the model predicts the eighth.
 #[test]
 fn each_configuration_is_predicted_from_the_others() {
     // The makespan is the sum of the results for each cost alone, except for the little time of an empty

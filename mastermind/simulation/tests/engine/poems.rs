@@ -102,8 +102,8 @@ fn a_wave_is_the_recurrence_of_eq_5() {
     }
 }
 
-/// Large messages ask first, so receives are taken in the order in which they are called; the interface
-/// is free again, `(s - 1) G`, when the sender comes to its next message.
+/// Large messages use rendezvous, so receives are taken in the order in which they are called; the
+/// interface is free again, `(s - 1) G`, when the sender comes to its next message.
 #[test]
 fn a_wave_of_messages_that_ask_is_the_recurrence_of_eq_5() {
     let link = Link {

@@ -44,7 +44,7 @@ fn round_robin_is_the_schedule_by_hand() {
     assert_eq!(finishes_us(&found), [18.0, 7.0, 16.0]);
     assert_eq!(found.processes[0].work_ns, 10_000);
     assert_eq!(found.processes[0].wait_ns(), 8000);
-    // Two processors: 0 and 1 begin, 1 ends at 3, 2 to 4 and on as nobody waits, 0 to 10.
+    // Two processors: 0 and 1 begin, 1 ends at 3, 2 to 4 and on since no other waits, 0 to 10.
     let found = outcome(&model(WORK), &node(1, 2, queue), 3);
     assert_eq!(finishes_us(&found), [10.0, 3.0, 8.0]);
 }
@@ -203,7 +203,8 @@ fn who_yields_is_queued_when_its_message_is_there() {
     // Turns of 30 us: 0 to 30, 1 to 60, and with its message it is queued for more; 2 to 90, 1 to 110.
     let finishes = relayed(Waiting::Yields, 3, 30_000);
     assert_eq!(finishes, [111_000, 110_000, 90_000]);
-    // Turns of 100 us: 2 works from 80 to 110, while the answer lies there since 81; 0 takes it with its processor.
+    // Turns of 100 us: 2 works from 80 to 110, while the answer has been waiting since 81; 0 takes it with its
+    // processor.
     assert_eq!(
         relayed(Waiting::Yields, 3, 100_000),
         [110_000, 80_000, 110_000]

@@ -28,7 +28,7 @@ fn machine() -> Machine {
     }
 }
 
-/// So that an engine that comes to no end fails.
+/// So that an engine that does not end fails.
 const LIMITS: Limits = Limits {
     max_events: 10_000_000,
     max_time_ns: u64::MAX,

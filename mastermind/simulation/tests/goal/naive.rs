@@ -340,7 +340,7 @@ impl<'a> Naive<'a> {
         }
     }
 
-    /// Takes a processor from now on; when it is given back.
+    /// Takes a processor from now on; returns when it is released.
     fn occupy(&mut self, at: u64, rank: usize, cpu: usize, ns: u64) -> Result<u64, u64> {
         let free = self.states[rank].cpus[cpu];
         if free > at {

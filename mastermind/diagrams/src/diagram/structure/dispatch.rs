@@ -19,7 +19,7 @@ use crate::diagram::graph::{Edge, Graph, Guard, Node, NodeKind, Wrapper};
 use mastermind_programs::expression::{Binary, Expression};
 use mastermind_programs::{Branch, Element, ElementKind};
 
-/// Most nodes: which one is next is asked of one after the other.
+/// Maximum number of nodes: the next one is found by comparing with one after the other.
 const MAX_NODES: usize = 2000;
 
 /// Whether a graph has only nodes that can run one at a time.
@@ -120,7 +120,7 @@ fn own(
     }
 }
 
-/// Says which node is next: none behind the last one.
+/// Selects the next node: none behind the last one.
 fn chosen(next: &str, name: &str, edges: &[&Edge]) -> Element {
     let end = Expression::Unary(
         mastermind_programs::expression::Unary::Minus,
@@ -147,7 +147,7 @@ fn chosen(next: &str, name: &str, edges: &[&Edge]) -> Element {
         let flow = vec![assignment(next, Expression::Number(otherwise.to as f64))];
         branches.push(Branch { guard: None, flow });
     } else if let Some(last) = branches.last_mut() {
-        // Exactly one guard holds, the rules say.
+        // The rules require that exactly one guard holds.
         last.guard = None;
     }
     Element {

@@ -12,7 +12,7 @@ pub(super) const WHOLE: usize = usize::MAX;
 /// A natural loop.
 pub(super) struct Loop {
     pub(super) header: usize,
-    /// The loop it lies in, or [`WHOLE`].
+    /// The enclosing loop, or [`WHOLE`].
     pub(super) parent: usize,
     /// Its nodes, including those of inner loops, ascending.
     pub(super) body: Vec<usize>,
@@ -29,14 +29,14 @@ pub(super) struct Loops {
 pub(super) enum NoLoops {
     /// An edge goes back to this node, but not all paths to the edge lead through the node.
     Irreducible(usize),
-    /// There are too many, or they lie in each other too deep.
+    /// There are too many, or they are nested too deeply.
     TooMany,
 }
 
 /// Most loops of an activity.
 const MOST: usize = 4000;
 
-/// Most nodes of all loops together.
+/// Maximum number of nodes of all loops together.
 const LARGEST: usize = 4_000_000;
 
 /// The sink of every region: the end of its paths.
@@ -92,7 +92,7 @@ impl Loops {
         Ok(Self { all, of })
     }
 
-    /// Whether a node lies in a region.
+    /// Whether a node is in a region.
     pub(super) fn has(&self, region: usize, node: usize) -> bool {
         region == WHOLE || self.all[region].body.binary_search(&node).is_ok()
     }

@@ -52,7 +52,7 @@ pub(crate) fn structure(
 
 /// The flow of a graph that may leave out forks, joins, decisions and merges.
 ///
-/// Several edges out of an action are a fork, as UML says; where that gives no flow, its author may have meant one of them.
+/// Several edges out of an action are a fork, as in UML; if that gives no flow, its author may have meant one of them.
 ///
 /// # Arguments
 /// * `declares` - as for [`settle`]

@@ -37,7 +37,7 @@ const LARGEST: usize = 200_000;
 /// Deepest nesting of decisions, loops, forks and groups.
 const DEEPEST: usize = 64;
 
-/// Names of the variables that say whether a loop goes round again.
+/// Names of the variables that decide about another round of a loop.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     n: usize,
@@ -52,7 +52,7 @@ impl Names {
         self.variable("again", Expression::Truth(false))
     }
 
-    /// A new variable, whose name begins so.
+    /// A new variable, whose name begins with `begin`.
     pub(super) fn variable(&mut self, begin: &str, value: Expression) -> String {
         self.n += 1;
         let name = format!("{begin}_{}", self.n);
@@ -409,7 +409,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Out of a loop, to a node, and on to where the flow goes on behind the loop.
+    /// Leaves a loop to a node, and continues to where the flow continues behind the loop.
     fn leave(&mut self, to: usize, region: usize) -> Way {
         let Some(again) = self.again.get(&region).cloned() else {
             let header = self.loops.all[region].header;

@@ -51,7 +51,7 @@ pub(super) struct Group {
     pub(super) across: f64,
 }
 
-/// Where all stands.
+/// All positions.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     /// The axis of each node across, and its middle along.
@@ -74,7 +74,7 @@ pub(super) struct Route {
     pub(super) passes: Vec<[f64; 3]>,
     /// The begin of its label across, and the middle of it along.
     pub(super) label: Option<[f64; 2]>,
-    /// The layers of its ends: where they begin and end.
+    /// Begins and ends of the layers of its two ends.
     pub(super) ends: [[f64; 2]; 2],
 }
 
@@ -198,7 +198,7 @@ fn items(plan: &Plan, ranks: &ranks::Ranks) -> Layers {
     layers
 }
 
-/// The innermost frame that both items lie in.
+/// The innermost frame that contains both items.
 fn common(layers: &Layers, a: usize, b: usize) -> Option<usize> {
     let both = layers.path(a).iter().zip(layers.path(b));
     both.take_while(|(a, b)| a == b)

@@ -79,7 +79,7 @@ fn number(layers: &[Vec<usize>], place: &mut [f64]) {
     }
 }
 
-/// A key for each frame, by which it stands among its neighbours: lanes in their order.
+/// A sort key for each frame among its neighbours: lanes in their order.
 fn frames(plan: &Plan, layers: &Layers, place: &[f64]) -> Vec<f64> {
     let mut sums = vec![(0.0, 0_usize); plan.groups.len()];
     for (item, place) in place.iter().enumerate() {

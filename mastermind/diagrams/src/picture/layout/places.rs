@@ -11,7 +11,7 @@ use super::{FRAME, GAP, Kind, Layers, Plan};
 /// Rounds over all places. On the public diagrams that were inspected nothing moves by a pixel after 40.
 const N_ROUNDS: usize = 60;
 
-/// Where items and frames stand.
+/// Positions of items and frames.
 pub(super) struct Places {
     pub(super) items: Vec<f64>,
     pub(super) groups: Vec<[f64; 2]>,
@@ -118,8 +118,8 @@ pub(super) fn places(plan: &Plan, layers: &Layers) -> Places {
 
 /// The variable of each item: that of the first item on its straight line.
 ///
-/// Only segments that do not cross are straight, so that no line stands left of another one in one layer and right of it in the
-/// next; and only those between items of one frame, whose place bounds both.
+/// Only segments that do not cross are straight, so that no line is left of another one in one layer and right of it in
+/// the next; and only those between items of one frame, whose position bounds both.
 fn align(layers: &Layers) -> Vec<usize> {
     let n = layers.items.len();
     let (mut n_below, mut n_above) = (vec![0_usize; n], vec![0_usize; n]);
@@ -202,7 +202,7 @@ fn narrowest(bounds: &Bounds, size: usize) -> Vec<f64> {
     at
 }
 
-/// Lets each place go to where it wants to be.
+/// Moves each place towards its preferred position.
 fn relax(plan: &Plan, layers: &Layers, variable: &[usize], bounds: &Bounds, at: &mut [f64]) {
     let n = layers.items.len();
     let mut pulls: Vec<Vec<(usize, f64)>> = vec![Vec::new(); at.len()];

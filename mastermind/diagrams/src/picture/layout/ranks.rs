@@ -24,7 +24,7 @@ fn length(plan: &Plan, edge: usize) -> usize {
     1 + usize::from(plan.edges[edge].label.is_some())
 }
 
-/// Each node stands behind all that lead to it, but for edges that close a ring.
+/// Each node is behind all its predecessors, except for edges that close a cycle.
 pub(super) fn ranks(plan: &Plan) -> Ranks {
     let n = plan.boxes.len();
     let mut leaving = vec![Vec::new(); n];

@@ -132,7 +132,7 @@ fn bare(text: &str) -> &str {
 }
 
 impl Reader<'_> {
-    /// A line that opens, goes on with or closes a block; whether it is one.
+    /// A line that opens, continues or closes a block; returns whether it is one.
     pub(super) fn block(&mut self, line: &Line, text: &str) -> bool {
         let text = bare(text);
         if text == "}" || after_any(text, &["end group", "endgroup", "end partition"]).is_some() {

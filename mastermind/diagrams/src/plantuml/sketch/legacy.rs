@@ -144,7 +144,7 @@ impl Pencil<'_> {
         self.from = Some(to);
     }
 
-    /// The node of an entity, made where it is new.
+    /// The node of an entity, made if it is new.
     fn node(&mut self, entity: &Entity<'_>, leaves: bool) -> usize {
         let (key, text, shape) = match entity {
             Entity::Star if leaves => ("(*) begin".to_owned(), "", Shape::Initial),

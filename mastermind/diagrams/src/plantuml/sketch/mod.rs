@@ -92,7 +92,7 @@ struct Canvas {
 }
 
 impl Canvas {
-    /// The innermost group, made where it is new.
+    /// The innermost group, made if it is new.
     fn group(&mut self) -> Option<usize> {
         let mut parent = self.lane;
         for frame in &mut self.frames {
@@ -170,7 +170,7 @@ impl Canvas {
         self.last = None;
     }
 
-    /// Goes on in a swimlane, which is made where its name is new.
+    /// Continues in a swimlane, which is made if its name is new.
     fn enter_lane(&mut self, name: &str, title: &str, colour: Option<&str>) {
         let groups = &mut self.picture.groups;
         let lane = self.lanes.entry(name.to_owned()).or_insert_with(|| {
@@ -185,7 +185,7 @@ impl Canvas {
         self.lane = Some(*lane);
     }
 
-    /// A note or legend, of one line or of several; whether the line begins one.
+    /// A note or legend, of one line or of several; returns whether the line begins one.
     fn note<'l>(
         &mut self,
         line: &Line,

@@ -85,7 +85,7 @@ struct Pencil<'a> {
     out: &'a mut Collected,
 }
 
-/// A text without the colour that stands before it: `#green:(A)`.
+/// A text without the colour in front of it: `#green:(A)`.
 fn after_colour(text: &str) -> &str {
     match text.split_once(':') {
         Some((colour, rest)) if colour.starts_with('#') => rest,
@@ -145,7 +145,7 @@ impl Pencil<'_> {
         true
     }
 
-    /// Adds an action, whose text has the sign at its end still.
+    /// Adds an action, whose text still has the sign at its end.
     fn add_action(&mut self, text: &str, colours: Colours) -> usize {
         let text = text.trim_end();
         let semicolon = text.rfind(';');
@@ -189,7 +189,7 @@ impl Pencil<'_> {
         }
     }
 
-    /// A line that opens, goes on with or closes a block of branches; whether it is one.
+    /// A line that opens, continues or closes a block of branches; returns whether it is one.
     fn branch(&mut self, line: &Line, text: &str, colours: &Colours) -> bool {
         // The label of the arrow that leads to it: `(no) elseif (x) then`, `(in) backward :action;`.
         let labelled = bracketed(text).filter(|(_, rest)| {
@@ -270,7 +270,8 @@ impl Pencil<'_> {
         });
     }
 
-    /// A diamond with the condition of a block that begins; `is (label)` or `then (label)` stands at its first branch.
+    /// A diamond with the condition of a block that begins; its first branch has the label of `is (label)` or `then
+    /// (label)`.
     fn decide(&mut self, line: &Line, kind: BlockKind, rest: &str, colours: &Colours) {
         let Some((condition, rest)) = bracketed(rest) else {
             wrong(
@@ -291,7 +292,7 @@ impl Pencil<'_> {
         self.open(kind, line, node);
     }
 
-    /// A further condition, asked where the one before does not hold.
+    /// A further condition, evaluated if the one before does not hold.
     fn else_if(&mut self, line: &Line, label: &str, rest: &str, colours: &Colours) {
         let found = bracketed(rest);
         let (Some((condition, rest)), true) =
@@ -373,7 +374,7 @@ impl Pencil<'_> {
                 if rest == "merge" {
                     canvas.merge();
                 } else if !canvas.tails.is_empty() {
-                    // `{or}` and the like stand at the join.
+                    // The join has the text of `{or}` and the like.
                     let bar = canvas.then(Vec::new(), Shape::Bar, Colours::default());
                     canvas.picture.nodes[bar].text = creole(rest.trim());
                 }
@@ -537,7 +538,8 @@ impl Pencil<'_> {
         }
     }
 
-    /// A circle with a letter. Where the flow goes on at one, an edge that is not drawn keeps it below the other with that letter.
+    /// A circle with a letter. If the flow continues at one, an invisible edge keeps it below the other with that
+    /// letter.
     fn connector(&mut self, name: &str) {
         let canvas = &mut self.canvas;
         let text = creole(name);
@@ -579,7 +581,7 @@ impl Pencil<'_> {
     }
 }
 
-/// The label of the branch that is taken where a condition holds.
+/// The label of the branch that is taken if a condition holds.
 fn first_label(rest: &str) -> &str {
     if let Some(rest) = after_any(rest, &["is", "equals"]) {
         return in_brackets(rest);

@@ -178,7 +178,7 @@ impl Engine<'_> {
         found != NIL && self.pool.get(found).load.part() == MessagePart::RequestToSend
     }
 
-    /// Begins a receive from `from` at `now`; whether the process goes on.
+    /// Begins a receive from `from` at `now`; returns whether the process continues.
     #[inline]
     fn receive(
         &mut self,
@@ -435,7 +435,7 @@ impl Engine<'_> {
         Box::new(stop)
     }
 
-    /// Sends a message: whether the process goes on.
+    /// Sends a message; returns whether the process continues.
     #[inline]
     fn send(&mut self, process: u32, operation: &Operation, now: u64) -> Result<bool, BoxedError> {
         let Operation::Send {

@@ -63,7 +63,7 @@ impl Engine<'_> {
         Some((message.at, p.arrivals))
     }
 
-    /// The same, where one came before it can be taken.
+    /// The same, if one came before it can be taken.
     #[inline(never)]
     fn next_of_waiting(&mut self, process: u32) -> Option<(u64, u32)> {
         let p = &mut self.processes[process as usize];
@@ -285,7 +285,7 @@ impl Engine<'_> {
         self.complete(process, answer.load.sender(), answer.at, answer.tie_break)
     }
 
-    /// A message is there whose receive waits so.
+    /// A message has arrived for a receive that waits in this mode.
     fn received(&mut self, process: u32, mode: Mode, message: &Message) -> Result<(), BoxedError> {
         let operations = self.operations;
         let p = &self.processes[process as usize];

@@ -25,7 +25,7 @@ pub(crate) const ALL: u8 = u8::MAX;
 /// When a process may send next, and to which ranks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bound {
-    /// When it goes on at the earliest.
+    /// Earliest time at which it continues.
     pub(crate) ns: u64,
     /// With which operation.
     pub(crate) at: u32,
@@ -88,7 +88,7 @@ impl Horizons {
             || self.n_skipped >= MIN_USEFUL
     }
 
-    /// Notes whether a visit could go on behind its window.
+    /// Notes whether a visit could continue behind its window.
     #[inline]
     pub(crate) fn note_use(&mut self, is_useful: bool) {
         if !self.is_useful() {
@@ -155,15 +155,15 @@ impl Horizons {
         horizon.max(end)
     }
 
-    /// How long a process works at least before it sends to the one among whose senders it has this place.
+    /// Minimum work of a process before it sends to the one among whose senders it has this index.
     #[inline]
     pub(crate) fn work_before_send_ns(&self, bound: Bound, place: u8) -> u64 {
         let other = usize::from(bound.to >> place & 1 == 0);
         u64::from(self.neighbours.work_before_send_ns[bound.at as usize][other])
     }
 
-    /// Says that a process goes on at `ns`, if it waits for a message of `sender`, which has sent it: when that may
-    /// be answered at the earliest.
+    /// Notes that a process continues at `ns`, if it waits for a message of `sender`, which has sent it: the
+    /// earliest time of an answer.
     #[inline]
     pub(crate) fn note_arrival(&mut self, process: u32, sender: u32, ns: u64) -> Option<u64> {
         let bound = self.bounds[process as usize];

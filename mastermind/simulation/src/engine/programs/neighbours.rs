@@ -21,15 +21,14 @@ const MAX_ROUNDS: usize = 12;
 /// Bound of times that are not bounded otherwise, nanoseconds.
 const MAX_BOUND_NS: u64 = 1 << 40;
 
-/// A value: a constant, or the process's own rank and so much more, but for multiples of the number
-/// of processes.
+/// A value: a constant, or the process's own rank plus a constant, modulo the number of processes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Value {
     Constant(f64),
     Further(f64),
 }
 
-/// The values that there may be; `None` where they are not known.
+/// The possible values; `None` if they are unknown.
 type Values = Option<Vec<Value>>;
 
 /// Analysis of a program's messages.
@@ -93,7 +92,7 @@ pub(crate) fn neighbours(program: &Program, machine: &Machine) -> Option<Neighbo
     })
 }
 
-/// Whether all messages of a program are eager, as far as the program alone says it.
+/// Whether all messages of a program are eager, as far as the program alone determines it.
 pub(crate) fn is_eager(program: &Program, machine: &Machine) -> bool {
     let analysis = Analysis::of(program, f64::from(program.system.processes));
     let fits = |bytes: &Value| match bytes {

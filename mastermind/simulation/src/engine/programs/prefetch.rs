@@ -9,7 +9,7 @@ use crate::events::prefetch::{prefetch, prefetch_all};
 const STATE_AHEAD: usize = 5;
 const MESSAGES_AHEAD: usize = 2;
 
-/// Fewer processes than these lie in the caches as they are.
+/// Fewer processes than these fit into the caches.
 pub(crate) const MIN_PROCESSES: usize = 2048;
 
 impl Engine<'_> {

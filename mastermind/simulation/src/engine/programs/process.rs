@@ -25,7 +25,7 @@ pub(crate) enum WaitState {
     Ended,
 }
 
-/// A process: two cache lines. The clocks say from when on something is free.
+/// A process: two cache lines. A clock is the time from which on its resource is free.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Process {

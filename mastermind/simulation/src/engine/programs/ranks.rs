@@ -94,7 +94,7 @@ impl Ranks {
     /// Result of a run.
     ///
     /// # Arguments
-    /// * `left` - messages that nobody received, and receives that no message came for
+    /// * `left` - messages that were never received, and receives that no message came for
     /// * `most_messages`, `state_bytes` - messages at once, and memory of all but the processes
     pub(super) fn outcome(
         self,
@@ -130,7 +130,7 @@ impl Ranks {
     }
 }
 
-/// A process: two cache lines. The clocks say from when on something is free.
+/// A process: two cache lines. A clock is the time from which on its resource is free.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Rank {

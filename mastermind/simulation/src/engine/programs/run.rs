@@ -26,7 +26,7 @@ use mastermind_programs::{ElementInfo, Mode, Operation, Program, STRUCTURE};
 /// Events between two calls of the progress function.
 pub(crate) const PROGRESS_EVERY: u64 = 1 << 20;
 
-/// Longest window, nanoseconds: where nothing bounds it.
+/// Longest window, nanoseconds, if nothing bounds it.
 const MAX_WINDOW_NS: u64 = 1 << 40;
 
 /// Runs a program on a machine.
@@ -246,7 +246,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) ties: u64,
     trace: Option<&'a mut dyn FnMut(Slice)>,
     flights: Option<&'a mut dyn FnMut(Flight)>,
-    /// By process, where a trace is asked for: its processor time when its operation began.
+    /// By process, if a trace is requested: its processor time when its operation began.
     busy: Vec<u64>,
     /// Recorder of the longest path, if requested.
     pub(crate) recorder: Option<&'a mut Recorder>,

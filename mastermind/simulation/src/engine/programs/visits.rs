@@ -29,7 +29,8 @@ pub(super) trait Visits {
     /// Prefetches the state for the next visits during the present one.
     fn prefetch(&mut self, ranks: &Ranks);
 
-    /// All events of a process in the window, and after it as far as nobody can send to the process.
+    /// All events of a process in the window, and after it as long as no rank can send to the
+    /// process.
     fn visit(&mut self, view: &mut ProcessView<'_>) -> Option<()>;
 
     /// The remaining messages when nothing can continue: they came to processes that have ended.
@@ -38,7 +39,8 @@ pub(super) trait Visits {
     /// The totals, and begin and end of the window, nanoseconds.
     fn so_far(&self) -> (Totals, [u64; 2]);
 
-    /// Messages that nobody received, and receives that no message came for; `None` where some process has not ended.
+    /// Messages that were never received, and receives that no message came for; `None` if some process has not
+    /// ended.
     fn left(&self, ranks: &Ranks) -> Option<[u64; 2]>;
 
     /// Most messages at once, and bytes of all but the processes.

@@ -39,7 +39,7 @@ impl WaitsFor {
     }
 }
 
-/// Nobody is called.
+/// No event is called.
 const NOBODY: (u64, u64) = (NEVER, NEVER);
 
 /// The lines of a rank: two in a cache line.

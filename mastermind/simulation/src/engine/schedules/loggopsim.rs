@@ -376,7 +376,7 @@ impl<'s, 't> Run<'s, 't> {
         }
     }
 
-    /// A message that waited for its receive: its sender goes on at once.
+    /// A message that waited for its receive: its sender continues at once.
     fn release_sender(&mut self, rank: u32, op: u32, (cpu, nic): (u8, u8), at: u64) {
         self.done(rank, op);
         let processor = self.processor(rank, cpu);

@@ -84,7 +84,7 @@ const STEP: u64 = 2 * CALLED;
 /// Events between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 20;
 
-/// By whose rules a schedule runs.
+/// Rules of a schedule's run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rules {
     /// The rules of [`crate::loggp`], as for program models.
@@ -143,7 +143,7 @@ pub struct ScheduleOutcome {
     pub messages: u64,
     /// Events.
     pub events: u64,
-    /// Messages that nobody received.
+    /// Messages that were never received.
     pub unreceived: u64,
     /// Most memory, the schedule included, bytes.
     pub memory_bytes: usize,
@@ -327,7 +327,7 @@ struct Run<'a, 't> {
     several: Vec<Several>,
     /// Overhead of received messages.
     received_ns: u64,
-    /// By rank, where there is noise: by how much it lengthened calculations.
+    /// By rank, with noise: the total lengthening of calculations.
     noise_ns: Vec<u64>,
     pool: matching::Pool,
     queue: Queue,
@@ -336,7 +336,7 @@ struct Run<'a, 't> {
     /// When messages take their next turns at those.
     turns_ns: u64,
     order: u64,
-    /// Operations whose last wait has ended, while one event is dealt with.
+    /// Operations whose last wait has ended, during one event.
     ready: Vec<(u32, u64)>,
     messages: u64,
     events: u64,
@@ -437,7 +437,7 @@ impl<'a, 't> Run<'a, 't> {
         self.schedule.ops.get(self.place_of(rank, op))
     }
 
-    /// Where an operation is in the list of all.
+    /// Index of an operation in the list of all.
     #[inline]
     fn place_of(&self, rank: u32, op: u32) -> usize {
         self.ranks[rank as usize].first_op + op as usize
@@ -691,7 +691,7 @@ impl<'a, 't> Run<'a, 't> {
         }
     }
 
-    /// The processor and interface of the receive that waits for a message, the first where none does.
+    /// The processor and interface of the receive that waits for a message, or the first ones.
     #[inline]
     fn place_of_receive(&mut self, rank: u32, peer: u32, tag: u32) -> (u8, u8) {
         let state = &self.ranks[rank as usize];

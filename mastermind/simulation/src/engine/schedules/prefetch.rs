@@ -14,7 +14,7 @@ const MOST: usize = 64;
 /// See [`DATA`].
 const CLEAR_TO_SEND: u64 = MessagePart::ClearToSend as u64;
 
-/// Operations that an event goes on to.
+/// Number of following operations of an event.
 const BEHIND: usize = 3;
 
 impl Run<'_, '_> {

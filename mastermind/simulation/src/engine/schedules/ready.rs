@@ -53,7 +53,7 @@ impl Run<'_, '_> {
         self.ready.clear();
     }
 
-    /// Whether one of those that are ready, from this one on, is no receive.
+    /// Whether one of the ready operations, from this one on, is no receive.
     #[inline]
     fn has_more_than_receives(&self, rank: u32, from: usize) -> bool {
         let is_receive = |op| self.op(rank, op).kind == Kind::Receive;

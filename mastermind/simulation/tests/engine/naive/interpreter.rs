@@ -1,9 +1,9 @@
 //! One heap of events for all processes. Events of one nanosecond are in the order of the times at which
-//! they were put in, then of the times at which those that put them in were, seven times over, then of the
-//! ranks that they are from.
+//! they were inserted, then of the times at which the events that inserted them were, seven times over,
+//! then of the ranks that they are from.
 //!
-//! A receive is free: it takes place when the process comes to it, unless its message has asked already,
-//! since the answer takes the processor.
+//! A receive is free: it takes place when the process reaches it, unless its message's request has
+//! arrived already, since the answer takes the processor.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -175,7 +175,7 @@ impl<'a> Naive<'a> {
         self.events.extend(left.map(Reverse));
     }
 
-    /// The process goes on at `now`, after an event put in at `made`.
+    /// The process continues at `now`, after an event inserted at `made`.
     fn next(&mut self, i: usize, mut now: u64, mut made: Made) {
         loop {
             let free = self.processor[i].max(now);
@@ -228,7 +228,7 @@ impl<'a> Naive<'a> {
         self.early[i].iter().position(fits)
     }
 
-    /// Takes the receive that a process has come to; whether it goes on.
+    /// Takes the receive that a process has reached; returns whether it continues.
     fn receive(&mut self, i: usize, now: u64, made: &Made) -> bool {
         let Step::Receive { from, tag, class } = self.steps[i][0] else {
             unreachable!("a receive")

@@ -170,12 +170,12 @@ fn any_of(
     for _ in 0..messages {
         steps.extend([Step::WaitAny, Step::Work(work), send(SENDER, 8, back)]);
     }
-    // The last wait for any finds none; the next one may find sends that nobody has taken yet.
+    // The last wait for any finds none; the next one may find sends that were not taken yet.
     steps.extend([Step::WaitAny, Step::Wait(Class::Program)]);
     steps.extend((0..messages).map(|i| receive(behind(i), back)));
 }
 
-/// A message that the process goes on after.
+/// A message after which the process continues.
 pub fn send(to: u32, bytes: u64, tag: i32) -> Step {
     Step::Send {
         to,

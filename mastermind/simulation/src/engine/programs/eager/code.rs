@@ -238,7 +238,7 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// The steps of a program; `None` where it has operations that are not for this engine.
+    /// The steps of a program; `None` if it has operations that this engine does not support.
     ///
     /// # Arguments
     /// * `directs` - by variable: whether it determines the receiver of a message

@@ -118,7 +118,7 @@ impl EagerState<'_> {
     /// Stores when a process may send next and what wakes it, and schedules its visit for then.
     ///
     /// # Arguments
-    /// * `comes_ns` - when it can take its next message, where it waits for one
+    /// * `comes_ns` - when it can take its next message, if it waits for one
     #[inline(always)]
     pub(super) fn leave(&mut self, view: &mut ProcessView<'_>, comes_ns: u64) {
         let process = view.process;
@@ -226,7 +226,7 @@ impl EagerState<'_> {
         }
     }
 
-    /// The first message for a process that comes from `peer`, or [`NIL`]; `None` where there are too many to search.
+    /// The first message for a process that comes from `peer`, or [`NIL`]; `None` if there are too many to search.
     #[inline]
     fn first_from(&self, rank: &Rank, peer: u32) -> Option<u32> {
         match self.pool.first_from(rank.waiting, peer, Order::TieBreak)? {

@@ -7,8 +7,8 @@ use mastermind_models::expression::Binary;
 use mastermind_programs::expression::{Builtin, modulo};
 
 impl Code {
-    /// Runs the steps from `at` on that only compute: the first that does more. `None` where they do not end, or a loop has no number of
-    /// rounds.
+    /// Runs the steps from `at` on that only compute, and returns the first that does more. `None` if they do not end,
+    /// or a loop has an invalid number of rounds.
     ///
     /// # Arguments
     /// * `counts` - by element, of the process
@@ -49,7 +49,7 @@ impl Code {
                 Step::Add([a, b], to) => set!(to, get!(a) + get!(b)),
                 Step::Subtract([a, b], to) => set!(to, get!(a) - get!(b)),
                 Step::Multiply([a, b], to) => set!(to, get!(a) * get!(b)),
-                // Rounded twice, as the expression says.
+                // Rounded twice, like the expression.
                 Step::MultiplyAdd([a, b, c], to) => set!(to, get!(a) * get!(b) + get!(c)),
                 Step::Neighbour([a, b, n], to) => set!(to, modulo(get!(a) + get!(b), get!(n))),
                 Step::NeighbourBack([a, b, n], to) => set!(to, modulo(get!(a) - get!(b), get!(n))),

@@ -30,10 +30,10 @@ const NEXT_AHEAD: usize = 1;
 /// No process.
 pub(super) const NOBODY_AHEAD: u32 = u32::MAX;
 
-/// How many messages are posted before the first of them is delivered, where that pays.
+/// Number of messages that are posted before the first of them is delivered, if that pays.
 const POSTED_AHEAD: usize = 12;
 
-/// Mailboxes of fewer processes lie in the caches as they are.
+/// Mailboxes of fewer processes fit into the caches.
 pub(super) const MIN_OUTBOX: usize = 1 << 15;
 
 /// State that the processes share.

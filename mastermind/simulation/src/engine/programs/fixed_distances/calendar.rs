@@ -1,4 +1,4 @@
-//! Which process is to be visited when: buckets of one window each; a visit that is scheduled stays.
+//! The schedule of visits: buckets of one window each; a scheduled visit stays.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -113,7 +113,7 @@ impl Calendar {
         prefetch(&self.next[process as usize]);
     }
 
-    /// Goes on to the next window with a visit.
+    /// Advances to the next window with a visit.
     fn advance(&mut self) -> Option<()> {
         let ring = self.occupied.next(self.now);
         let later = self.later.peek().map(|Reverse((window, _))| *window);

@@ -117,8 +117,8 @@ impl Pool {
         head
     }
 
-    /// Puts a message where it belongs in the list of arrivals from `head`, and gives the new head.
-    /// Ties are counted.
+    /// Sorts a message into the list of arrivals from `head`, and returns the new head. Ties are
+    /// counted.
     #[inline]
     pub(super) fn arrive(&mut self, head: u32, index: u32, ties: &mut u64) -> u32 {
         let new = &self.places[index as usize];
