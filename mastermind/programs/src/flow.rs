@@ -1,4 +1,23 @@
 //! The flow of elements as operations.
+//!
+//! A program model is a tree of elements; a simulated process runs a list of operations with jumps.
+//! This file lowers one into the other, once for all processes: what differs between them (ranks,
+//! sizes, conditions) stays an expression. Jumps forward are pushed with target 0 and get their
+//! target when the place is reached (`land`).
+//!
+//! ```text
+//! loop n { send }                           decision { a: x, else: y }
+//!   k: LoopStart count = n, exit = ─┐         JumpUnless a ─┐
+//!   k+1: Send                       │         x             │
+//!   LoopNext start = k+1            │         Jump ─────────┼─┐
+//!   ◀───────────────────────────────┘         y ◀───────────┘ │
+//!                                             ◀───────────────┘
+//! ```
+//!
+//! A collective is not an operation. It is replaced by the point-to-point messages of the algorithm
+//! that the MPI library would choose (`put_in`, `choose`); those messages have a negative tag, so
+//! that they never match the program's own. If the size is an expression, all algorithms are put in
+//! and the choice is made at run time.
 
 use std::collections::BTreeSet;
 
@@ -241,6 +260,8 @@ impl Lowering<'_> {
         at: (&str, &str),
     ) {
         let inner = format!("{}/{}", at.1, at.0);
+        // Counter and limit are free again behind the loop: loops one after the other share their
+        // places.
         let slots = self.slots;
         let (counter, limit) = (self.slot(), self.slot());
         let element = self.element(at.0, at.1, "loop");
@@ -289,6 +310,8 @@ impl Lowering<'_> {
         self.outside_parallel(at);
         let threads = self.compile(Kind::Number, threads, scope, at);
         let element = self.element(at.0, at.1, "parallel");
+        // A region has a list of its own, with jumps within it alone: each thread runs it from the
+        // start.
         let outer = std::mem::take(&mut self.operations);
         let was = std::mem::replace(&mut self.in_parallel, true);
         self.flow(flow, scope, &format!("{}/{}", at.1, at.0));
@@ -423,6 +446,7 @@ impl Lowering<'_> {
         element: u32,
     ) {
         let size = arguments.iter().find(|(name, _)| *name == GROUP_SIZE);
+        // A process outside of every group has size 0, and takes no part.
         let skip = size.map(|(_, size)| {
             let zero = Compiled::Constant(0.0);
             let condition = Compiled::Binary(Binary::Greater, Box::new([size.clone(), zero]));

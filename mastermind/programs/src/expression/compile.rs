@@ -1,4 +1,19 @@
-//! Names to places: resolves, checks types, inlines cost functions, folds constants.
+//! Compiles expressions: resolves names, checks types, inlines cost functions, folds constants.
+//!
+//! An expression of a model is evaluated millions of times in a simulation, each time with other
+//! values of few variables. Everything that does not depend on these is done here, once: a name
+//! becomes the place of a variable or a constant, a call of a cost function is replaced by its
+//! value with the arguments put in, and parts that are constant become numbers. Errors are found
+//! here as well, with the names that are known, so that evaluation cannot fail.
+//!
+//! ```text
+//! functions:  f(n) = 2 * n * cell          globals: cell = 3 (never assigned), k in slot 0
+//! text:       f(k) + f(10)
+//! compiled:   (2 * slot[0]) * 3 + 60
+//! ```
+//!
+//! Inlining may blow up, so the number of operations is bounded (`LARGEST`). A cost function may
+//! not call itself, which is found by the stack of calls.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -65,7 +80,8 @@ pub enum Symbol {
 /// Names and their meanings.
 pub type Scope = BTreeMap<String, Symbol>;
 
-/// A cost function: a named expression of its parameters, the globals and the system.
+/// A cost function: a named expression of its parameters, the globals and the system. It is inlined
+/// wherever it is called.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CostFunction {
     /// Names of its parameters.
@@ -172,6 +188,7 @@ impl Compiler<'_> {
                 (self.fitted(method, arguments, scope)?, Kind::Number)
             }
         };
+        // Operands are folded already, so one level is enough.
         let code = code.folded();
         Ok(Typed { code, kind })
     }
@@ -277,6 +294,9 @@ impl Compiler<'_> {
                 circle: circle.collect::<Vec<_>>().join(" -> "),
             });
         }
+        // The body sees globals and its own parameters, not the names where it is called. Arguments
+        // are compiled in the caller's scope first, so that a parameter cannot capture a name of
+        // theirs.
         let mut inside = self.resolver.globals.clone();
         for (parameter, argument) in function.parameters.iter().zip(arguments) {
             let argument = self.expression(argument, scope)?;

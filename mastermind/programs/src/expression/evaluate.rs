@@ -1,4 +1,21 @@
-//! The form in which expressions are evaluated: names are places, calls are put in, constants folded.
+//! The form in which expressions are evaluated: names are places, calls are inlined, constants
+//! folded.
+//!
+//! Evaluation takes a [`Context`], the values of one process at one moment, and returns a number.
+//! It cannot fail: an undefined value is NaN and passes on, and truth values are 0 and 1. The most
+//! frequent forms (constants, variables, the rank, flattened expressions) are evaluated inline, the
+//! others by a recursive function; `flatten` turns a tree into a list of steps for a run.
+//!
+//! ```text
+//! (process + 1) % processes   ->   Binary(Modulo, [Binary(Add, [Process, Constant(1)]), Constant(4)])
+//! with process = 3            ->   0
+//! ```
+//!
+//! # Random times
+//!
+//! A fitted model with a spread draws each call's time. The draw is a hash of the process, the
+//! thread and all variables, so it needs no state: the same call has the same time in each run and
+//! under each order of events, and rounds of a loop differ by their counter.
 
 use std::sync::Arc;
 
@@ -71,6 +88,7 @@ impl Fitted {
 /// A number from the standard normal distribution (Box and Muller's method), the same for the same process with the
 /// same values of its variables: loop counters give each call its own number, and every run the same ones.
 fn normal(context: &Context<'_>) -> f64 {
+    // The seed of a model is one of its variables' values, so it takes part as well.
     let own = [context.process, context.thread];
     let seed = own.iter().chain(context.slots);
     let seed = seed.fold(0, |seed, value| mixed(seed ^ value.to_bits()));

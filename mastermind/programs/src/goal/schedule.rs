@@ -1,5 +1,22 @@
-//! A schedule in memory: eight bytes for most operations, no more for one that waits for the one before, and four for
-//! other waits.
+//! A schedule in memory: eight bytes for most operations, and four for the operations that wait for
+//! them.
+//!
+//! A schedule has millions of operations and a simulation visits each of them a few times, so its
+//! speed is that of the memory. Operations are packed (`ops.rs`); this file packs the dependences
+//! between them. Most operations are waited for by nobody or by the next one, which an operation
+//! says itself. Of the others most are waited for by operations in a row close behind, and one word
+//! is enough; a list is the exception.
+//!
+//! ```text
+//! op   0     1     2     3     4        requires: 1 -> 0, 2 -> 0, 3 -> 0, 4 -> 1
+//! firsts[0] = run: length 3, distance 1     operations 1, 2, 3
+//! firsts[1] = run: length 1, distance 3     operation 4
+//! firsts[k] = list at i                     lists[i - 1] = n, lists[i ..] = dependents
+//! ```
+//!
+//! A list is not known to be complete until its rank has been read, so its waits are collected in
+//! `rest` and laid out at `end_rank`. While the schedule runs it is only read, but for the number
+//! of waits that each operation counts down.
 
 use std::ops::Range;
 
@@ -144,9 +161,13 @@ impl Dependents {
     pub(crate) fn add(&mut self, part: &mut Part, on: u32, by: Dependent, room: usize) {
         part.depends = true;
         part.begins |= by.begin();
+        // The list ends with the last operation that anybody waits for: a schedule without waits
+        // has none.
         let place = part.first_op + on as usize;
         if place >= self.firsts.len() {
             if place >= self.firsts.capacity() {
+                // As much as the operations have room for: growth by doubling would copy the list
+                // each time.
                 let more = room.max(place + 1) - self.firsts.len();
                 make_room(&mut self.firsts, more);
             }

@@ -1,4 +1,18 @@
 //! Expressions of a model as Rust.
+//!
+//! `convert` writes a model as a Rust program that a person may go on editing, so expressions keep
+//! their form: a cost function stays a function, a variable a variable, and brackets appear where
+//! Rust's precedence needs them. Rust is typed and the language of models is not, so the kind of
+//! each expression is inferred first, and operators that Rust lacks or defines differently become
+//! functions of the generated crate.
+//!
+//! ```text
+//! n % p           modulo(n, p)                  floors, as models do; Rust's % truncates
+//! n ^ 2           f64::powf(n, 2.0)
+//! cost(n)         cost(p, g, n)                 p: the recorder, g: the globals
+//! fitted model    fitted(&MODELS, "sort", &[], &[("n", n)])
+//! chance(0.1)     refused: only a simulation draws it
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +22,8 @@ use crate::expression::{
     Argument, Binary, Builtin, Contention, CostFunction, Expression, Kind, Unary,
 };
 
-/// Rust form of a name.
+/// What a name of a model is in the generated Rust: its text, and whether it is a number or a truth
+/// value.
 #[derive(Debug, Clone)]
 pub(super) struct Symbol {
     pub(super) rust: String,

@@ -1,4 +1,21 @@
 //! The flow of elements as statements.
+//!
+//! The generated program is structured as the model is: an activity is a function, a loop a `for`,
+//! a decision an `if`. It does not compute but records: each element calls a method of `p`, and
+//! what it records is then simulated. Therefore anything that only a simulation knows, such as the
+//! sender of a message received from any rank, cannot be written as Rust, and is an error here.
+//!
+//! ```text
+//! loop "sweep" count = steps        for k in 0..p.rounds(SWEEP, g.steps) {
+//!   action "work" cost = us(n)          let k = k as f64;
+//!   send "east" to = process + 1        if !p.goes_on() { return; }
+//!                                       p.execute(WORK, us(g.n));
+//!                                       p.send(EAST, p.process + 1.0, …);
+//!                                   }
+//! ```
+//!
+//! Each round asks `p.goes_on()`, so that a loop that records without end is stopped. In a parallel
+//! region each thread gets copies of the variables that the region assigns.
 
 use std::collections::BTreeSet;
 
@@ -243,6 +260,7 @@ impl Writer<'_> {
             let guard = self.expression(guard, scope)?;
             self.open(&format!("{begin}if {guard} {{"));
             self.inside(element, &branch.flow, scope, at)?;
+            // Without the closing bracket, which `} else` brings.
             self.depth -= 1;
             begin = "} else ".into();
         }
@@ -270,6 +288,7 @@ impl Writer<'_> {
         let mut assigned = BTreeSet::new();
         crate::flow::assigned(flow, &mut assigned);
         for name in assigned {
+            // Globals are fields of `g`, which was cloned as a whole.
             if let Some(symbol) = scope.get(name).filter(|s| !s.rust.contains('.')) {
                 let rust = symbol.rust.clone();
                 self.line(&format!("let mut {rust} = {rust};"));
