@@ -1,4 +1,21 @@
 //! A recorded call of MPI, and the action of its function.
+//!
+//! A replay must know, for every function of MPI, whether it moves data, waits, does both later (a
+//! request), or only asks. `action` is that table, by name; a function that it does not know as
+//! communication counts as computation, and functions that communicate in a form that a schedule
+//! cannot express are `Unknown` and become a note.
+//!
+//! [`RecordedCall`] is one record; `Progress` turns the times between the calls of a thread into
+//! computation:
+//!
+//! ```text
+//! thread      | Send |~~~~~~| Iprobe, nothing |~| Iprobe |~~~~| Recv |
+//! counts as          5 ms              waiting            2 ms
+//!                    work     up to 1 µs between polls    work
+//! ```
+//!
+//! With recorded processor time a gap counts as long as the thread ran; without it, as long as the
+//! gap lasts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -73,6 +90,7 @@ pub(super) fn action(function: &str) -> Action {
     match name {
         "Init" | "Init_thread" | "Finalize" => Action::StartOrEnd,
         "Send" | "Ssend" | "Rsend" => Action::Send { waits: true },
+        // A buffered send returns when its data are copied.
         "Bsend" | "Isend" | "Issend" | "Irsend" | "Ibsend" | "Start_send" => {
             Action::Send { waits: false }
         }
@@ -96,6 +114,7 @@ pub(super) fn ends(call: &RecordedCall) -> bool {
 /// Functions that make communicators are barriers, since none returns before all have come.
 fn collective(name: &str) -> Option<Action> {
     let (name, waits) = match name.strip_prefix('I') {
+        // `Ibcast`; other names with an I, such as `Info_create`, match no kind below.
         Some(rest) if rest.starts_with(char::is_lowercase) => (rest, false),
         _ => (name, true),
     };
@@ -159,6 +178,7 @@ fn other(name: &str) -> Action {
         "Win_get_",
     ];
     let begins = |names: &[&str]| names.iter().any(|begin| name.starts_with(begin));
+    // Persistent collectives and partitioned sends: their starts have no records of parts.
     let is_persistent = name.ends_with("_init") && !name.starts_with("Send") && {
         let begun = name.trim_end_matches("_init");
         !matches!(begun, "Bsend" | "Ssend" | "Rsend" | "Recv")

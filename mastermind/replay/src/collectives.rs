@@ -1,4 +1,19 @@
 //! Collectives: which calls belong together, and the messages that they are made of.
+//!
+//! A record of a collective says what one rank did in one call. A replay needs the whole: the calls
+//! of all ranks that form one collective, and the messages that it consists of. MPI guarantees that
+//! all ranks of a communicator call its collectives in one order, so the nth calls of equal groups
+//! belong together; no time is compared.
+//!
+//! ```text
+//! rank 0:  Bcast(root 0)   Allreduce        group {0, 1, 2}, call 0: Bcast, root 0
+//! rank 1:  Bcast(root 0)   Allreduce   ─▶                    call 1: Allreduce, mean bytes
+//! rank 2:  Bcast(root 0)   Allreduce
+//! ```
+//!
+//! The messages come from the same definitions as those of a program model. A model with this one
+//! collective is lowered and run for each rank without a clock, which is possible because no
+//! algorithm decides anything by a message (`expanded`). Equal calls share their steps.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -124,6 +139,8 @@ fn joined(
     notes: &mut Vec<String>,
 ) -> Result<Vec<GroupCall>, ReplayError> {
     let n_of = |rank: &u32| calls.get(rank).map_or(0, Vec::len);
+    // The ranks of a killed run may have come to different places; the calls that all have are
+    // replayed.
     let shared = members.iter().map(n_of).min().unwrap_or(0);
     let left_out: usize = members.iter().map(|rank| n_of(rank) - shared).sum();
     if left_out > 0 {
@@ -155,6 +172,7 @@ fn joined(
                     first,
                 });
             }
+            // Ranks may contribute different sizes (`MPI_Gatherv`): each gets the mean.
             bytes = own.call.bytes.saturating_add(bytes);
         }
         let n = members.len() as u64;

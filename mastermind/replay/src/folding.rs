@@ -1,4 +1,29 @@
 //! Repeated calls of a rank as loops, and the calls of all ranks as one list.
+//!
+//! # From a trace to a program
+//!
+//! A trace of a loop is its body, over and over. `folded` finds these repetitions: for each period,
+//! the shortest first, it compares every node with the one a period later; a whole body of equal
+//! nodes is a round. A fold makes the list shorter and may make longer repetitions visible (loops
+//! of loops), so it is repeated until nothing changes. Nodes are compared by numbers of their
+//! shapes, so a loop of any size is compared in one step.
+//!
+//! ```text
+//! A B B B C A B B B C        period 1:  A 3(B) C A 3(B) C
+//!                            period 3:  2(A 3(B) C)
+//! ```
+//!
+//! Sums are kept in folded nodes: rounds, bytes and computation of all rounds. Then the lists of
+//! all ranks are merged into one, rank by rank, by a shortest common supersequence (`aligned`), so
+//! that calls that only some ranks make get a place of their own.
+//!
+//! ```text
+//! rank 0:  send     recv  barrier        places:  send | isend | recv | barrier
+//! rank 1:     isend recv  barrier                  0       1      0 1     0 1
+//! ```
+//!
+//! Folding must treat all ranks alike, or a loop of one rank would not match that of another:
+//! `number_columns` makes calls differ on every rank where they differ on one.
 
 use std::collections::HashMap;
 
@@ -104,6 +129,7 @@ impl Node {
         match (self, other) {
             (Self::Call(call), Self::Call(other)) => {
                 let product = |bytes: u64, n: u64| u128::from(bytes) * u128::from(n);
+                // Equal means of the rounds, compared without a division.
                 let is_same = product(call.bytes, other.n) == product(other.bytes, call.n);
                 call.is_constant &= other.is_constant && is_same;
                 call.tags = call.tags.filter(|tags| Some(*tags) == other.tags);
@@ -218,6 +244,7 @@ fn fold(
     };
     let numbers: Vec<u32> = nodes.iter().map(|(number, _)| *number).collect();
     // How many nodes from here on are the same as those a period later.
+    // From the back, so that each entry needs only the next one.
     let mut same = vec![0; numbers.len() + 1];
     for i in (0..numbers.len() - period).rev() {
         same[i] = if numbers[i] == numbers[i + period] {
@@ -436,6 +463,7 @@ pub(super) fn aligned(
         Loops::OfSameCalls => split_as(&places, nodes),
     };
     let (n, m) = (places.len(), nodes.len());
+    // The table is quadratic; a bound of 16 million entries keeps it at 64 MB.
     let is_too_large = (n + 1) * (m + 1) > MAX_TABLE;
     // Longest common subsequence from each pair on; beyond the bound only adjacent equal nodes are matched.
     let mut longest = vec![0_u32; if is_too_large { 0 } else { (n + 1) * (m + 1) }];
@@ -465,6 +493,7 @@ pub(super) fn aligned(
                 merged.push(place);
                 (i, j) = (i + 1, j + 1);
             }
+            // Where both orders are as good, places of earlier ranks come first.
             (Some(_), Some(_)) if from(i + 1, j) >= from(i, j + 1) => {
                 merged.extend(places.next());
                 i += 1;

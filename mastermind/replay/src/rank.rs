@@ -1,4 +1,22 @@
 //! The calls of a rank as operations that wait for each other.
+//!
+//! A schedule has no calls, only operations that compute, send or receive, and waits between them.
+//! This file turns the calls of each thread into such operations. `Thread::after` is the heart of
+//! it: the operations that the thread's next operation waits for. A blocking call puts its own end
+//! there. A nonblocking one puts only its begin there and is remembered by its request, until a
+//! call that completes the request puts its end there.
+//!
+//! ```text
+//! Isend r1      node 1                      after = [begin of 1]
+//! compute       node 2 waits begin of 1     after = [end of 2]
+//! Wait r1                                   after = [end of 2, end of 1]
+//! compute       node 3 waits 2 and 1
+//! ```
+//!
+//! Records do not contain the sender of a receive from any rank; the call that completed its
+//! request does, so all completions are read first (`Resolved`). A nonblocking collective runs
+//! independently of the thread: its operations wait for what was before it, and the thread goes on
+//! from there.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,19 @@
-//! Converts recorded calls to those of a program.
+//! Recorded calls as the calls of a program model.
+//!
+//! A schedule may have any graph of waits (`rank.rs`); a program model has only what a person would
+//! write: blocking calls, nonblocking calls, a wait for all, a wait for the next. So requests lose
+//! their identity here. A completion that leaves no request open is `Wait`; one that leaves some
+//! open is one `WaitAny` for each completed receive. Waits in a row that end with `Wait` are one,
+//! because how many requests each of them completed depends on timing and would differ from round
+//! to round, so that the loop around them could not be folded.
+//!
+//! ```text
+//! Irecv a, Irecv b, Isend c        irecv, irecv, isend
+//! Waitany -> b                     waitany        ─┐ one:
+//! Waitall -> a, c                  wait           ─┘ wait
+//! ```
+//!
+//! Everything that is changed by this is counted, and the counts become notes of the model.
 
 use std::collections::HashMap;
 
@@ -173,6 +188,8 @@ impl Reader {
         {
             self.n_joined += u64::from(*gap_ns > 0);
             after_ns += std::mem::take(gap_ns);
+            // Computation before the removed wait stays before the remaining one; the rest follows
+            // it.
             *gap_ns = calls.pop().map_or(0, |last| last.compute_ns);
         }
         for _ in 0..waits {

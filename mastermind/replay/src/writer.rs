@@ -1,4 +1,21 @@
 //! A flow as the text of a program model.
+//!
+//! The merged flow knows what every rank of every recorded run does at every place (a *point* is a
+//! rank of a run). The writer has to express that for any rank: destinations, sizes, counts and
+//! costs become expressions of `process` and `processes` that agree with all points. Finding such
+//! an expression is `Patterns` (`rank_expressions.rs`); the writer asks for them, writes TOML, and
+//! keeps account of how far each may be trusted.
+//!
+//! ```text
+//! points of a place                          text
+//! rank 0 -> 1, 1 -> 2, 2 -> 3, 3 -> nobody   { send = …, to = "process + 1 < processes ? process + 1 : none" }
+//! costs 2.00, 2.01, 1.99 ms                  { action = "action 3", cost = "ns(2000000)" }
+//! ```
+//!
+//! A pattern is known beyond the runs, assumed (others agree as well), or valid for the recorded
+//! numbers only. Together with the error at which the smaller runs predict the largest one, that
+//! decides the numbers of ranks that the model is offered for (`ranks`); anything doubtful is a
+//! note, never silently a number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -152,6 +169,7 @@ impl<'a> Writer<'a> {
                     let comes = rounds
                         .iter()
                         .map(|rounds| *rounds != Some(0.0) && rounds.is_some());
+                    // Ranks that do no round of the loop cannot compute in it.
                     let before = std::mem::replace(&mut self.comes, comes.collect());
                     self.flow(body, depth + 1)?;
                     self.comes = before;
@@ -244,6 +262,7 @@ impl<'a> Writer<'a> {
         }
         let off = (predicted_ns - measured_ns) / measured_ns.max(1.0);
         let error = off.abs();
+        // The error is expected to grow by itself with each doubling of the ranks.
         let doublings = (1..=costs::MAX_FACTOR.ilog2()).rev();
         let most = doublings
             .into_iter()
