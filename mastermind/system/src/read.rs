@@ -1,4 +1,27 @@
 //! System files: TOML to a [`System`].
+//!
+//! Reading has two steps. Serde reads the TOML into tables that have every key a file may have;
+//! then each table is checked and converted to the types of `system.rs`, in which texts have become
+//! formulas, units and conditions. The second step gives errors with the place in the file's own
+//! words. No name is resolved here: whether a request finds a component is a question for the
+//! composition.
+//!
+//! ```toml
+//! [components.sweep]
+//! domain = "application"
+//! kind = "wavefront"
+//! returns = "ms"
+//!
+//! [components.sweep.requests.work]
+//! select = { domain = "application", kind = "k-block" }    # conditions: "k-block", ">= 4"
+//! with = { amount = "1 * block" }                          # formulas
+//!
+//! [[components.sweep.methods]]
+//! formula = "2 * work"       # the word that says which method it is: exactly one of METHODS
+//! ```
+//!
+//! A value is a number, a quantity with a unit (`"25 us"`), or a formula; the three are
+//! distinguished by their form alone (`quantity`).
 
 use std::collections::BTreeMap;
 
@@ -456,6 +479,8 @@ impl MethodTable {
 
 fn method(place: &str, table: &MethodTable) -> Result<Method, ReadError> {
     let words = table.words();
+    // One table has the words of all methods, so that serde refuses unknown ones; this finds words
+    // of another method than the table's own.
     let mut which = METHODS.iter().filter(|(word, _)| words.contains(word));
     let (Some((word, others)), None) = (which.next(), which.next()) else {
         let expected: Vec<_> = METHODS.iter().map(|(word, _)| *word).collect();

@@ -1,4 +1,19 @@
 //! Contents of a system file: components with their profiles, requests and evaluation methods.
+//!
+//! A system is a set of components in three domains, after POEMS. A component has a *profile*
+//! (domain, kind, attributes) by which others find it; *requests* to components that it runs on or
+//! goes on to, each with conditions over profiles instead of a name; and *methods*, the cheapest
+//! first, that compute its result from its parameters and the results of its requests. So a
+//! component may be exchanged without an edit of those that use it.
+//!
+//! ```text
+//! sweep (application, wavefront)  ── work ──▶  select kind = k-block       ─▶ k_block
+//!                                 ── message ▶ select kind = point-to-point ─▶ mpi ─▶ network
+//! methods of sweep, cheapest first:   formula, closed form, simulation
+//! ```
+//!
+//! The types here are those of a file after reading: `read.rs` makes them, the composition connects
+//! them, the evaluation runs their methods.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +91,8 @@ impl Domain {
     }
 }
 
-/// A component.
+/// A component of a system: a task, a library or a device, with the profile that requests select it
+/// by and the methods that evaluate it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Component {
     /// Its name.
@@ -177,7 +193,7 @@ impl Relation {
     }
 }
 
-/// A method to compute the result of a component.
+/// One of the methods by which the result of a component may be evaluated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Method {
     /// Its name.
