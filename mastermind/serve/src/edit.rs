@@ -1,4 +1,22 @@
-//! Changes of an assembly file: unchanged parts stay byte for byte, with their comments and their order.
+//! Changes of an assembly file: unchanged parts stay byte for byte, with their comments and their
+//! order.
+//!
+//! The page edits the user's own file, which has comments, an order and blanks that mean something
+//! to its author. Parsing it into an assembly and writing that back would lose them. `toml_edit`
+//! keeps the document as text with structure; each edit changes one entry of it, and everything
+//! else stays.
+//!
+//! ```text
+//! [instances]                                  [instances]
+//! flux = "hydro.GodunovFlux"   # exact         flux = "hydro.EfmFlux"   # exact
+//! states = "hydro.States"                      states = "hydro.States"
+//!
+//!                   SetClass { instance: "flux", class: "hydro.EfmFlux" }
+//! ```
+//!
+//! Names are checked only as far as the file shows: an instance must be there, a new name must be
+//! free. Whether a class or port exists is found by `check`, as for a file written by hand. Several
+//! edits are applied to one text, all or none.
 
 use serde::Deserialize;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value, value};

@@ -1,4 +1,20 @@
-//! The one folder that is shown, its entries, and how its files are written. No path leads out of it, not by a link either.
+//! The one folder that is shown, its entries, and how its files are written. No path leads out of
+//! it, not by a link either.
+//!
+//! The page sends paths, and a path is the one thing by which a page could reach more than it was
+//! given. Every path therefore goes through `existing` or `new_file`: parts that lead up or start
+//! at the root are refused by their form; the rest is resolved by the system and must lie below the
+//! folder, so a link out of it is refused too.
+//!
+//! ```text
+//! page: "a/../../etc/passwd"   refused by form
+//! page: "link/secret"          link -> /etc: resolved, refused
+//! page: "-o"                   "./-o": a verb would take it for an option
+//! ```
+//!
+//! Files are written whole or not at all: to a temporary file in the same folder that then replaces
+//! the old one. The page sends the text that it had read; if the file has changed meanwhile, the
+//! write is refused, so no edit in an editor is lost.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -236,6 +252,7 @@ impl Folder {
             file.as_file().set_permissions(usual).map_err(failed)?;
         }
         file.as_file().sync_all().map_err(failed)?;
+        // A file that was to be new may have been made by another program since the check.
         let kept = match was {
             Some(_) => file.persist(&whole),
             None => file.persist_noclobber(&whole),

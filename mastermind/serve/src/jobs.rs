@@ -1,5 +1,18 @@
-//! Jobs started from the page: their output as it comes, their end, and how they are stopped. All open pages see the
-//! same.
+//! Jobs started from the page: their output as it comes, their end, and how they are stopped. All
+//! open pages see the
+//!
+//! A question has an answer; a job has a life: it prints for minutes, is stopped, outlives the page
+//! that started it. `Jobs` keeps every job with its last lines of output, and sends news of all of
+//! them to every open page by a broadcast channel, so two windows show the same. A page that falls
+//! behind is not waited for: it asks for the whole list again.
+//!
+//! ```text
+//! start ─▶ process group of its own ─ stdout, stderr ─▶ Line, Line, … ─▶ every page
+//! stop  ─▶ SIGTERM to the group, 5 s, SIGKILL           Ended { code }, Files
+//! ```
+//!
+//! A job is a process group, so that a signal also reaches the programs that the verb has started,
+//! such as launchers and ranks.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
