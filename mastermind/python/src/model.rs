@@ -1,4 +1,19 @@
 //! Models, and their predictions.
+//!
+//! The Python classes are thin: a `Models` or `Model` holds the Rust value, and each method is one
+//! call of the crate `mastermind-models` with its result as lists, dictionaries and numbers, so
+//! that neither numpy nor pandas is needed. Doc comments are what Python's `help()` prints, and
+//! therefore speak to its users.
+//!
+//! ```text
+//! >>> models = mastermind.Models.load("models.json")
+//! >>> models["sort"].formula
+//! '2.1e-9 * n * log2(n)'
+//! >>> models["sort"].predict(n=[1000, 64000])
+//! {'value': [..], 'mean': [..], 'held_up_share': [..], 'lower': [..], 'upper': [..], ...}
+//! ```
+//!
+//! Predictions of many points run without the interpreter's lock.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

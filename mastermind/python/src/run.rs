@@ -1,4 +1,19 @@
 //! A run, and its records as a stream of Arrow.
+//!
+//! Records are too many to become Python objects one by one. A `Records` object is a query,
+//! columns, methods, ranks and conditions; it reads nothing until a library takes its stream by
+//! Arrow's PyCapsule interface (`__arrow_c_stream__`), and then hands over batches in Arrow's
+//! memory format without a copy. pandas, Polars, DuckDB and pyarrow all take such a stream, and the
+//! module depends on none of them.
+//!
+//! ```text
+//! >>> run = mastermind.Run("records")
+//! >>> calls = run.records(["q", "wall_ns"], where=[("q", ">=", 4096)])   # nothing read yet
+//! >>> polars.DataFrame(calls)                                            # read now, filtered
+//! ```
+//!
+//! A wrong column or method is an error of `records()`, before anything is read. Reading and
+//! fitting release the interpreter's lock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
