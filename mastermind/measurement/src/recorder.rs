@@ -1,4 +1,22 @@
 //! The recorder of one rank: its threads' logs, and their common definitions.
+//!
+//! [`RunRecorder`] is the public interface of this crate: the host of a run starts one, registers
+//! methods with it, hands its [`Recorder`] to the proxies, and ends it. The calls themselves never
+//! come here. A proxy goes from the `Recorder` to its thread's context and appends to that thread's
+//! log; this type is for the rare operations around that, and all of them go to the state that the
+//! threads share (`shared.rs`).
+//!
+//! ```text
+//! RunRecorder::start(config)      a log for the calling thread; definitions of the run
+//!   register(method) -> id        proxies get a ProxyMethod by id
+//!   recorder()                    what proxies record into: its address stays valid for ever
+//!   announce, count_lost          definitions that every log gets
+//! finish() -> RunTotals           logs of threads that still run stay mapped
+//! ```
+//!
+//! The recorder is leaked on purpose: a thread that outlives the recording may still be on its way
+//! through it. After a fork the child ends nothing, since logs and the preparing thread belong to
+//! the parent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_void;
@@ -68,7 +86,8 @@ pub struct RunTotals {
     pub clock_drift: f64,
 }
 
-/// The recorder of one rank.
+/// The recorder of one rank: owner of the logs of all its threads, from start to finish. Dropping
+/// it ends the recording as well.
 #[derive(Debug)]
 pub struct RunRecorder {
     /// Never freed: a thread that is left behind may still be inside it.

@@ -1,4 +1,21 @@
 //! The log of one thread: its definitions so far, and its lost calls.
+//!
+//! A record is fixed-size words; everything else that a reader needs to understand it (the method,
+//! the call path, the parameters' names) is a definition that must stand in the log before the
+//! first record that uses it. `ThreadLog` keeps track of the definitions that its log has, and
+//! writes missing ones when a call path is met for the first time. It also counts, per call path,
+//! the calls that got no record, so that the sums of a profile are complete even where records are
+//! lost.
+//!
+//! ```text
+//! log:  … | Method 7 | CallPath 3 = (parent 1, method 7) | record 3 | record 3 | record 1 | …
+//!         written once, by define_call_path              every call refers to path 3
+//! end:  | Unrecorded { call_path 3, calls 12, wall_ticks … } | Loss { reason } | totals |
+//! ```
+//!
+//! A call may also be left without its end: a `longjmp` passes over it, or its thread ends. Such a
+//! call is counted as lost at once, and kept in a short list, because a coroutine may still come
+//! back and end it; then the count is undone (`return_to`).
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
