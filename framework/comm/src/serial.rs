@@ -125,6 +125,7 @@ impl Communicator for SerialCommunicator {
         {
             return Err(CommError::UnknownRequest { request });
         }
+        // Before any other request is closed: an error must leave all the others open.
         state.refuse_truncated(requests)?;
         let mut completions = Vec::new();
         for (index, slot) in requests.iter_mut().enumerate() {

@@ -182,6 +182,7 @@ impl Assembly {
         let parsed: Result<Assembly, _> = toml::from_str(&text);
         let mut assembly = parsed.map_err(|source| {
             let path = path.to_path_buf();
+            // A script without its first line: TOML's message about its text would help nobody.
             if Script::looks_like_script(&path) {
                 return AssemblyError::Script { path };
             }
@@ -229,6 +230,8 @@ impl Assembly {
                 expected: crate::error::names(self.instances.keys()),
             });
         }
+        // The value is read as the right side of a TOML line; a text that ends the line and begins
+        // another would give two entries.
         let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
         let parsed = parsed
             .filter(|table| table.len() == 1)

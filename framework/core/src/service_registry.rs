@@ -139,6 +139,7 @@ impl Framework {
         let old = state.services.insert(interface.to_string(), service);
         state.all_unserved();
         drop(state);
+        // Its destructor may be component code, so it runs without the lock.
         drop(old);
         Ok(())
     }
@@ -200,6 +201,8 @@ impl Framework {
     /// # Errors
     /// Ends that do not fit; a provider of a service that fails. The rest is tried the next time.
     pub fn connect_defaults(&self) -> Result<(), FrameworkError> {
+        // Taken out at once: connecting may run component code, and instances that it changes are
+        // noted anew.
         let unserved = std::mem::take(&mut self.shared.lock().unserved);
         let connected = unserved
             .iter()
@@ -282,6 +285,7 @@ impl Framework {
                 self.connect_to(user, &own, &Provided::own(port))
             }
             Some(Service::Provider(provider)) => {
+                // The provider is component code, called without the lock.
                 let made =
                     call_provided::<dyn ServiceProviderPort, _>(&provider, FRAMEWORK, |p| {
                         p.create_service(user.name.as_str().into(), uses.into())

@@ -223,6 +223,7 @@ impl ParameterSet {
         if description.group.is_empty() {
             description.group = read(&self.texts).group.clone();
         }
+        // A default outside its own bounds would make the first value invalid.
         let value = allowed(&description, description.default.clone())?;
         let mut entries = write(&self.entries);
         let key = &description.key;
@@ -336,6 +337,7 @@ impl ParameterPort for ParameterSet {
         };
         let entry = &mut entries[index];
         entry.value = allowed(&entry.description, value)?;
+        // A listener may read or set parameters of this set.
         drop(entries);
         let listeners = read(&self.set_listeners).clone();
         listeners.iter().for_each(|listener| listener(&key));
@@ -420,6 +422,7 @@ fn allowed(
         )))
     };
     let value = match (&description.default, value) {
+        // TOML writes `4` for a real parameter as well.
         (Real(_), Integer(whole)) => Real(whole as f64),
         (Bool(_), value @ Bool(_))
         | (Integer(_), value @ Integer(_))

@@ -177,6 +177,7 @@ pub fn metrics(
         for table in &tables {
             here.extend(metric_names(&table.name(), table.format, table.open()?)?);
         }
+        // An input with one metric has it under whatever name; it counts as wall time.
         if here.len() < 2 {
             unnamed.push(input.clone());
         }
@@ -342,6 +343,8 @@ fn source(input: &Path, reading: &Reading, team: &Team) -> anyhow::Result<Source
         fs::metadata(input).with_context(failed)?;
         return Ok(Source::Tables(vec![Table::new(input, reading)?]));
     }
+    // A folder is a run if it has logs. If it has none, the error of a run is kept for the case
+    // that it has no tables either.
     let error = match run_facts::open(input, team) {
         Ok(run) => return Ok(Source::Records(run)),
         Err(error) => error,
@@ -494,6 +497,7 @@ pub fn select(
     };
     let known = || found.iter().map(|samples| Names::of_model(&samples.method));
     let mut known: Vec<_> = known().collect();
+    // Opening the runs again is only needed for a name of theirs, INSTANCE.PORT.METHOD.
     if names::meant(name, &known).is_empty() {
         let runs: Vec<_> = inputs
             .iter()

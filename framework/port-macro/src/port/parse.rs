@@ -214,6 +214,7 @@ fn text(ty: &Type) -> String {
     let mut text = String::new();
     let mut characters = spaced.chars().peekable();
     while let Some(c) = characters.next() {
+        // A blank stays only where it separates two words, as in `dyn Port`.
         let between_words = text.ends_with(word) && characters.peek().is_some_and(|n| word(*n));
         if !c.is_whitespace() || between_words {
             text.push(c);
@@ -251,6 +252,7 @@ fn take_perf(
 ) -> syn::Result<Vec<Perf>> {
     let mut perf = Vec::new();
     let mut error = None;
+    // The compiler does not know `#[perf]`, so it must not stay on the trait.
     attributes.retain(|attribute| {
         let ours = attribute.path().is_ident("perf");
         if ours {
@@ -272,6 +274,7 @@ fn take_perf(
             "an argument is named as what the method returns is in `perf`",
         ));
     }
+    // An expression that is an argument has its type, which an enumeration needs.
     for parameter in perf.iter_mut().filter(|p: &&mut Perf| p.kind.is_none()) {
         if let Expr::Path(path) = &parameter.expression
             && let Some((_, ty)) = arguments.iter().find(|(name, _)| path.path.is_ident(name))

@@ -119,6 +119,8 @@ impl Calibrate {
         self.force.check([self.output.as_deref()], self.json)?;
         let launched = back_end::launcher()?;
         let mpi = self.mpi.map(MpiKind::from);
+        // Under a launcher this process is a rank: of the user's launch, or of our own
+        // (`start_and_measure`).
         if let (Some(launched), part) = (&launched, self.part) {
             let wanted = ranks::Wanted {
                 part,

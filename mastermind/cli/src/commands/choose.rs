@@ -146,6 +146,7 @@ impl Choose {
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let outputs = [self.output.as_deref(), self.export.as_deref()];
         self.force.check(outputs, self.json)?;
+        // Before anything is computed, so that a wrong output is an error at once.
         let dispatched_to = match self.dispatch {
             true => Some(dispatch::place(self.output.as_deref())?),
             false => None,

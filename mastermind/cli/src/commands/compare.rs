@@ -122,6 +122,7 @@ impl Compare {
             return ExitCode::SUCCESS;
         };
         let is_above = |effect: Option<Effect>| {
+            // The whole interval must lie beyond the limit, not only the estimate.
             let lower = effect?.lower_percent.filter(|lower| *lower > limit)?;
             Some((effect?.percent, lower))
         };

@@ -174,6 +174,7 @@ impl Fit {
             written,
             mut failures,
         } = fitted;
+        // One method, and it failed: that is the error of the command.
         if let ([], [_]) = (&models[..], &failures[..]) {
             return Err(failures.remove(0));
         }

@@ -291,6 +291,8 @@ impl Proxy {
     fn read_text(&self, text: &mut HeaderText) -> anyhow::Result<()> {
         let read =
             |options: &[&str]| self.preprocess(&text.before, &text.include, &text.folders, options);
+        // Macros are needed since one with the name of a function would replace its definition in
+        // the proxy.
         (text.preprocessed, text.macros) = (read(&[])?, macros(&read(&["-dM"])?));
         Ok(())
     }

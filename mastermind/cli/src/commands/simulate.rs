@@ -350,6 +350,7 @@ impl Simulate {
             records::prepare(directory)?;
         }
         let mut slices = Vec::new();
+        // Filled from slices, so only if the simulation is traced.
         let mut waits_ns = vec![0; program.elements.len()];
         let outcome = self.run(
             &program,

@@ -250,6 +250,8 @@ impl Evaluate {
         let tools = self.file.tools();
         let graph = self.file.composed(&system, &scope, &tools)?;
         let mut chosen = self.chosen(&system)?;
+        // All methods at the real parameters may be too expensive: then they are compared at
+        // others, and the agreeing ones are used.
         let is_apart = self.cross_check && !system.cross_check.at.is_empty();
         let comparison = match self.cross_check && !is_apart {
             true => Comparison::All,
@@ -263,6 +265,7 @@ impl Evaluate {
             let graph = self.file.composed(&system, &scope, &tools)?;
             let found = evaluate(&graph, &scope, &tools, &chosen, Comparison::All)?;
             for (place, method) in report::agreeing(&graph, &found) {
+                // A method of `--method` stays.
                 chosen.entry(place).or_insert(method);
             }
             elsewhere = Some(CrossChecked::of(&graph, &scope, &found, &chosen)?);

@@ -184,6 +184,7 @@ impl Mean {
             .iter()
             .flat_map(|s| s.curve.iter().map(of_curve));
         let mut ys: Vec<f64> = points.chain(curves).filter(|y| y.is_finite()).collect();
+        // A power law is a straight line if both axes are logarithmic.
         let is_log = panel.x.is_log() && ys.iter().any(|y| *y > 0.0);
         if is_log {
             ys.retain(|y| *y > 0.0);

@@ -75,6 +75,7 @@ pub fn measure(
         .iter()
         .map(|n| MessageTimes::of(8 * *n as u64))
         .collect();
+    // Warms up buffers and connections with the largest message; the result is not used.
     pair.back_and_forth(LARGEST, 8)?;
     for round in 0..rounds {
         for at in 0..sizes.len() {
@@ -95,6 +96,7 @@ pub fn measure(
         for (times, n) in asking {
             parts.push(pair.part_of_absence(*n, median(&times.one_way_ns))?);
         }
+        // Received long before its sender came back to MPI: the receiver moved the bytes.
         link.is_fetched = median(&parts) < 0.5;
     }
     Ok(link)
@@ -159,6 +161,7 @@ impl<C: CommPort> Pair<'_, C> {
 
     /// All that is measured of a size, once.
     fn one_size(&self, n: usize, times: &mut MessageTimes) -> Result<(), PortError> {
+        // So that each size takes about the same time, small ones hundreds of times.
         let repetitions = (1 << 18) / (n + 1024) + 4;
         let (one_way_ns, send_ns) = self.back_and_forth(n, repetitions)?;
         times.one_way_ns.push(one_way_ns);
@@ -222,6 +225,7 @@ impl<C: CommPort> Pair<'_, C> {
             requests.push(self.comm.receive(self.other, TAG, 1)?);
             self.wait(&mut requests)?;
             let all_ns = begin.elapsed().as_nanos() as f64;
+            // The last message's way there and the answer's way back are no gaps.
             return Ok(((all_ns - 2.0 * one_way_ns) / (ROW - 1) as f64).max(0.0));
         }
         let receive = |_| self.comm.receive(self.other, TAG, n);
@@ -316,6 +320,7 @@ impl<C: CommPort> Pair<'_, C> {
         let Some(mut waits) = waits else {
             return Ok(None);
         };
+        // Eager are all sizes up to `fits`, none from `waits` on.
         while waits - fits > 1 {
             let middle = fits + (waits - fits) / 2;
             match self.is_sent_at_once(middle)? {

@@ -131,6 +131,7 @@ pub fn dual(run: &Run) -> Wiring {
     let names: Vec<String> = times.into_keys().collect();
     for ((caller, callee, port), n) in calls {
         let ends = (names.binary_search(&caller), names.binary_search(&callee));
+        // Calls from outside of all measured instances, such as the first one, have no caller.
         let (Ok(user), Ok(provider)) = ends else {
             continue;
         };
@@ -229,6 +230,7 @@ pub fn add_predicted(wiring: &mut Wiring, run: &Run, models: &ModelSet) -> anyho
             continue;
         };
         let measured = node.measured.unwrap_or_default();
+        // Models predict the whole call; the share in MPI is assumed to be the measured one.
         let in_mpi = match measured.total_s() {
             0.0 => 0.0,
             total_s => measured.mpi_s / total_s,

@@ -114,6 +114,7 @@ fn scaling(run: &StoredRun, runs: &[StoredRun]) -> Option<f64> {
     let work = |run: &StoredRun| {
         let circumstances = &run.sums.circumstances;
         let mut settings = circumstances.settings.clone();
+        // The one setting that scaling varies.
         settings.remove(RANKS);
         (
             circumstances.program.clone(),

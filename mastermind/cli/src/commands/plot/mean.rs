@@ -189,6 +189,8 @@ impl Aside {
         let rows = (0..samples.times.len()).filter(|&row| model.matches(&samples.coordinate(row)));
         let rows: Vec<usize> = rows.collect();
         let n: u64 = rows.iter().map(|&row| samples.times[row].count).sum();
+        // Another number of calls: the model is from other samples, whose held-up calls say nothing
+        // about these.
         let is_of_clean = model.held_up.is_some() && n == model.n_records;
         let (calls, aside) = match is_of_clean {
             true => (clean_calls(model, samples), &mut self.held_up),

@@ -91,6 +91,7 @@ pub fn with_dispatchers(assembly: &Assembly) -> anyhow::Result<(Assembly, Vec<St
         tried
             .dispatch
             .insert(instance.clone(), TableSource::Table(table));
+        // A framework of its own for each attempt: a failed one leaves nothing behind.
         match build(&Session::serial()?, &tried, Vec::new(), false) {
             Ok(_) => dispatched = tried,
             Err(found) => {
@@ -143,6 +144,8 @@ fn swappable(
             continue;
         };
         let mut tables = dispatchers.iter();
+        // The dispatcher decides call by call; a swap behind it would be a second decision about
+        // the same calls.
         if let Some((dispatcher, _)) = tables.find(|(_, table)| table.providers.contains(instance))
         {
             left_out.push(format!(
@@ -162,6 +165,8 @@ fn swappable(
         }
         let mut others = Vec::new();
         for class in classes.iter().filter(|class| *class != current) {
+            // The replacement itself is the test: ports must fit, and only the new instance
+            // declares whether it may be replaced again.
             if let Err(error) = framework.replace_instance(instance, class) {
                 left_out.push(format!("{class} is not put in at \"{instance}\": {error}"));
             } else if framework.may_be_replaced(instance)? {
@@ -352,6 +357,7 @@ impl Adapting {
         };
         let (rank, size) = (session.rank, session.size);
         let give_up = move |why: &str| give_up(rank, size, why);
+        // A single rank waits for nobody.
         let give_up = (size > 1).then(|| Box::new(give_up) as Box<AtDeadlock>);
         let models = self.of_sites;
         let adaptation =
@@ -537,6 +543,7 @@ fn write_adapted(
     for (instance, class) in &outcome.classes {
         let given = adapted.instances.insert(instance.clone(), class.clone());
         let parameters = adapted.parameters.get_mut(instance);
+        // Parameters belong to the class of the file; another class may lack some of them.
         if let Some(parameters) = parameters.filter(|_| given.as_ref() != Some(class)) {
             drop_unknown(session, instance, parameters);
             if parameters.is_empty() {

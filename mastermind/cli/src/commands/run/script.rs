@@ -117,6 +117,7 @@ impl Running<'_> {
             self.wrong_options = Some(error);
             bail!("wrong options");
         }
+        // Found now, since the services of MAIN are released before the counters are reported.
         let reached = session.framework.reachable(MAIN);
         let mut ended = start(session, &go, assembly);
         if let Some(adapting) = &mut self.adapting {
@@ -161,6 +162,7 @@ impl Running<'_> {
             std::thread::sleep(10 * super::LAST_WORDS);
             std::process::exit(1);
         };
+        // A collective; a rank that still runs the component never comes to it, hence `give_up`.
         let failed = count_failed(session, ended.is_err(), give_up)?;
         self.failed_somewhere = failed > 0 && i64::from(failed) < i64::from(size);
         self.failed_here = ended.is_err();
@@ -223,6 +225,7 @@ impl Running<'_> {
                     false => anyhow!(Quiet),
                 });
             }
+            // Alone there is nobody to agree with.
             Ok(step) if session.size == 1 => return Ok(step),
             Ok(step) if session.count(false)? == 0.0 => return Ok(step),
             // Ranks in different states cannot go on together.

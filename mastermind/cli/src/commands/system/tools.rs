@@ -121,6 +121,8 @@ impl FileTools {
         let of_file = attributes(&machine);
         let inter = machine.inter;
         for (name, value) in wanted {
+            // Only attributes that the system file changes: the others would be written back
+            // rounded.
             if of_file.get(name).is_some_and(|known| known != value) {
                 let mut links = vec![&mut machine.inter];
                 // A machine with one type of link keeps one.
@@ -154,6 +156,7 @@ impl FileTools {
             Tool::Records => {
                 let at: Vec<_> = Vec::new();
                 let call = method.call.as_deref().unwrap_or_default();
+                // At no coordinate: whether the method was recorded at all.
                 keep(execution::recorded(&path, call, &at).map(drop));
             }
             Tool::Simulation => {
