@@ -37,7 +37,7 @@ impl Case {
         matches!(self, Self::One | Self::Three)
     }
 
-    /// The base has a factor of its own (case 1): where its parameters are searched they say how large it is.
+    /// The base has a factor of its own (case 1); if its parameters are searched, they set its size.
     pub fn scales_base(self) -> bool {
         self == Self::One
     }

@@ -122,7 +122,7 @@ impl Part {
         })
     }
 
-    /// Points of the columns in it; `None` where it does not vary.
+    /// Points of the columns in it; `None` if it does not vary.
     fn n_points(&self) -> Option<usize> {
         match self {
             Self::Number(_) | Self::Unknown(_) => None,

@@ -89,7 +89,7 @@ const STRETCH: f64 = 1.5;
 /// Least ratio to the base: a time stays positive where its base is.
 pub(crate) const MIN_RATIO: f64 = 1e-3;
 
-/// Relative difference of times below which two models say the same.
+/// Relative difference of times below which two models are equal.
 const SAME: f64 = 1e-4;
 
 /// Steps of the last refinement.
@@ -161,11 +161,11 @@ impl Terminal {
 pub enum Outcome {
     /// It beat its base.
     Accepted(Box<Corrected>),
-    /// It did not: the base stands.
+    /// It did not: the base is kept.
     Refused(Refusal),
 }
 
-/// Why the base stands.
+/// Why the base is kept.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -373,7 +373,7 @@ impl<'a> Trial<'a> {
         self.terminals.iter().filter_map(of)
     }
 
-    /// The fittest candidates, each with a weight by its fitness, of several that say the same the fittest: as one model.
+    /// The mean of the fittest candidates, weighted by fitness, as one model; of several equal ones only the fittest.
     fn mean(&self, train: &Table, found: &Found, share: f64) -> Result<Option<Corrected>, Error> {
         let least = found.candidates[0].fitness;
         let mut members: Vec<(Corrected, Vec<f64>)> = Vec::new();
@@ -428,7 +428,7 @@ impl<'a> Trial<'a> {
             .collect()
     }
 
-    /// How the base goes with its unknowns, where that varies and is finite.
+    /// Slopes of the base by its unknowns, if they vary and are finite.
     fn slopes(&self, table: &Table) -> Vec<Terminal> {
         let specification = self.specification;
         let mut values: BTreeMap<&str, f64> = BTreeMap::new();
@@ -651,7 +651,7 @@ impl Corrected {
         std::iter::once(self).chain(&self.others)
     }
 
-    /// Models that this one is the weighted geometric mean of; 1 where it is no mean.
+    /// Number of models that this one is the weighted geometric mean of; 1 for a single one.
     pub fn n_members(&self) -> usize {
         1 + self.others.len()
     }
@@ -744,7 +744,7 @@ impl Corrected {
         self.unknowns[place] = value;
     }
 
-    /// Sets the ends of the ratio to the base, of all that the model is a mean of.
+    /// Sets the ends of the ratio to the base, for all members of the mean.
     pub(crate) fn set_ratio(&mut self, ratio: [f64; 2]) {
         self.ratio = ratio;
         self.others.iter_mut().for_each(|other| other.ratio = ratio);
@@ -763,7 +763,8 @@ impl Corrected {
         1.0 / (1.0 + distance.ln() / self.reach.ln())
     }
 
-    /// Inputs beyond whose range the correction is damped, with the range: all but those that scale the time.
+    /// Inputs beyond whose range the correction is damped, with the range: all except those that scale the
+    /// time.
     pub(crate) fn damped_inputs(&self) -> impl Iterator<Item = (usize, [f64; 2])> + '_ {
         let is_scaling = |input: usize| self.scalings.iter().any(|s| s.input == input);
         let ranges = self.ranges.iter().copied().enumerate();

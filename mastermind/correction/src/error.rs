@@ -125,7 +125,7 @@ pub enum Error {
         /// Its line, from 1.
         line: usize,
     },
-    /// A formula without a value where there is a point.
+    /// A formula without a value at a point.
     #[error(
         "cannot fit \"{model}\": the formula has no finite value at {point}, whatever its unknowns; expected inputs within the domains of its logarithms, roots, powers and divisions"
     )]

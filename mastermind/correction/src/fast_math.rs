@@ -7,7 +7,7 @@
 /// `1.5 * 2^52`: adding it leaves the nearest whole number in the low bits of the mantissa.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 
-/// Arguments of the exponential beyond it are taken as this far out.
+/// Arguments of the exponential are limited to this magnitude.
 const LARGEST_EXPONENT: f64 = 700.0;
 
 /// The bits of `sqrt(1/2)`, from which mantissas are counted.

@@ -73,7 +73,7 @@ pub fn divide(a: Expression, b: Expression) -> Expression {
     in_front(x / y, rest)
 }
 
-/// `a ^ b`, simplified: a product of a positive number and a name is taken apart.
+/// `a ^ b`, simplified: a product of a positive number and a name is split.
 pub fn power(a: Expression, b: Expression) -> Expression {
     match (&a, &b) {
         (Expression::Number(x), Expression::Number(y)) => number(x.powf(*y)),
@@ -115,7 +115,7 @@ pub fn is_positive(expression: &Expression) -> bool {
     }
 }
 
-/// `|a|`, or `a` where it is nowhere negative anyway.
+/// `|a|`, or `a` if it is never negative.
 pub fn magnitude(a: Expression) -> Expression {
     let is_ramp = matches!(&a, Expression::Call(function, arguments) if function == "max" && arguments[0] == number(0.0));
     match is_ramp || is_positive(&a) {

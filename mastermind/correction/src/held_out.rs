@@ -27,7 +27,7 @@ const BEYOND_CHANCE: f64 = 1.0;
 /// Share of the points with the largest values of an input that are left out together, at most.
 const LARGEST: f64 = 0.4;
 
-/// Factor beyond the points that were kept from which on an error says how it grows.
+/// Factor beyond the kept points from which on an error shows its growth.
 const LEAST_DISTANCE: f64 = 1.4;
 
 /// Root mean square relative errors at held-out points, of a base and of its correction.
@@ -49,14 +49,14 @@ pub struct Errors {
 pub struct HeldOut {
     /// Within the points that were kept.
     pub within: Errors,
-    /// Beyond them; `None` where no input has values enough.
+    /// Beyond them; `None` if no input has enough values.
     pub beyond: Option<Errors>,
     /// Standard deviation of the logarithm of the corrected time, for each factor of e beyond the range.
     pub drift: f64,
 }
 
 impl HeldOut {
-    /// The errors that speak against it, where there are: within, where the gain may be chance, or beyond, where the base is no worse.
+    /// The errors that speak against it, if any: within, if the gain may be chance, or beyond, if the base is no worse.
     ///
     /// # Arguments
     /// * `most` - greatest error as a share of the base's
@@ -82,7 +82,7 @@ struct Times {
     base: Vec<f64>,
     corrected: Vec<f64>,
     single: Vec<f64>,
-    /// Factor by which they lie beyond the points kept.
+    /// Factor by which they are beyond the kept points.
     distance: Vec<f64>,
 }
 
@@ -130,7 +130,7 @@ impl Times {
 }
 
 impl Trial<'_> {
-    /// Repeats the base and the search without some of the points, and judges them there; `None` where there are too few.
+    /// Repeats the base and the search without some of the points, and judges them there; `None` if there are too few.
     pub(crate) fn held_out(&self, table: &Table, seed: u64) -> Result<Option<HeldOut>, Error> {
         let mut groups = self.groups(table);
         Rng::with_seed(seed).shuffle(&mut groups);
@@ -163,7 +163,7 @@ impl Trial<'_> {
         let others: Vec<usize> = (0..table.len()).filter(|i| !fold.contains(i)).collect();
         let (kept, left_out) = (table.at(&others), table.at(fold));
         let residuals = self.settings.residuals;
-        // Too few points are left to say anything.
+        // Too few points are left for a verdict.
         let Ok(base) = SemiEmpirical::fit(self.specification, &kept, residuals) else {
             return Ok(());
         };
@@ -194,7 +194,8 @@ impl Trial<'_> {
     }
 }
 
-/// The rows with the largest values of a column, as many values as a share of the rows has; none where one value has more.
+/// The rows with the largest values of a column, as many values as a share of the rows has; `None` if one value has
+/// more.
 fn largest(column: &[f64]) -> Vec<usize> {
     let mut values = column.to_vec();
     values.sort_by(|a, b| b.total_cmp(a));

@@ -7,12 +7,12 @@ use crate::error::Error;
 use crate::specification::Specification;
 use crate::table::Table;
 
-/// Steps of the fit from each start, and factors of all free parameters together that it starts from.
+/// Steps of the fit from each start, and common factors of all free parameters that it starts from.
 const STEPS: usize = 60;
 const STARTS: [f64; 5] = [1.0, 0.1, 10.0, 0.3, 3.0];
 
 impl Corrected {
-    /// Places of the unknowns that belong to the machine; all of them where none is marked so.
+    /// Places of the machine's unknowns; all of them if none is marked so.
     fn machine(specification: &Specification) -> Vec<usize> {
         let unknowns = specification.unknowns.values().enumerate();
         let marked = unknowns.filter(|(_, unknown)| unknown.machine);

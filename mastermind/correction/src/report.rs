@@ -63,7 +63,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The corrected model, where it was accepted.
+    /// The corrected model, if it was accepted.
     pub fn corrected(&self) -> Option<&Corrected> {
         match &self.outcome {
             Outcome::Accepted(corrected) => Some(corrected.as_ref()),

@@ -45,7 +45,7 @@ pub fn factor(scalings: &[Scaling], table: &Table) -> Vec<f64> {
     (0..table.len()).map(at).collect()
 }
 
-/// The power with which the formula goes with an input, where it is one and not 0, at all points.
+/// The power of an input in the formula, if the same power other than 0 holds at all points.
 fn homogeneous(specification: &Specification, train: &Table, input: usize) -> Option<f64> {
     let values = &train.inputs[input];
     let varies = values.iter().any(|x| *x != values[0]);

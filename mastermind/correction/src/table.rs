@@ -5,7 +5,7 @@ use std::io::Read;
 use crate::error::Error;
 use crate::specification::Specification;
 
-/// Column that says which points are for training.
+/// Column that marks the points for training.
 const TRAIN: &str = "train";
 
 /// Column with the weight of each point.

@@ -53,7 +53,7 @@ fn gyro_points() -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// Fits many noisy tables; the true values lie within two standard errors about as often as they should.
+/// Fits many noisy tables; the true values are within two standard errors about as often as they should.
 fn comes_back(text: &str, points: &[Vec<f64>], truth: &[f64]) {
     let specification = Specification::from_toml(text).unwrap();
     let exact = made(&specification, points, truth, 0.0, 0);

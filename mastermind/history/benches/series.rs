@@ -58,7 +58,8 @@ impl Series {
         (BEFORE..self.runs.len().saturating_sub(WITHIN)).step_by(APART)
     }
 
-    /// Alarms as an afternoon goes on whose runs are those that got least of the processor, after those that got most, and before them again.
+    /// Alarms in an afternoon with the runs that got least of the processor, first after those that got most, then
+    /// before them.
     fn busy_afternoon(&self) -> usize {
         let mut runs = self.runs.clone();
         let share = |run: &RunSums| run.circumstances.processor_share.unwrap_or(1.0);
@@ -196,8 +197,8 @@ impl OfComponent {
     }
 }
 
-/// Probability with which the most powerful test of normal noise finds a change of 5 %, whose place it knows, from the runs before and [`WITHIN`] after,
-/// at one alarm in 100 runs over all components.
+/// Probability with which the most powerful test of normal noise finds a change of 5 % at a known place, from the runs
+/// before and [`WITHIN`] after, at one alarm in 100 runs over all components.
 ///
 /// # Source
 /// Neyman, Pearson, *On the problem of the most efficient tests of statistical hypotheses*, Phil. Trans. A 231 (1933): the difference of the means.
@@ -352,7 +353,7 @@ fn measure(all: &[Series], figures: &mut Figures) {
                 "one run with one component 1.5 times as long",
                 series.changed(at, end, outlier),
             );
-            // No call escapes a processor that runs slower, and no component shows it where there is but one.
+            // A slower processor affects all calls, and no component shows it if there is only one.
             let slow_processor = |place, run: &mut RunSums| {
                 for cell in run.cells.iter_mut().filter(|_| place < at + 10) {
                     let own = cell.method.bytes().map(f64::from).sum::<f64>() % 7.0;

@@ -122,8 +122,8 @@ pub(crate) struct Cells {
 
 impl Cells {
     /// # Arguments
-    /// * `names` - of the parameters
-    /// * `max_cells` - so many cells at most, but that labels are never put together
+    /// * `names` - names of the parameters
+    /// * `max_cells` - maximum number of cells, except that labels are never merged
     pub(crate) fn new(names: Vec<String>, max_cells: usize) -> Self {
         Self {
             names,
@@ -142,7 +142,7 @@ impl Cells {
     ///
     /// # Arguments
     /// * `ns` - its time; `None` if it failed
-    /// * `segments` - of its own time, where it has any
+    /// * `segments` - segments of its own time, if it has any
     pub(crate) fn add(
         &mut self,
         parameters: Vec<Part>,

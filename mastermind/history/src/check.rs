@@ -1,9 +1,9 @@
 //! Changes at equal parameters, from the sums of many runs of one program on one machine.
 //!
-//! For each component ([`panel`]) the logarithms of its cells give an effect of each run; runs
-//! in which the machine was busy count less ([`state`]); the effects have levels ([`levels`]) whose noise is that between runs ([`noise`]). A change that a setting of the
-//! runs shares, or of a component without parameters the work of the runs, has another cause than the component's code may be, and is
-//! reported as such.
+//! For each component ([`panel`]) the logarithms of its cells give an effect of each run; runs in which the machine was
+//! busy count less ([`state`]); the effects have levels ([`levels`]) whose noise is that between runs ([`noise`]). A
+//! change that coincides with a change of a setting, or for a component without parameters with one of the runs'
+//! workload, may have another cause than the component's code, and is reported as such.
 
 mod figures;
 #[cfg(test)]
@@ -152,7 +152,8 @@ impl<'r> Program<'r> {
         };
         let names: Vec<String> = panels.iter().map(|(name, ..)| name.clone()).collect();
         let is_component = |name: &String| !name.ends_with("()");
-        // Waiting for others is no speed of the machine, but says something where hardly anything else does.
+        // Waiting for others is no measure of the machine's speed, but gives information if there are hardly
+        // any other components.
         let has_few = names.iter().filter(|name| is_component(name)).count() <= state::MIN_OTHERS;
         let effects = panels
             .iter()

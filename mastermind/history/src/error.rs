@@ -48,7 +48,7 @@ pub enum HistoryError {
     /// No such run.
     #[error("cannot find run \"{name}\" in history \"{}\": {found}, expected the name of 1 run, the beginning of one, or a commit", path.display())]
     NoSuchRun {
-        /// As it was asked for.
+        /// The requested name.
         name: String,
         /// The store.
         path: PathBuf,
@@ -60,7 +60,7 @@ pub enum HistoryError {
         "cannot rename \"{name}\": no run in the history has it, expected an instance or an instance.method of `mastermind history show`"
     )]
     NoSuchComponent {
-        /// As it was asked for.
+        /// The requested name.
         name: String,
     },
     /// A run has a component of the old name and one of the new one.

@@ -1,4 +1,4 @@
-//! A component that got another name: its earlier runs go on under the new one.
+//! A component with a new name: its earlier runs continue under the new one.
 
 use crate::error::HistoryError;
 use crate::run_sums::RunSums;

@@ -88,7 +88,8 @@ pub struct Cell {
     pub calls: u64,
     /// Calls that failed: they are in no time.
     pub failed: u64,
-    /// Time of all calls without the measured calls made from them and without that in MPI (of a function of MPI: its time), nanoseconds.
+    /// Exclusive time of all calls, without the measured calls made from them and without MPI (for a function of MPI:
+    /// its time), nanoseconds.
     pub total_ns: f64,
     /// Mean of the logarithms of the calls' nanoseconds; not a number where single calls are unknown.
     pub mean_log: f64,

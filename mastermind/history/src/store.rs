@@ -37,7 +37,7 @@ pub struct Store {
     path: PathBuf,
 }
 
-/// A run, and where it is.
+/// A run, and its file.
 #[derive(Clone, Debug)]
 pub struct StoredRun {
     /// Its name.
@@ -97,7 +97,7 @@ impl Store {
     }
 
     /// # Returns
-    /// Whether nobody else was faster.
+    /// Whether this process was the first to write it.
     fn write(&self, run: &RunSums, folder: &Path, path: &Path) -> Result<bool, HistoryError> {
         let unfinished = tempfile::Builder::new()
             .prefix(".unfinished-")
@@ -173,7 +173,7 @@ impl Store {
         Ok((runs, unread))
     }
 
-    /// The one run of a name, of the beginning of one, or of a commit.
+    /// The one run with a name, with the beginning of one, or of a commit.
     ///
     /// # Errors
     /// No run matches, or several do.

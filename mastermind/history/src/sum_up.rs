@@ -23,7 +23,7 @@ type Key = (String, String, Vec<String>);
 /// record, are left out.
 ///
 /// # Arguments
-/// * `circumstances` - how the run was started, as far as the records do not say it alone
+/// * `circumstances` - how the run was started, as far as the records alone do not contain it
 pub fn sum_up(run: &Run, circumstances: Circumstances) -> RunSums {
     let mut methods = BTreeMap::<Key, Cells>::new();
     for log in run.logs() {

@@ -39,7 +39,7 @@ pub const UNSTABLE: f64 = 0.15;
 pub struct Number {
     /// The best of all.
     pub best: f64,
-    /// The quartile of all that lies next to the best.
+    /// The quartile of all on the side of the best.
     pub quartile: f64,
     /// The best of each pass.
     pub passes: Vec<f64>,
@@ -122,7 +122,7 @@ pub enum MeasureError {
     /// Not enough memory.
     #[error("cannot measure processor: no {bytes} bytes of memory to be had, expected as many")]
     Memory {
-        /// How much was asked for.
+        /// Requested bytes.
         bytes: u64,
     },
 }

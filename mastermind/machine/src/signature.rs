@@ -1,7 +1,8 @@
 //! Work of a call over its size: instructions, loads, stores, branches and misses, as functions of one number.
 //!
-//! In: counts at three sizes or more. Out: for each of them at most two terms of eight with coefficients of 0 or more, those by which
-//! a size that is left out is predicted best from the others. Counts are exact, so that few sizes say which term it is.
+//! Input: counts at three sizes or more. Output: for each count at most two of eight terms with coefficients of 0 or
+//! more, those by which a left-out size is predicted best from the others. Counts are exact, so few sizes determine the
+//! term.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +99,7 @@ impl Growth {
 /// A count over the size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quantity {
-    /// Terms and their coefficients, above 0; none where there is nothing to count.
+    /// Terms and their coefficients, above 0; empty if there is nothing to count.
     pub terms: Vec<(Growth, f64)>,
     /// How far off a size that is left out is predicted, at worst, as a part of it.
     pub left_out: f64,
@@ -134,7 +135,8 @@ pub struct Traced {
 }
 
 impl Signature {
-    /// A count at a size: as it was counted, else by its quantity, else as at the nearest size. 0 where it was never counted.
+    /// A count at a size: the count itself, else its quantity's value, else the count at the nearest size. 0 if it was
+    /// never counted.
     pub fn count(&self, name: &str, n: f64) -> f64 {
         let counted = |size: &Traced| size.counts.get(name).copied();
         if let Some(count) = self
@@ -168,10 +170,11 @@ impl Quantity {
     ///
     /// # Arguments
     /// * `points` - sizes and counts, at least [`MIN_SIZES`]
-    /// * `worth` - counts that matter at each size, shape `[n_points]`, above 0: errors of smaller counts are taken as parts of these
+    /// * `worth` - counts that matter at each size, shape `[n_points]`, above 0: errors of smaller counts are relative
+    ///   to these
     ///
     /// # Returns
-    /// `None` with too few sizes, or where no terms of 0 or more fit.
+    /// `None` with too few sizes, or if no terms of 0 or more fit.
     pub fn over(points: &[(f64, f64)], worth: &[f64]) -> Option<Self> {
         if points.len() < MIN_SIZES {
             return None;
@@ -219,7 +222,7 @@ fn fitted(form: &[Growth], points: &[(f64, f64)], scale: &[f64]) -> Option<Quant
     Some(Quantity { terms, left_out })
 }
 
-/// Least squares of one or two terms; `None` where a coefficient is not above 0.
+/// Least squares of one or two terms; `None` if a coefficient is not above 0.
 fn solved(
     form: &[Growth],
     points: &[(f64, f64)],

@@ -2,7 +2,7 @@
 //! memory.
 //!
 //! Rounds of all rows are interleaved, and each row's figure is the median of its rounds, so that a change of the
-//! machine's speed touches all alike. Two tracers of the Rust world have rows of their own.
+//! machine's speed affects all alike. Two tracers of the Rust world have rows of their own.
 
 use std::hint::black_box;
 use std::io::BufWriter;

@@ -12,7 +12,8 @@ use rustix::process::getuid;
 /// Bytes of a command line that the logs keep. The first piece of a log holds several of them; the longest that Linux starts has 2 MiB.
 const MAX_COMMAND_BYTES: usize = 4096;
 
-/// Bytes of `/proc/cpuinfo` that are read: the first processor's model stands in them, and the kernel makes the rest only on demand.
+/// Bytes of `/proc/cpuinfo` that are read: they contain the first processor's model, and the kernel makes the rest only
+/// on demand.
 const MAX_MODEL_BYTES: u64 = 4096;
 
 /// The circumstances of this process. Facts that the system does not know are `None`.

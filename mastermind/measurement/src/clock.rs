@@ -22,7 +22,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The time-stamp counter if the processor says that it is constant and non-stop, else `CLOCK_MONOTONIC`.
+    /// The time-stamp counter if the processor reports it as constant and non-stop, else `CLOCK_MONOTONIC`.
     ///
     /// Takes 5 ms in the first case, to measure the rate, and less than 1 ms to measure the step.
     ///
@@ -58,12 +58,12 @@ impl Clock {
         Self::simulated("clock_monotonic", 1e9, 0.0, monotonic_ns).with_step()
     }
 
-    /// `CLOCK_MONOTONIC` as a machine shows it whose clock advances by `STEP_NS` nanoseconds at once.
+    /// `CLOCK_MONOTONIC` as on a machine whose clock advances by `STEP_NS` nanoseconds at once.
     pub fn coarse<const STEP_NS: u64>(name: &'static str) -> Self {
         Self::simulated(name, 1e9, 0.0, coarse_ns::<STEP_NS>).with_step()
     }
 
-    /// A clock whose readings a function makes: simulated, or replayed from a run.
+    /// A clock with readings from a function: simulated, or replayed from a run.
     ///
     /// # Arguments
     /// * `name` - name in the log's definition

@@ -5,7 +5,8 @@ use std::hint::black_box;
 /// Number of differences between readings.
 const N_DIFFERENCES: usize = 1_000;
 
-/// Longest that readings go on, seconds; a clock with a longer step is known by the few differences seen.
+/// Longest time of readings, seconds; the step of a slower clock is estimated from the few differences
+/// seen.
 const MAX_S: f64 = 0.05;
 
 /// Most readings without a change: a clock that stands still.

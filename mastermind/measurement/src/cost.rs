@@ -112,7 +112,7 @@ pub fn measure_cost(clock: &Clock) -> CostDefinition {
             }
         }
         rounds.push(clock.now().saturating_sub(begin));
-        // The sum, since a single call may lie within a step of the clock.
+        // The sum, since a single call may be within a step of the clock.
         let walls = scratch.words.iter().skip(2).step_by(WORDS_PER_CALL);
         inside.push(walls.sum());
     }

@@ -200,7 +200,7 @@ extern "C" fn begin_out_of_order(
             return 0;
         }
         (*log.0).forget_counters((*context).n_open_calls());
-        // A definition moves the cursor, which is nobody's now.
+        // A definition moves the cursor, which no code uses now.
         say_left(shared, log);
     }
     1

@@ -16,7 +16,7 @@ pub fn processors_online() -> u32 {
 /// Whether ranks on this machine take turns on a processor, since there are more of them.
 ///
 /// # Arguments
-/// * `ranks` - how many run on this machine; `None` where the launcher does not say
+/// * `ranks` - number of ranks on this machine; `None` if the launcher does not report it
 pub fn ranks_share_processors(ranks: Option<u32>) -> bool {
     ranks.is_some_and(|ranks| ranks > processors_online())
 }

@@ -53,7 +53,7 @@ pub struct RecorderConfig {
     pub clock: Clock,
     /// The functions of MPI whose totals the logs keep; none without MPI.
     pub mpi: MpiFunctions,
-    /// The run; where [`RunDefinition::mpi`] is set, the records say that MPI is measured.
+    /// The run; if [`RunDefinition::mpi`] is set, the records declare that MPI is measured.
     pub run: RunDefinition,
 }
 
@@ -145,7 +145,7 @@ impl RunRecorder {
         self.recorder
     }
 
-    /// The run as it was when the recording began; `None` once it has ended.
+    /// The run when the recording began; `None` once it has ended.
     pub fn run(&self) -> Option<&RunDefinition> {
         Some(self.shared.as_ref()?.run())
     }
@@ -158,7 +158,7 @@ impl RunRecorder {
     /// * `method` - its `id` is ignored; counters are as [`crate::probe_counters`] defines them
     ///
     /// # Returns
-    /// Its id, from 1. A method whose instance has changed its class is another method.
+    /// Its id, from 1. If its instance changes its class, it becomes another method.
     pub fn register(&self, method: MethodDefinition) -> u32 {
         let Some(shared) = &self.shared else { return 0 };
         shared.register(method)
@@ -198,7 +198,7 @@ impl RunRecorder {
         shared.map_or(0, |shared| shared.switch(on, is_meant))
     }
 
-    /// Takes note of all functions of MPI as methods, whose calls have [`MPI_EVENT_PARAMETERS`].
+    /// Registers all functions of MPI as methods, whose calls have [`MPI_EVENT_PARAMETERS`].
     ///
     /// # Arguments
     /// * `options` - which of them that are not always there
@@ -267,7 +267,7 @@ impl RunRecorder {
     /// Counts calls that have no record.
     ///
     /// # Arguments
-    /// * `reason` - why; the logs say so
+    /// * `reason` - reason, which is written to the logs
     pub fn count_lost(&self, calls: u64, reason: &str) {
         let Some(shared) = self.shared.as_ref().filter(|_| calls > 0) else {
             return;
@@ -303,13 +303,13 @@ impl RunRecorder {
     /// Ends the recorder's thread, and records on without one; to be called while no other thread of the program runs.
     ///
     /// # Returns
-    /// Whether that is possible: not where the logs are in memory, nor where no process can be started for a moment.
+    /// Whether that is possible: not if the logs are in memory, nor if no process can be started for a moment.
     pub fn go_on_without_thread(&self) -> bool {
         let shared = self.shared.as_ref();
         shared.is_some_and(|shared| shared.go_on_without_thread())
     }
 
-    /// Threads of the process, and how many of them are the recorder's; `None` where the system does not say.
+    /// Threads of the process, and the recorder's among them; `None` if the system does not report them.
     pub fn threads(&self) -> Option<(u32, u32)> {
         self.shared.as_ref()?.threads()
     }

@@ -66,13 +66,13 @@ pub(crate) struct Shared {
     /// In a forked child: the count of lost calls of a log of its parent's, in a file that both have mapped, for those that no log of the
     /// child's can count.
     parents_lost: AtomicPtr<AtomicU64>,
-    /// The process in which a thread has the recording go on.
+    /// The process in which a thread restarts the recording.
     beginner: AtomicU32,
     /// A forked child in which it cannot.
     refused_in: AtomicU32,
     /// Whether a log could not be made: threads that come later get none either, and do not try again at each call.
     is_full: AtomicBool,
-    /// Whether there may be a log that a thread has given back.
+    /// Whether there may be a log that a thread has released.
     may_have_free: AtomicBool,
     /// Whether other processes of the rank may have logs in the directory.
     beside_others: bool,
@@ -87,7 +87,7 @@ struct Registry {
     announcements: Vec<Definition>,
 }
 
-/// A method that proxies stand in front of.
+/// A method that proxies record.
 #[derive(Clone, Debug)]
 pub(crate) struct RegisteredMethod {
     pub(crate) definition: Arc<MethodDefinition>,
@@ -99,12 +99,12 @@ pub(crate) struct RegisteredMethod {
 #[derive(Debug, Default)]
 struct Logs {
     all: Vec<LogPointer>,
-    /// Given back, each with the thread that had it.
+    /// Released logs, each with its former thread.
     free: Vec<(LogPointer, Pid)>,
-    /// Those not given back, each with the thread that has it.
+    /// Leased logs, each with its thread.
     leased: Vec<(LogPointer, Pid)>,
     n_created: u32,
-    /// Those whose files are being made just now.
+    /// Number of logs whose files are being made.
     n_beginning: u32,
 }
 
@@ -119,7 +119,7 @@ pub(crate) struct LogPointer(pub(crate) *mut ThreadLog);
 // SAFETY: the log itself is `Send`; the leases decide which thread may use it.
 unsafe impl Send for LogPointer {}
 
-/// A thread's right to use a log, given back when the thread ends.
+/// A thread's right to use a log, released when the thread ends.
 struct Lease {
     shared: Weak<Shared>,
     log: LogPointer,
@@ -287,7 +287,7 @@ impl Shared {
         interfaces.filter(|name| !name.is_empty()).collect()
     }
 
-    /// Switches the methods on or off that `is_meant` says.
+    /// Switches on or off the methods that `is_meant` selects.
     ///
     /// # Returns
     /// How many that are.
@@ -330,7 +330,7 @@ impl Shared {
         self.has_ended.load(Ordering::Acquire)
     }
 
-    /// Gives the calling thread the lease of a log: one given back, or a new one.
+    /// Gives the calling thread the lease of a log: a released one, or a new one.
     pub(crate) fn lease(self: &Arc<Self>) -> Result<LogPointer, RecordsError> {
         if self.has_ended() {
             return Err(RecordsError::NoLogs {
@@ -383,9 +383,9 @@ impl Shared {
         if self.settle_in(log) {
             return Ok(log);
         }
-        // SAFETY: the pointer came from `Box::into_raw` just now, and nobody else knows it.
+        // SAFETY: the pointer came from `Box::into_raw` just now, and nothing else has it.
         let log = *unsafe { Box::from_raw(log.0) };
-        // The recording has ended meanwhile, and nobody else would end the log.
+        // The recording has ended meanwhile, and no other code would end the log.
         let _ = std::fs::remove_file(log.path());
         Err(RecordsError::NoLogs {
             directory: self.config.directory.clone(),
@@ -419,8 +419,8 @@ impl Shared {
                 &preparer,
             );
             match created {
-                // Parent and forked child number their logs alike; the first is nobody else's, unless processes that know
-                // nothing of each other record one after the other.
+                // Parent and forked child number their logs alike; the first has no other user, unless processes that
+                // do not know each other record one after the other.
                 Err(RecordsError::Exists { .. })
                     if thread < MOST_LOGS && (thread > 0 || self.beside_others) => {}
                 created => break (created?, thread),
@@ -433,7 +433,7 @@ impl Shared {
             return Err(error);
         }
         let context = log.context();
-        // SAFETY: nobody else uses the log yet.
+        // SAFETY: nothing else uses the log yet.
         unsafe {
             (*context).measure_with(config.clock.function(), config.run.mpi.is_some());
             (*context).thread = u64::from(thread);
@@ -463,7 +463,7 @@ impl Shared {
         if self.has_ended() {
             return false;
         }
-        // SAFETY: nobody but the calling thread knows the log.
+        // SAFETY: only the calling thread has the log.
         unsafe {
             let context = (*log.0).context();
             (*context).owner = log.0.cast();
@@ -506,17 +506,17 @@ impl Shared {
         }
     }
 
-    /// The log that a thread has given back and that nobody has taken since.
+    /// The log that a thread has released and that no thread has taken since.
     fn given_back_by(&self, thread: Pid) -> Option<LogPointer> {
         let logs = locked(&self.logs);
         let own = logs.free.iter().find(|(_, other)| *other == thread);
         own.map(|(log, _)| *log)
     }
 
-    /// A log whose thread is gone, with the lease for the calling thread; or the calling thread's own from before.
+    /// A log whose thread is gone, with the lease for the calling thread; or the calling thread's former one.
     ///
-    /// A log is given back by a destructor of the ending thread; destructors after it may still record. So the log
-    /// passes to another thread only when the system does not know the one before any more.
+    /// A destructor of the ending thread releases a log; later destructors may still record. So the log passes to
+    /// another thread only when the system does not know the former one any more.
     fn take_free(&self) -> Option<LogPointer> {
         let (mut logs, own) = (locked(&self.logs), gettid());
         let is_to_be_had = |thread: Pid| thread == own || !own_thread::is_alive(thread);
@@ -530,13 +530,15 @@ impl Shared {
                 if logs.free.is_empty() {
                     self.may_have_free.store(false, Ordering::Relaxed);
                 }
-                // A thread that the system ended without a destructor, whose number is this one's now.
+                // A thread that the system ended without a destructor, and whose number is this one's
+                // now.
                 let leased = logs.leased.iter().position(|(_, thread)| *thread == own)?;
                 logs.leased.swap_remove(leased).0
             }
         };
         logs.leased.push((log, own));
-        // SAFETY: nobody has the lease of the log, and it lives as long as it is in the list of all.
+        // SAFETY: no thread has the lease of the log, and it lives as long as it is in the list of
+        // all.
         unsafe { (*log.0).pass_on() };
         Some(log)
     }
@@ -602,7 +604,7 @@ impl Shared {
         self.is_own_process() && preparer.go_on_without_thread()
     }
 
-    /// Threads of the process, and how many of them are the recorder's; `None` where the system does not say.
+    /// Threads of the process, and the recorder's among them; `None` if the system does not report them.
     pub(crate) fn threads(&self) -> Option<(u32, u32)> {
         if !self.is_own_process() {
             // A forked child that does not record.
@@ -688,7 +690,7 @@ impl Shared {
             ..RunTotals::default()
         };
         if let Some(first) = logs.all.first() {
-            // SAFETY: the log left the list just now, and nobody records any more.
+            // SAFETY: the log left the list just now, and no thread records any more.
             unsafe { &*first.0 }.count_dropped(std::mem::take(&mut totals.dropped));
         }
         let announcements = locked(&self.registry).announcements.clone();
@@ -735,7 +737,7 @@ impl Shared {
 
     fn clock_drift(&self, end: Calibration) -> f64 {
         let seconds = end.ns.saturating_sub(self.start.ns) as f64 * 1e-9;
-        // Two readings are some 30 ns apart; a shorter run says nothing about the rate.
+        // Two readings are some 30 ns apart; a shorter run gives no useful rate.
         if seconds < 1e-3 {
             return 0.0;
         }

@@ -1,7 +1,7 @@
 //! A value of each thread that is dropped when the thread ends, without the dynamic linker's lock.
 //!
-//! A `thread_local!` whose value is dropped is known to the C library from its first use on, and that takes the lock which the
-//! dynamic linker holds while a library's constructors run: a thread that such a constructor waits for would never come back.
+//! The C library registers a `thread_local!` whose value is dropped at its first use, and takes the lock which the
+//! dynamic linker holds while a library's constructors run: a thread that such a constructor waits for would deadlock.
 //! A key of POSIX threads needs no lock.
 
 use std::cell::RefCell;

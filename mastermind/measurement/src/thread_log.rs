@@ -83,7 +83,7 @@ impl ThreadLog {
             announced: AtomicUsize::new(0),
             plans: Vec::new(),
             counters: ThreadCounters::default(),
-            // Room from the start: a call is left where no memory may be asked for.
+            // Room from the start: a call may be left while no memory can be allocated.
             left: VecDeque::with_capacity(MAX_LEFT_CALLS),
             path_methods: Vec::new(),
             path_callers: Vec::new(),
@@ -179,7 +179,7 @@ impl ThreadLog {
         self.writer.count_dropped(calls);
     }
 
-    /// Ends the log while its thread may go on to append.
+    /// Ends the log while its thread may continue to append.
     ///
     /// # Errors
     /// As [`LogWriter::finish_in_use`].
@@ -267,7 +267,7 @@ impl ThreadLog {
         self.plans.get(index)?.as_ref()
     }
 
-    /// Whether reading the counters at the start of a call opens none and asks for no memory.
+    /// Whether reading the counters at the start of a call opens none and allocates no memory.
     pub(crate) fn has_counters_open(&self, path: u32) -> bool {
         let plan = self.plan(path);
         self.counters.has_room() && plan.is_none_or(|plan| self.counters.has_open(plan))
@@ -299,7 +299,8 @@ impl ThreadLog {
         self.counters.end()
     }
 
-    /// Goes on in a log of a forked child's own, with the same call paths: calls that began before the fork end there.
+    /// Continues in a log of a forked child's own, with the same call paths: calls that began before the fork end
+    /// there.
     ///
     /// # Arguments
     /// * `create` - makes the log, which is appended to through the given context, with the common
@@ -346,7 +347,7 @@ impl ThreadLog {
     pub(crate) fn pass_on(&mut self) {
         self.counters.close();
         let context = self.context();
-        // SAFETY: nobody records through the context: its thread is gone.
+        // SAFETY: no thread records through the context: its thread is gone.
         unsafe { (*context).leave_all_calls(|call| self.lose_left(call)) };
         self.left.clear();
     }
@@ -393,7 +394,7 @@ impl ThreadLog {
         self.left_method
     }
 
-    /// Says that a call of a method was left.
+    /// Defines that a call of a method was left.
     pub(crate) fn say_left(&mut self, method: u32, name: Option<String>) {
         self.left_method = None;
         self.left_methods.push(method);
@@ -425,12 +426,13 @@ impl ThreadLog {
         }
     }
 
-    /// Whether the log says why calls of a method have no parameters.
+    /// Whether the log contains the reason why calls of a method have no parameters.
     pub(crate) fn has_said_why(&self, method: u32) -> bool {
         self.without_parameters.contains(&method)
     }
 
-    /// Says that calls of a method are not recorded since their parameters could not be computed.
+    /// Defines that calls of a method are not recorded since their parameters could not be
+    /// computed.
     pub(crate) fn say_why(&mut self, method: u32, name: Option<String>) {
         self.without_parameters.push(method);
         let name = name.unwrap_or_default();

@@ -133,7 +133,7 @@ fn what_does_not_open_says_why_and_has_no_value() {
                         assert_eq!(value, None, "{definition:?}");
                         assert!(why.contains("(errno "), "{why}");
                     }
-                    // An event that the processor did not come to count in so short a time has no value either.
+                    // An event that the processor had no time to count has no value either.
                     None => assert!(value.is_some() || definition.multiplexed, "{definition:?}"),
                 }
             }

@@ -231,7 +231,8 @@ fn past_the_limit_calls_are_counted_and_summed() {
     }
     let stop = log.definitions().stop.as_ref().unwrap();
     assert_eq!(stop.reason, "the limit of the records is reached");
-    // Calls of one size are known with it: three parameter values of each power of two, and whether they failed.
+    // The number of calls of each size is known: three parameter values of each power of two, and whether they
+    // failed.
     let sums = log.unrecorded().iter().filter(|sum| !sum.failed);
     let sizes: Vec<_> = sums.map(|sum| sum.means.as_ref().unwrap()[0]).collect();
     assert!(sizes.len() > 5, "{sizes:?}");
@@ -242,7 +243,8 @@ fn past_the_limit_calls_are_counted_and_summed() {
     assert_eq!(run.damage().count(), 0);
 }
 
-/// Totals go on when records stop, and the calls that end last, which enclose all others, are kept.
+/// Totals continue when records stop, and the calls that end last, which enclose all others, are
+/// kept.
 #[test]
 fn past_the_limit_totals_are_those_of_all_calls() {
     let profile = |limit_bytes| {
@@ -374,7 +376,7 @@ fn a_forked_child_has_a_log_of_its_own() {
         }
     });
     if child == 0 {
-        // SAFETY: the child must not go on as a second test.
+        // SAFETY: the child must not continue as a second test.
         unsafe { _exit(0) };
     }
     let mut status = -1;

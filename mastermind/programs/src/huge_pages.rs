@@ -31,7 +31,7 @@ pub fn reserve<T>(items: &mut Vec<T>, more: usize) {
     advise(items, more);
 }
 
-/// Asks for huge pages where the next `more` items fill them.
+/// Requests huge pages if the next `more` items fill them.
 #[cfg(target_os = "linux")]
 fn advise<T>(items: &mut Vec<T>, more: usize) {
     use rustix::mm::{Advice, madvise};
@@ -41,8 +41,8 @@ fn advise<T>(items: &mut Vec<T>, more: usize) {
     let begin = free.as_mut_ptr().cast::<u8>();
     // From the begin of the page: where the items are the first of their memory, a huge page begins there.
     let before = begin.addr() % page_size();
-    // SAFETY: the range is that of the vector's spare room and the rest of the page in which it begins; the advice changes no
-    // contents and keeps all mapped. It is advice: without it all goes on as before.
+    // SAFETY: the range is that of the vector's spare room and the rest of the page in which it begins; the advice
+    // changes no contents and keeps all mapped. It is only advice: without it the program runs as before.
     let _ = unsafe {
         madvise(
             begin.wrapping_sub(before).cast(),

@@ -1,7 +1,7 @@
 //! The human form to the machine form: globals, cost functions, locals, elements, their flow.
 //!
-//! Activities are put in where they are used (none contains itself), decisions and loops become
-//! jumps, collectives the point-to-point messages they are built from.
+//! Activities are inlined at their uses (none contains itself), decisions and loops become jumps,
+//! collectives the point-to-point messages they are built from.
 //!
 //! # Source
 //! S. Pllana et al., "Towards an Environment for Performance Modeling", Figure 5 (the order of the
@@ -96,7 +96,7 @@ pub(crate) struct Lowering<'a> {
     pub(crate) model: &'a Model,
     models: &'a ModelSet,
     pub(crate) system: System,
-    /// Nothing is taken as constant that another system or `--set` would change.
+    /// Values that another system or `--set` would change are not treated as constant.
     pub(crate) every_system: bool,
     global_scope: Scope,
     assigned: BTreeSet<&'a str>,
@@ -116,13 +116,13 @@ pub(crate) struct Lowering<'a> {
     pub(crate) in_parallel: bool,
     /// The element that a collective's messages are counted under.
     pub(crate) collective: Option<u32>,
-    /// Whose algorithms collectives are built by.
+    /// Library whose algorithms collectives use.
     pub(crate) collectives: Collectives,
     pub(crate) tags: Tags,
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Tags that are sent and received: tag to one of its places. `None` where one is not constant.
+/// Tags that are sent and received: tag to one of its places. `None` if one is not constant.
 #[derive(Default)]
 pub(crate) struct Tags {
     pub(crate) sent: BTreeMap<i64, (String, String)>,

@@ -49,7 +49,7 @@ impl KnownRanks {
         }
     }
 
-    /// Whether the model is known for so many.
+    /// Whether the model is known for this number of ranks.
     pub fn has(&self, ranks: u32) -> bool {
         let least = self.recorded.first().copied().unwrap_or(1);
         let is_within = self
@@ -168,7 +168,7 @@ pub struct Element {
 /// One branch of a decision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Branch {
-    /// When it is taken; `None` where no other guard holds.
+    /// Its condition; `None` if it is taken when no other guard holds.
     pub guard: Option<Expression>,
     /// Its elements.
     pub flow: Vec<Element>,
@@ -249,9 +249,9 @@ pub enum ElementKind {
     },
     /// Waits for all nonblocking sends and receives.
     Wait,
-    /// Waits for the next of the nonblocking receives to be complete, and goes on at once where none is left.
+    /// Waits for the next of the nonblocking receives to be complete, and continues at once if none is left.
     WaitAny {
-        /// A variable that gets the rank of its sender, or `none` where none is left.
+        /// A variable that gets the rank of its sender, or `none` if none is left.
         sender: Option<String>,
     },
     /// A collective operation.
@@ -263,16 +263,16 @@ pub enum ElementKind {
 pub struct Collective {
     /// Which.
     pub kind: CollectiveKind,
-    /// Its root, where it has one, in the numbers of the group.
+    /// Its root, if it has one, in the numbers of the group.
     pub root: Expression,
-    /// Bytes, where it has some: of the whole (broadcast, reduce, allreduce, scan), else of one process's part.
+    /// Bytes, if it has some: of the whole (broadcast, reduce, allreduce, scan), else of one process's part.
     pub bytes: Expression,
     /// Participants: all if `None`.
     pub group: Option<Group>,
 }
 
-/// The processes `first`, `first + stride`, …, as each of them says: a communicator that a rank expression gives. Where the size is
-/// 0 a process takes no part.
+/// The processes `first`, `first + stride`, …, evaluated by each of them: a communicator that a rank expression
+/// defines. A process with a size of 0 takes no part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
     /// Rank of the first.
@@ -294,7 +294,7 @@ pub enum CollectiveKind {
     AllReduce,
     /// Each process's bytes to each.
     AllToAll,
-    /// Nobody leaves before all have come.
+    /// No process leaves before all have come.
     Barrier,
     /// Each process's part to one.
     Gather,
@@ -323,7 +323,7 @@ impl CollectiveKind {
         ("scan", Self::Scan),
     ];
 
-    /// The one of that name.
+    /// The one with that name.
     pub fn named(name: &str) -> Option<Self> {
         let found = Self::ALL.iter().find(|(known, _)| *known == name);
         found.map(|(_, kind)| *kind)

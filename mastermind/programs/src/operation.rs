@@ -11,7 +11,7 @@ pub const STRUCTURE: u32 = 1 << 31;
 pub enum Mode {
     /// It waits until the operation is complete.
     Blocking,
-    /// It goes on, and waits at the next wait.
+    /// It continues, and waits at the next wait.
     Nonblocking,
     /// As nonblocking, inside a collective: only the collective's own wait is for it.
     Internal,
@@ -120,12 +120,12 @@ pub enum Operation {
     },
     /// Waits for the first nonblocking receive to be complete that no wait took.
     WaitAny {
-        /// Place of the variable that gets the rank of its sender, or `none` where none is left.
+        /// Place of the variable that gets the rank of its sender, or `none` if none is left.
         sender: Option<u32>,
         /// The element it is counted under.
         element: u32,
     },
-    /// A parallel region; it goes on behind it.
+    /// A parallel region; execution continues behind it.
     Parallel(Box<Region>),
     /// No guard of a decision held: an error.
     NoBranch {
@@ -180,7 +180,7 @@ pub struct Region {
 pub struct ElementInfo {
     /// Its name.
     pub name: String,
-    /// The activity, and the elements it lies in.
+    /// The activity, and the enclosing elements.
     pub place: String,
     /// Its type, as the file form calls it.
     pub kind: &'static str,

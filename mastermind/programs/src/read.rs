@@ -43,8 +43,8 @@
 //! | `barrier`, `wait` | |
 //! | `waitany` | `sender` |
 //!
-//! `sender` names a variable that gets the rank from which the message came. `waitany` waits for the next of the `irecv` to be complete,
-//! in the order in which they are; where all that were begun were waited for, it goes on, and `sender` is `none`.
+//! `sender` names a variable that gets the rank from which the message came. `waitany` waits for the next of the
+//! `irecv` to be complete, in the order of their completion; if none is left, it continues, and `sender` is `none`.
 //!
 //! `bytes` is the size of the whole in `broadcast`, `reduce`, `allreduce` and `scan`, else that of one process's part.
 //! A collective may be one of a group of processes: `group_first`, `group_size` and `group_stride` (1) define it, as
@@ -115,7 +115,7 @@ pub enum ReadError {
     Element {
         /// The element.
         element: String,
-        /// The activity, and the elements it lies in.
+        /// The activity, and the enclosing elements.
         place: String,
         /// The text found.
         found: String,

@@ -217,7 +217,7 @@ impl Recorder {
         self.collective("alltoall", element, 0.0, bytes);
     }
 
-    /// Nobody leaves before all have come.
+    /// No process leaves before all have come.
     pub fn barrier(&mut self, element: Element) {
         self.collective("barrier", element, 0.0, 1.0);
     }
@@ -252,7 +252,7 @@ impl Recorder {
         self.group = Some([first, size, stride]);
     }
 
-    /// Every one of so many threads runs the body.
+    /// Each of so many threads runs the body.
     pub fn parallel(&mut self, Element(element): Element, threads: f64, body: impl Fn(&mut Self)) {
         let whole = threads.round();
         let mut operations = Vec::new();
@@ -420,7 +420,7 @@ impl Recorder {
 #[derive(Debug)]
 pub struct FittedModels {
     models: ModelSet,
-    /// Those that were asked for, by method and labels.
+    /// Requested models, by method and labels.
     compiled: Mutex<HashMap<String, Option<Compiled>>>,
 }
 

@@ -50,10 +50,10 @@ impl<'a> Wishes<'a> {
         })
     }
 
-    /// Models of all methods, or of those that a name means.
+    /// Models of all methods, or of those that match a name.
     ///
     /// # Arguments
-    /// * `names_of` - the names that a method goes by
+    /// * `names_of` - the names of a method
     ///
     /// # Errors
     /// The name means no method; a fit fails: ValueError.

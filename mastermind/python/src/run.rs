@@ -107,7 +107,7 @@ impl Run {
             .collect()
     }
 
-    /// The calls as a table, of the columns, methods and ranks that are wanted; nothing is read before somebody takes it.
+    /// The calls as a table, of the requested columns, methods and ranks; nothing is read before it is used.
     ///
     /// `where`: conditions that each row must meet, `(column, comparison, value)`, as `pyarrow.parquet.read_table`
     /// takes `filters`. Comparisons are `==`, `!=`, `<`, `<=`, `>`, `>=`, and `in` and `not in` with a list. A row

@@ -12,7 +12,7 @@ use crate::convert::error;
 use crate::fitting::Wishes;
 use crate::model::Models;
 
-/// Measurements in a file: a table, files of Extra-P, and what benchmark programs write.
+/// Measurements in a file: a table, files of Extra-P, and output of benchmark programs.
 #[pyclass(frozen, module = "mastermind")]
 pub(crate) struct Table {
     path: PathBuf,

@@ -43,7 +43,7 @@ impl Efficiency {
     ///   the run's length is used
     ///
     /// # Returns
-    /// `None` where nothing was computed, or nothing took time.
+    /// `None` if nothing was computed, or nothing took time.
     pub fn of(elapsed_s: f64, computing_s: &[f64], ideal_s: Option<f64>) -> Option<Self> {
         let mean_s = computing_s.iter().sum::<f64>() / computing_s.len().max(1) as f64;
         let most_s = computing_s.iter().copied().fold(0.0, f64::max);

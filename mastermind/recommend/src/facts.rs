@@ -3,7 +3,8 @@
 
 use crate::efficiency::Efficiency;
 
-/// Part of the computing that a replay may lack without a word. Arbitrary: the losses that it says are off by no more than that.
+/// Part of the computation that a replay may lack without a note. Arbitrary: the error of its losses is at most that
+/// part.
 const MAX_LACKING: f64 = 0.1;
 
 /// Facts about a run.
@@ -105,7 +106,7 @@ pub struct LibraryFacts {
     pub running: String,
     /// The variable of the environment that has it run the newer one, and its value.
     pub change: (String, String),
-    /// How many times as fast that is, least and most; `None` where it was not measured.
+    /// Its speed-up, least and most; `None` if it was not measured.
     pub gain: Option<[f64; 2]>,
     /// Time of recorded calls of the library.
     pub recorded_s: Option<f64>,
@@ -172,7 +173,7 @@ pub struct MessageFacts {
 /// Calls of MPI that wait longest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitFacts {
-    /// The function, and the place that calls it where that is known.
+    /// The function, and its call site if that is known.
     pub call: String,
     /// Time of its calls on the rank where they took longest.
     pub seconds: f64,
@@ -199,7 +200,7 @@ pub struct SettingFacts {
     pub was_run: bool,
 }
 
-/// A method that took longer than its model says.
+/// A method that took longer than its model predicts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OffModelFacts {
     /// The method.

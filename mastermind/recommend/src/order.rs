@@ -6,8 +6,8 @@ use crate::facts::Facts;
 use crate::rules::RULES;
 use crate::saving::Saving;
 
-/// Part of a run's time that an action must be expected to save to be recommended: three runs of each show no smaller difference
-/// (`benches/recommend`, whose measured intervals are 1 % of a run and more to either side).
+/// Part of a run's time that an action must be expected to save to be recommended: three runs of each show no smaller
+/// difference (`benches/recommend`, where measured intervals are 1 % of a run and more to either side).
 pub(crate) const LEAST_SHARE: f64 = 0.01;
 
 /// Part of a run's time by which an action may slow it down at the bad end of its interval without a word.
@@ -35,7 +35,7 @@ pub enum Kind {
     Order,
     /// Fewer and larger messages.
     Messages,
-    /// A method that takes longer than its model says.
+    /// A method that takes longer than its model predicts.
     OffModel,
     /// Runs that provide more information.
     Measure,
@@ -70,7 +70,7 @@ pub enum Carried {
     Set(String, f64),
     /// More runs of the assembly, with an instance as each of two classes.
     Measure(String, [String; 2]),
-    /// Somebody changes the program.
+    /// A change of the program by its author.
     Program,
 }
 

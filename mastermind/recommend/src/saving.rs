@@ -27,7 +27,7 @@ pub struct Saving {
     pub seconds: f64,
     /// Interval of [`LEVEL`], seconds.
     pub interval_s: [f64; 2],
-    /// Whether only the loss is known: how much of it a changed program avoids lies between nothing and all.
+    /// Whether only the loss is known: a changed program avoids between nothing and all of it.
     pub is_limit: bool,
 }
 
@@ -53,7 +53,8 @@ impl Saving {
         }
     }
 
-    /// The difference of two predictions, each with an interval of [`LEVEL`]: their errors are taken as independent.
+    /// The difference of two predictions, each with an interval of [`LEVEL`]: their errors are assumed to be
+    /// independent.
     pub fn of_difference(now: (f64, [f64; 2]), then: (f64, [f64; 2])) -> Self {
         let seconds = now.0 - then.0;
         let below = (now.0 - now.1[0]).hypot(then.1[1] - then.0);

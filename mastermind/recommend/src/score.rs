@@ -37,7 +37,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// Whether the measured saving lies within the predicted interval, as far as its own interval says.
+    /// Whether the measured saving is within the predicted interval, given its own interval.
     pub fn is_within(&self) -> bool {
         let [low, high] = self.predicted.interval_s;
         self.measured_interval_s[0] <= high && self.measured_interval_s[1] >= low
@@ -127,7 +127,7 @@ mod tests {
         // One right score changes next to nothing; many with errors of twice the half-width widen by two.
         assert!((factor(&[1.1]) - 1.0).abs() < 0.05, "{}", factor(&[1.1]));
         assert!((factor(&[0.0; 40]) - 2.0).abs() < 1e-9);
-        // Many that are nearer than their intervals say make these narrower.
+        // Many errors smaller than their intervals narrow these.
         assert!(factor(&[1.0; 400]) < 0.8);
         let other = Calibration::new(vec![score(0.0); 40]);
         assert!((other.factor(Kind::Setting) - 1.0).abs() < 1e-12);

@@ -1,8 +1,8 @@
 //! Requests matched to profiles: the dependence graph of a system, and everything that keeps it from being one.
 //!
 //! # Source
-//! V. Adve et al., "POEMS", IEEE TSE 2000, section 3.3: a selector is a condition over the profile of a component; where it holds of
-//! one, and the parameters conform, the request becomes an edge.
+//! V. Adve et al., "POEMS", IEEE TSE 2000, section 3.3: a selector is a condition over the profile of a component; if
+//! it holds for one, and the parameters conform, the request becomes an edge.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ use crate::scope::{Attributes, Scope, listed};
 use crate::system::{Attribute, Component, Condition, Domain, Given, Relation, Request, System};
 use crate::tools::Tools;
 
-/// How a request goes on.
+/// How a requesting component continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
-    /// The component goes on when the answer is there.
+    /// The component continues when the answer has arrived.
     CallReturn,
     /// The requested component begins when this one has ended.
     DataFlow,
@@ -42,9 +42,9 @@ pub struct Edge {
     pub to: usize,
     /// The request.
     pub request: String,
-    /// How it goes on.
+    /// How it continues.
     pub protocol: Protocol,
-    /// The method that the selector asks for, by its place.
+    /// The method in the selector, by its place.
     pub method: Option<usize>,
 }
 

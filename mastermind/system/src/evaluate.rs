@@ -36,7 +36,7 @@ pub struct MethodValue {
     pub method: usize,
     /// Its value in base units.
     pub value: f64,
-    /// Where it says that the value lies.
+    /// Interval of the value.
     pub interval: Option<[f64; 2]>,
     /// Notes for the reader.
     pub notes: Vec<String>,
@@ -57,7 +57,7 @@ pub struct Node {
     pub used: usize,
     /// Its value, in base units.
     pub value: f64,
-    /// Where the value lies, by all that has an interval below it; `None` where nothing has.
+    /// Interval of the value, from all components below that have one; `None` if none has.
     pub interval: Option<[f64; 2]>,
     /// All methods that were evaluated.
     pub methods: Vec<MethodValue>,
@@ -69,7 +69,7 @@ pub struct Evaluation {
     /// Its time: that of the total component and of the longest path of the components behind it,
     /// in base units.
     pub value: f64,
-    /// Where it lies.
+    /// Interval of the time.
     pub interval: Option<[f64; 2]>,
     /// Components in the order in which they were evaluated, requested ones first.
     pub nodes: Vec<Node>,
@@ -270,7 +270,7 @@ impl<'s> Walk<'_, 's> {
     }
 
     /// # Returns
-    /// The value of a component, and the time until all that it goes on to has ended.
+    /// The value of a component, and the time until all components behind it have ended.
     fn visit(
         &mut self,
         place: usize,
@@ -400,7 +400,7 @@ impl<'s> Walk<'_, 's> {
         Ok(visit)
     }
 
-    /// The value of a method, moved to an end of its interval where that is asked for.
+    /// The value of a method, moved to an end of its interval if requested.
     fn value(
         &self,
         place: usize,
@@ -541,7 +541,7 @@ fn whole(number: f64, at: &str, expected: &'static str) -> Result<u32, Problem> 
     })
 }
 
-/// The time of a round of the class that a network is asked for.
+/// The time of a round of the requested class of a network.
 fn solve(
     queue: &QueueMethod,
     at: &str,

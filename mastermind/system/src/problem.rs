@@ -14,7 +14,7 @@ pub enum Problem {
     NoMatch {
         /// The request.
         request: String,
-        /// Whose it is.
+        /// Its owner.
         owner: String,
         /// Its conditions.
         selector: String,
@@ -28,7 +28,7 @@ pub enum Problem {
     SeveralMatches {
         /// The request.
         request: String,
-        /// Whose it is.
+        /// Its owner.
         owner: String,
         /// Its conditions.
         selector: String,
@@ -43,9 +43,9 @@ pub enum Problem {
     Domain {
         /// The request.
         request: String,
-        /// Whose it is.
+        /// Its owner.
         owner: String,
-        /// How it goes on.
+        /// How it continues.
         protocol: &'static str,
         /// The domain of its owner.
         own: &'static str,
@@ -119,7 +119,7 @@ pub enum Problem {
     /// A formula has no value.
     #[error("cannot evaluate {place}")]
     Formula {
-        /// Where it is.
+        /// Its position.
         place: String,
         /// Why.
         source: FormulaError,
@@ -129,7 +129,7 @@ pub enum Problem {
         "cannot convert units of {place}: {found}, expected {expected}; a rule in [units] may lead from one to the other"
     )]
     Units {
-        /// Where it is.
+        /// Its position.
         place: String,
         /// The dimension it has.
         found: String,

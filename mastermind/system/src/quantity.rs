@@ -1,4 +1,4 @@
-//! Numbers with units: a value in base units, and the dimension that says which.
+//! Numbers with units: a value in base units, and the dimension that names these.
 //!
 //! The base units are the second, the byte, and every counted thing that a system file declares (cells, blocks, messages). Values are
 //! always in base units; a [`Unit`] is read from text, and only texts have other ones.
@@ -81,7 +81,7 @@ impl Dimension {
     }
 }
 
-/// `s/cell`; `a plain number` where there is no unit.
+/// `s/cell`; `a plain number` without a unit.
 impl fmt::Display for Dimension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_none() {

@@ -61,15 +61,15 @@ pub enum ReadError {
     /// A formula cannot be read.
     #[error("cannot read {place}")]
     Formula {
-        /// Where it is.
+        /// Its position.
         place: String,
         /// Why.
         source: SyntaxError,
     },
-    /// A part says something that is not meant.
+    /// A part has an unexpected value.
     #[error("cannot read {place}: {found}, expected {expected}")]
     Part {
-        /// Where it is.
+        /// Its position.
         place: String,
         /// The value found.
         found: String,
@@ -141,7 +141,7 @@ struct RequestTable {
     with: BTreeMap<String, Value>,
 }
 
-/// A method: its first word says which it is.
+/// A method: its first word gives its type.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MethodTable {
@@ -436,7 +436,7 @@ fn read_request(place: &str, table: &RequestTable) -> Result<Request, ReadError>
     })
 }
 
-/// Words of a method that say which it is, and the others that each may have.
+/// Words that give the type of a method, and the other words of each.
 const METHODS: [(&str, &[&str]); 8] = [
     ("constant", &["interval"]),
     ("formula", &[]),

@@ -34,7 +34,7 @@ pub struct System {
     pub units: BTreeMap<String, UnitRule>,
     /// The components, by name.
     pub components: Vec<Component>,
-    /// When a cheap method stands in for a dear one.
+    /// When a cheap method replaces an expensive one.
     pub cross_check: CrossCheck,
 }
 
@@ -52,7 +52,7 @@ pub enum Given {
 pub enum UnitRule {
     /// Of nothing else: something that is counted.
     Base,
-    /// So many of another one.
+    /// A multiple of another unit.
     Converted {
         /// How many.
         count: Expression,
@@ -209,7 +209,7 @@ pub enum MethodKind {
     Constant {
         /// The value.
         value: Given,
-        /// Where it lies, lower and upper end.
+        /// Its interval, lower and upper end.
         interval: Option<[Given; 2]>,
     },
     /// A formula over parameters, results of requests, and attributes of the components found.
@@ -256,7 +256,7 @@ pub enum Solver {
     BardSchweitzer,
 }
 
-/// A method whose numbers are formulas, and whose work is done elsewhere.
+/// A method whose numbers are formulas, and which another part evaluates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolMethod {
     /// The tool that evaluates it.
@@ -265,7 +265,7 @@ pub struct ToolMethod {
     pub subject: String,
     /// A file of fitted models.
     pub models: Option<String>,
-    /// The method of a component whose time is meant.
+    /// The method of a component, by name.
     pub call: Option<String>,
     /// The request whose component has the machine.
     pub on: Option<String>,
@@ -303,7 +303,7 @@ impl Tool {
     }
 }
 
-/// When a cheap method stands in for a dear one.
+/// When a cheap method replaces an expensive one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrossCheck {
     /// Largest relative difference.

@@ -45,7 +45,7 @@ pub struct ToolCall<'a> {
 pub struct Answer {
     /// Seconds.
     pub value_s: f64,
-    /// Where it lies in 95 of 100 cases, seconds; `None` where the tool does not know.
+    /// Its interval in 95 of 100 cases, seconds; `None` if the tool does not know it.
     pub interval_s: Option<[f64; 2]>,
     /// Notes for the reader.
     pub notes: Vec<String>,

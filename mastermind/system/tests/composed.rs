@@ -75,7 +75,7 @@ fn what_matches_nothing_or_several_is_named_with_what_is_nearest() {
         panic!("{found:?}");
     };
     assert_eq!(names, "fast, slow");
-    // An empty selector asks for anything.
+    // An empty selector matches anything.
     let found = problems(&pair("", CELLS, "us(1)"));
     assert!(
         matches!(found[..], [Problem::SeveralMatches { .. }]),

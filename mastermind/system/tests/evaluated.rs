@@ -181,7 +181,7 @@ fn networks_are_solved() {
         stations.disk = { demand = { ranks = "ms(2)" } }
         stations.wire = { delay = true, demand = { ranks = "ms(1)" } }
         "#;
-    // Alone nobody waits; many wait for the disk.
+    // A single customer never waits; many wait for the disk.
     close(evaluated(text, &[], Comparison::None).value, 6e-3);
     let many = evaluated(text, &[("users", "100")], Comparison::None).value;
     assert!((many / 0.2 - 1.0).abs() < 1e-6, "{many}");

@@ -19,7 +19,8 @@ proptest! {
         }
     }
 
-    /// A request for a clock finds the one processor that is fast enough, none, or says that there are several.
+    /// A request for a clock finds the one processor that is fast enough, none, or reports that there are
+    /// several.
     #[test]
     fn as_many_match_as_the_condition_holds_of(clocks in prop::collection::vec(1_u32..9, 1..6), least in 1_u32..10) {
         let cores = clocks.iter().enumerate().map(|(i, clock)| format!(

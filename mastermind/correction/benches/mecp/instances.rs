@@ -9,7 +9,7 @@ const SHARE: f64 = 0.4;
 /// Standard deviation of the noise, relative.
 pub const NOISE: f64 = 0.03;
 
-/// A base formula and how its points lie.
+/// A base formula and the layout of its points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// EVH1's communication time, the paper's Eq. 2.
@@ -535,7 +535,7 @@ impl Split {
     }
 }
 
-/// The factor with which the median share of the term, where there is one, is [`SHARE`].
+/// The factor with which the median share of the term is [`SHARE`], if there is a term.
 fn factor(base: &[f64], term: &[f64]) -> f64 {
     let pairs = base.iter().zip(term).filter(|(_, c)| **c > 0.0);
     let mut factors: Vec<f64> = pairs.map(|(b, c)| b / c * SHARE / (1.0 - SHARE)).collect();

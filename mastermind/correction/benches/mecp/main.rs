@@ -4,7 +4,6 @@
 //! half of the points, all four cases. Accuracy is the root mean square relative error at the test points, against the
 //! base that is better at the training points, and against the control: interpolating the ratio to the base without any
 //! search.
-//! better at the training points, and beside it the control: interpolating the ratio to the base without any search.
 //!
 //! ```text
 //! mecp --bench [--instances 10] [--trials 30] [--only FORMS] [--cases 34] [--splits rce] [--tables fapc]
@@ -27,7 +26,6 @@
 //! reach and the operators that make and cross trees are older, from instances of the EVH1 form of seed 77; no setting
 //! was chosen on the other two measured forms. Without `--bench` (as `cargo test` calls it) there are two instances and
 //! one trial of a small search, and nothing is judged.
-//! Without `--bench` (as `cargo test` calls it) there are two instances and one trial of a small search, and nothing is judged.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -171,7 +169,7 @@ struct Prepared {
     base: SemiEmpirical,
     error_of_base: f64,
     error_of_control: f64,
-    /// Error of the form of the term with its constants fitted; `None` where it is not known.
+    /// Error of the form of the term with its constants fitted; `None` if it is not known.
     error_of_oracle: Option<f64>,
 }
 

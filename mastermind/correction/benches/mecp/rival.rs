@@ -57,7 +57,7 @@ pub fn write_problems(folder: &Path, options: &Options) {
 
 /// Prints processor seconds of a run of each case on the problem `cost-PLACE.csv`.
 ///
-/// A rival asks for it between two runs of its own, since a machine may be twice as slow for seconds on end.
+/// A rival runs it between two runs of its own, since a machine may be twice as slow for seconds on end.
 pub fn print_cost(place: usize, options: &Options) {
     println!("case,cpu_s");
     for case in &options.cases {

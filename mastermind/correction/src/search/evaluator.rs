@@ -18,7 +18,7 @@ pub struct Evaluator {
 enum Operand {
     Scalar(f64),
     Input(usize),
-    /// Place in the stack whose slot holds it.
+    /// Place in the stack whose slot contains it.
     Slot(usize),
 }
 
@@ -40,7 +40,7 @@ impl Evaluator {
     pub fn evaluate(&mut self, tree: &[Node], inputs: &[&[f64]], out: &mut [f64]) {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has been asked for the only feature that the function needs.
+            // SAFETY: the processor has the only feature that the function needs.
             return unsafe { self.evaluate_by_fours(tree, inputs, out) };
         }
         self.evaluate_columns(tree, inputs, out);
@@ -230,7 +230,7 @@ mod tests {
     use super::super::tree::Gardener;
     use super::*;
 
-    /// Value at one point, as the definition says.
+    /// Value at one point, by definition.
     fn value(tree: &mut dyn Iterator<Item = Node>, x: &[f64]) -> f64 {
         let node = tree.next().unwrap();
         let mut next = || value(tree, x);

@@ -50,7 +50,7 @@ pub struct Problem<'a> {
     /// Points that a tree can distinguish; the others repeat them, and are no evidence of another
     /// form.
     pub n_distinct: f64,
-    /// Factor of the time that is taken out, shape `[n_points]`.
+    /// Factor of the time that is divided out, shape `[n_points]`.
     pub scale: Vec<f64>,
     /// Observed times, seconds.
     pub observed: Vec<f64>,
@@ -60,7 +60,7 @@ pub struct Problem<'a> {
     pub noise_squares: f64,
 }
 
-/// A candidate: a tree and, where parameters are searched, where each lies in its range.
+/// A candidate: a tree and, if parameters are searched, their positions in their ranges.
 #[derive(Debug, Clone)]
 pub struct Genome {
     /// The term but for its factor and constant.
@@ -78,7 +78,7 @@ pub struct Parameters {
     base: Vec<f64>,
     /// The base over the scale as an input of trees; empty for a term that is added.
     input: Vec<f64>,
-    /// Weighted base, where it has a factor of its own (case 1) orthogonal to the constant and of length one.
+    /// Weighted base, if it has a factor of its own (case 1), orthogonal to the constant and of length one.
     of_base: Vec<f64>,
     /// Weighted times without the constant (and the base).
     rest: Vec<f64>,
@@ -129,7 +129,7 @@ fn deflate(column: &mut [f64], unit: &[f64]) -> f64 {
     along
 }
 
-/// Makes a column a unit one; `false` where it has no length to speak of.
+/// Makes a column a unit one; `false` if its length is negligible.
 fn normalise(column: &mut [f64], length_before: f64) -> bool {
     let squared = dot(column, column);
     let is_column = squared > 1e-18 * length_before && squared.is_finite();
@@ -287,7 +287,7 @@ impl Problem<'_> {
     }
 
     /// Leaves the weighted tree in the workspace, made orthogonal to the other columns and of length one; `Some(false)`
-    /// where it follows from them, `None` where it is not finite.
+    /// if it follows from them, `None` if it is not finite.
     fn unit_of_tree(
         &self,
         tree: &[Node],

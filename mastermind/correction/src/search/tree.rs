@@ -41,7 +41,7 @@ impl Node {
 /// Most nodes of a tree.
 pub const MAX_NODES: usize = 31;
 
-/// A tree in prefix order: each operator stands before its operands.
+/// A tree in prefix order: each operator precedes its operands.
 pub type Tree = Vec<Node>;
 
 /// Where the subtree that begins at `start` ends.
@@ -56,8 +56,8 @@ pub fn end_of(tree: &[Node], start: usize) -> usize {
     at
 }
 
-/// The same tree with a constant before each term but the last of the sum that it is, for least squares to
-/// find; `None` where there is nothing to add, or no room.
+/// The same tree with a constant in front of each term but the last of its sum, for least squares to find;
+/// `None` if there is nothing to add, or no room.
 pub fn with_weights(tree: &[Node]) -> Option<Tree> {
     let mut weighted = Tree::with_capacity(tree.len() + 4);
     let mut at = 0;
@@ -203,7 +203,7 @@ impl Gardener {
     }
 }
 
-/// Nine in ten times an operator where there is one, since most nodes are leaves.
+/// An operator nine times in ten if there is one, since most nodes are leaves.
 fn inner(tree: &[Node], rng: &mut Rng) -> usize {
     let at = rng.usize(0..tree.len());
     if tree[at].arity() > 0 || rng.f64() < 0.1 {

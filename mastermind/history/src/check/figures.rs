@@ -1,4 +1,4 @@
-//! The figure that the time of a cell in a run is taken from.
+//! The figure of a cell that is used as its time in a run.
 //!
 //! When other work takes the processor away, calls that are shorter than a time slice are either left alone or delayed:
 //! the shortest repeat to a thousandth while the means differ by a third. A call that lasts through many slices is
@@ -13,9 +13,9 @@ use crate::run_sums::Cell;
 /// Arbitrary.
 const SAME_CALLS: f64 = 1.25;
 
-/// Share of a cell's processor time that a figure must account for in the tenth of the runs where it accounts for most, which other work disturbs
-/// least. Arbitrary: where calls with the same parameters do one of two things, or the
-/// segments of a caller do, the quantile of the frequent one leaves out the other, whose slow-down it would not show.
+/// Share of a cell's processor time that a figure must account for in the tenth of the runs where it accounts for most,
+/// which other work disturbs least. Arbitrary: if calls with the same parameters, or the segments of a caller, are of
+/// two forms, the quantile of the frequent form leaves out the other, whose slow-down it would not show.
 const LEAST_PART: f64 = 1.0 / 3.0;
 
 /// A call of this length or longer does not escape other work, nanoseconds.
@@ -129,7 +129,7 @@ impl CellRuns {
     }
 }
 
-/// The figures of a cell; the mean call in place of all where single calls are unknown.
+/// The figures of a cell; the mean call in place of all if single calls are unknown.
 pub(super) fn logs(cell: &Cell, share: f64) -> Option<Logs> {
     let calls = cell.calls.saturating_sub(cell.failed) as f64;
     let mean = cell.total_ns / calls;

@@ -20,7 +20,7 @@ use super::noise::median;
 /// Fewest runs of a new level.
 pub(super) const MIN_LASTING: usize = 4;
 
-/// Fewest runs before the first change: of fewer nobody knows the noise.
+/// Minimum number of runs before the first change: with fewer the noise is unknown.
 pub(super) const MIN_BEFORE: usize = 8;
 
 /// Probability that there is a change from which it is one.
@@ -33,7 +33,7 @@ pub(super) const JUMP: f64 = 0.1;
 const LARGE_JUMP: f64 = 1.0;
 const LARGE: f64 = 0.1;
 
-/// Share of runs that are outliers, and the width of logarithms over which they lie: a factor of 7.
+/// Share of runs that are outliers, and the width of their logarithms: a factor of 7.
 const OUTLIERS: f64 = 0.02;
 const OUTLIER_WIDTH: f64 = 2.0;
 
@@ -66,7 +66,7 @@ pub(super) struct Segment {
 pub(super) struct Levels {
     /// In order, none empty; together all runs but pending ones.
     pub(super) segments: Vec<Segment>,
-    /// The first of the last runs that may be of another level, which are too few to say.
+    /// The first of the last runs that may be of another level, which are too few for a verdict.
     pub(super) pending: Option<usize>,
 }
 

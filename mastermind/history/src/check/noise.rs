@@ -4,8 +4,8 @@
 //! machine. Differences of consecutive runs, or of runs a few apart, contain a lasting step only at its place; slow
 //! fluctuation is larger in those further apart, so the largest scale over the distances is used.
 
-/// Runs for each unit of the distance: of a step there are as many differences as the distance, a tenth of all then, which move neither quantile
-/// much.
+/// Runs for each unit of the distance: a step affects as many differences as the distance, a tenth of all then, which
+/// hardly moves either quantile.
 const N_PER_LAG: usize = 10;
 
 /// Distances of the runs whose differences are used. Arbitrary powers of two.

@@ -18,8 +18,8 @@ use crate::run_sums::Cell;
 /// Means of cut parameters count as equal within this, a logarithm: a cubic cost differs by 3 % then.
 const EQUAL_MEANS: f64 = 0.01;
 
-/// Nanoseconds by which a call may seem longer or shorter in another run by its measurement alone: clocks have steps of 10 ns (seen), and a least
-/// or a quartile of many equal calls lies on one of two.
+/// Nanoseconds by which a call may seem longer or shorter in another run by its measurement alone: clocks have steps of
+/// 10 ns (seen), and the least or a quartile of many equal calls is on one of two steps.
 const MEASURING_NS: f64 = 5.0;
 
 /// Least scale of the noise of a cell, a logarithm: less is no matter.
@@ -83,7 +83,7 @@ impl Panel {
     ///
     /// # Arguments
     /// * `by_run` - its cells in each run
-    /// * `shares` - of the processor that each run got, 0 to 1; 1 where it is not known
+    /// * `shares` - share of the processor that each run got, 0 to 1; 1 if it is unknown
     pub(super) fn new(by_run: &[Vec<&Cell>], shares: &[f64]) -> Self {
         let mut known = HashMap::<(&str, i64, Vec<i64>), usize>::new();
         let mut has_parameters = false;
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(effects(&runs)[0].runs, [1, 2]);
     }
 
-    /// Values of the figure that is chosen, of runs whose calls have these quantiles.
+    /// Values of the chosen figure, for runs whose calls have these quantiles.
     fn chosen(runs: &[([f64; 5], u64)]) -> Vec<f64> {
         let run = |(quantiles_ns, calls): &([f64; 5], u64)| {
             let mut run = run(&[(1, quantiles_ns[2])]);

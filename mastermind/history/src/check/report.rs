@@ -63,7 +63,7 @@ pub struct ComponentReport {
     pub verdict: Verdict,
     /// Change of the time of a call at equal parameters, from the reference to the latest runs, percent.
     pub percent: Option<f64>,
-    /// Lower end of its interval; where no change was seen, of the changes that would not have been.
+    /// Lower end of its interval; without a finding, of the changes that would not have been found.
     pub lower_percent: Option<f64>,
     /// Upper end.
     pub upper_percent: Option<f64>,
@@ -111,7 +111,7 @@ pub struct ProgramReport {
     pub components: Vec<ComponentReport>,
 }
 
-/// All that a check says.
+/// Results of a check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Check {
     /// By program and machine.

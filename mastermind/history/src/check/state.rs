@@ -96,7 +96,7 @@ impl State {
         }
     }
 
-    /// How much slower than usual the components were in a run, a logarithm; `None` where there are too few.
+    /// How much slower than usual the components were in a run, a logarithm; `None` if there are too few.
     pub(super) fn machine(&self, run: usize) -> Option<f64> {
         let seen = self.seen(None, run);
         (seen.len() > MIN_OTHERS).then(|| weighed_median(seen))
@@ -181,8 +181,8 @@ impl Others<'_> {
     }
 }
 
-/// By how much more than its noise a component was off in the runs with as much of a figure as each run has, or more; 0 where there is
-/// little of it.
+/// For each run, the deviation beyond its noise of a component in the runs with at least as large a figure; 0 for a
+/// small figure.
 ///
 /// # Arguments
 /// * `off` - absolute deviation in each run

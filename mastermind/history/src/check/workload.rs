@@ -99,7 +99,7 @@ impl<'r> Workload<'r> {
 
     /// Settings that were one value in all runs before and another in the last one after.
     pub(super) fn changed_settings(&self, before: &[usize], after: &[usize]) -> Vec<String> {
-        // A change may be found a few runs from where it was.
+        // A change may be found a few runs away from its place.
         let before = &before[..before.len() - EDGE.min(before.len().saturating_sub(1))];
         let Some(last) = after.last() else {
             return Vec::new();

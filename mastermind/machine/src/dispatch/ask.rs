@@ -1,7 +1,7 @@
-//! Asks a library which code it runs.
+//! Queries the code that a library runs.
 //!
-//! The library is loaded into this process, its initialisers run, and it may end the process: ask from a process that can be spared.
-//! Nothing that was loaded is given back.
+//! The library is loaded into this process, its initialisers run, and it may end the process: call it from a process
+//! that can be spared. A loaded library is never unloaded.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
@@ -15,7 +15,7 @@ use super::known::{Known, known};
 /// A library that is open in this process for as long as that lives.
 struct Open {
     handle: *mut c_void,
-    /// Its file; `None` if it was asked for by a name alone.
+    /// Its file; `None` if it was requested by a name alone.
     file: Option<PathBuf>,
 }
 
@@ -28,8 +28,9 @@ pub struct Gemm {
     pub seconds: f64,
 }
 
-/// `dgemm_`: all arguments by address; none of these libraries reads the lengths of the two letters that Fortran passes at the end. A
-/// library whose integers have 32 bits reads the lower half of each number, which comes first on the processors that there is an answer for.
+/// `dgemm_`: all arguments by address; none of these libraries reads the lengths of the two letters that Fortran passes
+/// at the end. A library with 32-bit integers reads the lower half of each number, which comes first on the supported
+/// processors.
 type Dgemm = unsafe extern "C" fn(
     *const c_char,
     *const c_char,
@@ -55,7 +56,7 @@ const ROWS: usize = 256;
 /// How often: the fastest counts, a few milliseconds each.
 const ROUNDS: usize = 12;
 
-/// Asks a library which code it runs.
+/// Queries the code that a library runs.
 ///
 /// # Returns
 /// `None` if it is not one of the libraries that can answer, whatever its file is called.
@@ -126,7 +127,7 @@ pub fn time_gemm(path: &Path) -> Result<Option<Gemm>, String> {
     let (n, one, zero, not) = (ROWS as i64, 1.0, 0.0, b'N' as c_char);
     let seconds = (0..ROUNDS).map(|_| {
         let began = Instant::now();
-        // SAFETY: three matrices of n rows and n columns, which nobody else has.
+        // SAFETY: three matrices of n rows and n columns, which nothing else uses.
         unsafe {
             dgemm(
                 &not,
@@ -187,7 +188,8 @@ impl Open {
             return Some(symbol);
         };
         let mut found = MaybeUninit::<libc::Dl_info>::uninit();
-        // SAFETY: the structure is written before it is read, which the result says; the name in it ends, and stays.
+        // SAFETY: the structure is written before it is read, as the result confirms; the name in it is terminated,
+        // and stays.
         let file = unsafe {
             if libc::dladdr(symbol, found.as_mut_ptr()) == 0 {
                 return None;
@@ -201,7 +203,7 @@ impl Open {
     /// Result of a function without arguments that returns a string.
     fn string(&self, name: &str) -> Option<String> {
         let symbol = self.symbol(name)?;
-        // SAFETY: functions of the names asked for here take nothing and return a string that stays.
+        // SAFETY: functions of the requested names take nothing and return a string that stays.
         unsafe {
             let function =
                 std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const c_char>(symbol);
@@ -212,7 +214,7 @@ impl Open {
     /// Result of a function without arguments that returns a number.
     fn number(&self, name: &str) -> Option<c_int> {
         let symbol = self.symbol(name)?;
-        // SAFETY: functions of the names asked for here take nothing and return an int.
+        // SAFETY: functions of the requested names take nothing and return an int.
         unsafe {
             let function =
                 std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(symbol);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::Level;
 
-/// A library that can be asked.
+/// A library that can be queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     /// OpenBLAS, also as it comes with NumPy and SciPy.

@@ -47,7 +47,7 @@ macro_rules! chain {
 macro_rules! eight {
     ($instruction:literal, $operands:literal) => {
         || {
-            // SAFETY: registers that are said to be changed.
+            // SAFETY: registers that are declared as changed.
             unsafe {
                 asm!(
                     "2:", ".rept 8",

@@ -28,24 +28,24 @@ const BETWEEN_CLOCKS: usize = 1 << 20;
 /// Values of each in a pass.
 const VALUES: usize = 8;
 
-/// Memory of this module's own, given back at its end.
+/// Memory of this module's own, unmapped at its end.
 struct Mapped {
     start: *mut u8,
     bytes: usize,
 }
 
-// SAFETY: nobody else has the memory, and threads only read it.
+// SAFETY: nothing else uses the memory, and threads only read it.
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
     /// # Arguments
-    /// * `huge` - whether pages of 2 MiB are asked for, which the system may not give
+    /// * `huge` - whether pages of 2 MiB are requested, which the system may refuse
     fn new(bytes: usize, huge: bool) -> Result<Self, MeasureError> {
         let advice = match huge {
             true => libc::MADV_HUGEPAGE,
             false => libc::MADV_NOHUGEPAGE,
         };
-        // SAFETY: new memory, which is nobody's yet.
+        // SAFETY: new memory, without a user yet.
         let start = unsafe {
             let start = libc::mmap(
                 null_mut(),
@@ -60,7 +60,7 @@ impl Mapped {
                     bytes: bytes as u64,
                 });
             }
-            // Where it is refused pages are as they are.
+            // If it is refused, the pages stay as they are.
             libc::madvise(start, bytes, advice);
             start.cast::<u8>()
         };
@@ -156,7 +156,7 @@ fn loads(bytes: usize, huge: bool) -> Result<Vec<f64>, MeasureError> {
 
 /// Goes a number of steps along a cycle.
 fn follow(at: &mut usize, steps: usize) {
-    // SAFETY: each line of the cycle holds the address of one.
+    // SAFETY: each line of the cycle contains the address of one.
     unsafe {
         asm!(
             "2:", "mov {p}, [{p}]", "dec {n}", "jnz 2b",
@@ -207,7 +207,7 @@ fn reads(bytes: usize, threads: usize) -> Result<Vec<f64>, MeasureError> {
 fn read(memory: &Mapped) {
     let (start, n) = (memory.start, memory.bytes / 256);
     if is_x86_feature_detected!("avx") {
-        // SAFETY: reads of the memory, 256 bytes a round, registers that are said to be changed.
+        // SAFETY: reads of the memory, 256 bytes a round, registers that are declared as changed.
         unsafe {
             asm!(
                 "2:",
@@ -225,7 +225,7 @@ fn read(memory: &Mapped) {
         }
         return;
     }
-    // SAFETY: reads of the memory, 256 bytes a round, registers that are said to be changed.
+    // SAFETY: reads of the memory, 256 bytes a round, registers that are declared as changed.
     unsafe {
         asm!(
             "2:", "mov {k}, 16", "3:", "movups xmm0, [{p}]", "add {p}, 16", "dec {k}", "jnz 3b", "dec {n}", "jnz 2b",

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::{Latency, Number, Processor};
 
-/// Share of unstable numbers from which on a machine was busy as it was measured.
+/// Share of unstable numbers from which on a machine counts as busy during the measurement.
 ///
 /// # Source
 /// On a shared machine with another program compiling 28 of 129 numbers were unstable, nearly all of them of the larger caches; the bound

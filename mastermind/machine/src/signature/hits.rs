@@ -1,7 +1,8 @@
 //! Hits of any cache at any size, from traces at some sizes.
 //!
-//! At a traced size with a number of sets whose stacks were kept the misses are exact. Elsewhere each instruction's count, stride, run length and
-//! quantiles of the stack distance are taken over the size, and a formula says how likely an access of a distance misses:
+//! At a traced size with a number of sets whose stacks were kept the misses are exact. Elsewhere each instruction's
+//! count, stride, run length and quantiles of the stack distance are interpolated over the size, and a formula gives
+//! the probability that an access of a distance misses:
 //!
 //! ```text
 //! the lines of the window go by a stride of s bytes     they fill S/gcd(s/64, S) sets evenly: a ramp
@@ -21,10 +22,11 @@ use super::stacks::NEVER;
 use super::trace::{Accesses, LINE_BYTES, QUANTILES};
 use super::{MIN_SIZES, Quantity, Signature};
 
-/// Share of its stride from which an instruction goes by it.
+/// Share of its stride from which an instruction counts as strided.
 const REGULAR: f64 = 0.6;
 
-/// Part of an instruction's count that another one has whose stride rules its window.
+/// Part of an instruction's count that another one must have for its stride to determine the
+/// window.
 const RULES: f64 = 0.25;
 
 /// Runs of a stride in a window from which on it no longer decides which sets are filled.
@@ -49,7 +51,7 @@ pub struct Geometry {
     pub ways: usize,
 }
 
-/// How addresses go on.
+/// Pattern of the addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// By up to a line.
@@ -67,7 +69,8 @@ pub struct Misses {
     pub accesses: f64,
     /// Misses by [`Pattern`].
     pub misses: [f64; 3],
-    /// Whether they were counted and not computed. Where they were, the patterns share them as they were computed.
+    /// Whether they were counted and not computed. If so, they are divided among the patterns in proportion to the
+    /// computed ones.
     pub is_exact: bool,
 }
 
@@ -76,7 +79,7 @@ pub struct Misses {
 pub struct Part {
     /// How many.
     pub count: f64,
-    /// How their addresses go on.
+    /// Pattern of their addresses.
     pub pattern: Pattern,
     /// Whether they store.
     pub is_store: bool,
@@ -106,7 +109,7 @@ struct Line([f64; 2]);
 /// A quantity over the size.
 struct Curve {
     points: Vec<(f64, f64)>,
-    /// `None` where none of the forms holds.
+    /// `None` if none of the forms holds.
     form: Option<Quantity>,
 }
 
@@ -171,7 +174,8 @@ impl Curve {
         }
     }
 
-    /// At a size: as it was traced, else by the form, else by the power law through the two nearest sizes.
+    /// At a size: the traced value, else that of the form, else that of the power law through the two
+    /// nearest sizes.
     fn at(&self, n: f64) -> f64 {
         if let Some((_, value)) = self.points.iter().find(|(of, _)| *of == n) {
             return *value;
@@ -302,7 +306,7 @@ impl<'s> MemoryModel<'s> {
         })
     }
 
-    /// Misses of a cache in a call of a size, exact where they were counted.
+    /// Misses of a cache in a call of a size, exact if they were counted.
     pub fn misses(&self, n: f64, cache: Geometry) -> Misses {
         let mut misses = self.computed(n, cache);
         let traced = self.signature.sizes.iter().find(|size| size.n == n);
@@ -360,8 +364,8 @@ impl AtSize<'_> {
         }
     }
 
-    /// How far another instruction of the same stride begins after this one, bytes; `None` where that is on no line over the size, as between
-    /// arrays that are allocated apart.
+    /// Offset of another instruction of the same stride after this one, bytes; `None` if it is on no line over the
+    /// size, as between arrays that are allocated separately.
     fn offset(&self, other: &Self) -> Option<i64> {
         let pairs = self.of.firsts.iter().filter_map(|(n, first)| {
             let (_, of) = other.of.firsts.iter().find(|(at, _)| at == n)?;
@@ -376,9 +380,9 @@ impl AtSize<'_> {
     }
 }
 
-/// How the lines between two uses of a line lie in the sets.
+/// Distribution over the sets of the lines between two uses of a line.
 enum Window {
-    /// A share of them goes by a stride, in runs of some length.
+    /// A share of them is strided, in runs of some length.
     Strided {
         bytes: u64,
         share: f64,
@@ -460,7 +464,7 @@ fn sets_of_stride(bytes: u64, offsets: &[i64], n_sets: usize) -> f64 {
     let divisor = one.max(LINE_BYTES);
     let begins = offsets.iter().chain([&0]);
     let begins = begins.map(|of| of.rem_euclid(divisor as i64) as u64);
-    // Neighbours are mostly of one line.
+    // Neighbours are mostly in one line.
     let (mut distinct, mut last) = (0, None);
     for begin in BTreeSet::from_iter(begins) {
         let is_near = |of: u64| begin < of + LINE_BYTES || begin + LINE_BYTES > divisor;

@@ -17,7 +17,8 @@
 
 use std::collections::HashMap;
 
-/// Numbers of sets whose stacks are kept: powers of two, of the nearest caches (64) to a second one (2048), and further on both sides.
+/// Numbers of sets whose stacks are kept: powers of two, from the nearest caches (64) to a second one (2048), and
+/// further on both sides.
 pub const SETS: [usize; 9] = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
 
 /// Ways that a set's stack keeps. Known processors have at most 24.

@@ -4,9 +4,10 @@
 //! text that describe the instructions. Output: [`Memory`] of the last call. The stacks run over all calls, so the last
 //! one finds caches that earlier calls have filled; accesses outside of the calls are not in the trace.
 //!
-//! A tool of our own rather than lackey: lackey writes a line of text for each access and each instruction of the whole program, a
-//! microsecond each; this one writes eight bytes for each access of one function, about fifty times less. The stacks are here and not in
-//! the tool since the pipe between them lets both run at once, and since a tool has no tests.
+//! A tool of our own rather than lackey: lackey writes a line of text for each access and each instruction of the whole
+//! program, a microsecond each; this one writes eight bytes for each access of one function, about fifty times less.
+//! The stacks are here and not in the tool because the pipe between them lets both run at the same time, and because a
+//! tool has no tests.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
@@ -33,7 +34,7 @@ const BEGIN: u64 = 1;
 const END: u64 = 2;
 const TEXT: u64 = 3;
 
-/// The bit of a mark that says how many bytes an instruction accesses.
+/// The bit of a mark with the number of bytes that an instruction accesses.
 const BYTES: u64 = 1 << 40;
 
 /// Reads and writes of a call.
@@ -201,7 +202,7 @@ impl Counter {
         self.instructions[number].add(address, distance);
     }
 
-    /// An access of a line or, where it crosses the border of two, of both, which misses if one of them does.
+    /// An access of a line or, if it crosses the border of two, of both; it misses if one of them does.
     fn access_lines(&mut self, first: u64, second: u64) -> u64 {
         if first == self.last && second == first {
             self.n_same += 1;

@@ -36,7 +36,7 @@ pub enum CounterError {
     /// More than a record holds.
     #[error("cannot count {n} counters: expected at most {most}")]
     TooMany {
-        /// How many were asked for.
+        /// Requested number.
         n: usize,
         /// How many there can be.
         most: usize,
@@ -213,11 +213,11 @@ type Words = [u64; MAX_COUNTERS];
 
 const N_COST_ROUNDS: usize = 21;
 
-/// The counters of one thread: open where a call needed them, with their readings at the start of the calls that are open.
+/// The counters of one thread: opened when a call needs them, with their readings at the start of the open calls.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadCounters {
     open: Vec<Opened>,
-    /// For each counted call that is open, the number of calls around it and its readings; `None` where they failed.
+    /// For each counted call that is open, the number of calls around it and its readings; `None` if they failed.
     begun: Vec<(usize, Option<(usize, Words)>)>,
 }
 
@@ -347,7 +347,7 @@ pub fn current_counter(name: &str) -> Result<(&'static str, Option<u64>), Counte
     Ok((known.unit, value))
 }
 
-/// Scaled where it was counted for a part of the time only.
+/// Scaled if it was counted for a part of the time only.
 fn current(name: &'static str, plan: &Arc<CounterPlan>) -> Option<u64> {
     let words = CURRENT.with(|current| {
         let mut current = current.borrow_mut();

@@ -1,4 +1,5 @@
-//! A recording that goes on in a forked child: with logs of its own, and without a thread of ours.
+//! A recording that continues in a forked child: with logs of its own, and without a thread of
+//! ours.
 //!
 //! The first thread of the child that records restarts the recording, and the others wait for it. Its contexts are
 //! cleared, and the parent's preparing thread is not in the process. Calls that no log of the child's can count, as
@@ -47,7 +48,7 @@ impl Shared {
         Some(log)
     }
 
-    /// Has the recording go on in a forked child, in the first of its threads that records; the others wait for it.
+    /// Restarts the recording in a forked child, in the first of its threads that records; the others wait for it.
     ///
     /// # Returns
     /// Whether there may be logs here.
@@ -109,7 +110,8 @@ impl Shared {
         Some(())
     }
 
-    /// A child has no thread of ours, unless its logs are in memory, which somebody has to write to their files from time to time.
+    /// A child has no thread of ours, unless its logs are in memory and must be written to their files from time to
+    /// time.
     ///
     /// # Returns
     /// With it, whether there can be logs.

@@ -67,7 +67,7 @@ impl Builtin {
         found.map(|(_, builtin, n)| (*builtin, *n))
     }
 
-    /// The value for `a`, and `b` where there are two.
+    /// The value for `a`, and for `b` if it takes two.
     #[inline]
     pub fn apply(self, a: f64, b: f64) -> f64 {
         match self {
@@ -126,7 +126,7 @@ fn bitwise(a: f64, b: f64, operation: impl Fn(u64, u64) -> u64) -> f64 {
     bitwise_of_any(a, b, operation)
 }
 
-/// The same, where one of them is large, or no whole number.
+/// The same, if one of them is large, or no whole number.
 #[cold]
 fn bitwise_of_any(a: f64, b: f64, operation: impl Fn(u64, u64) -> u64) -> f64 {
     let is_whole = |x: f64| (0.0..=WHOLE).contains(&x) && x.trunc() == x;

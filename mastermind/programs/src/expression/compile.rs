@@ -27,7 +27,7 @@ use super::error::{ExpressionError, list};
 use super::evaluate::{Compiled, Fitted};
 use mastermind_models::expression::{Argument, Binary, Expression, Unary};
 
-/// Most operations of one expression with its cost functions put in.
+/// Maximum number of operations of one expression with its cost functions inlined.
 const LARGEST: usize = 20_000;
 
 /// Deepest chain of cost functions.
@@ -111,7 +111,7 @@ pub struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    /// Compiles an expression whose names `scope` gives.
+    /// Compiles an expression with the names of `scope`.
     ///
     /// # Errors
     /// Every [`ExpressionError`] but the errors of reading.

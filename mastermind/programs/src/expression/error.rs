@@ -83,7 +83,7 @@ pub enum ExpressionError {
         /// Its parameters, a comma list.
         known: String,
     },
-    /// Something that is not a variable stands left of an assignment.
+    /// The left side of an assignment is not a variable.
     #[error("cannot assign \"{name}\": {found}, expected a variable")]
     NotAssignable {
         /// The name.

@@ -201,7 +201,7 @@ impl Compiled {
         }
     }
 
-    /// Becomes a list of steps where it can.
+    /// Becomes a list of steps if possible.
     pub fn flatten(&mut self) {
         if let Some(flat) = FlatExpression::of(self) {
             *self = Self::Flat(flat);

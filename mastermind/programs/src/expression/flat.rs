@@ -1,4 +1,4 @@
-//! An expression as a list of steps, for where it is evaluated millions of times.
+//! An expression as a list of steps, for expressions that are evaluated millions of times.
 //!
 //! Each step applies one function to available values: constants, variables, the process's rank, and results of earlier
 //! steps. Evaluation has no effect and does not fail, so both sides of a choice are evaluated and one is used.
@@ -52,7 +52,7 @@ struct Steps {
 }
 
 impl FlatExpression {
-    /// The steps of a tree; `None` where it is a leaf, too large, or not made of the process's own values alone.
+    /// The steps of a tree; `None` if it is a leaf, too large, or uses other values than the process's own.
     pub fn of(tree: &Compiled) -> Option<Self> {
         if let Compiled::Binary(Binary::Modulo, operands) = tree
             && let [Compiled::Binary(sum, inner), Compiled::Constant(processes)] = &**operands

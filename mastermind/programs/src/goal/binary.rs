@@ -94,7 +94,7 @@ pub(super) fn read(file: &[u8]) -> Result<Schedule, GoalError> {
     ended.ok_or_else(|| wrong("2^31 waits".into(), "fewer"))
 }
 
-/// Reads the part of a rank; where it ends.
+/// Reads the part of a rank; returns its end.
 fn read_part(
     bytes: &Bytes<'_>,
     begin: usize,

@@ -54,7 +54,7 @@ impl Labels {
         }
     }
 
-    /// Says that the next operation has the next number.
+    /// Gives the next operation the next number.
     #[inline]
     pub(crate) fn count(&mut self) {
         self.to += 1;

@@ -14,10 +14,10 @@ use crate::huge_pages::reserve;
 const KIND: u64 = 3;
 const IN_TABLE: u64 = 3;
 
-/// Whether one of those that must end is the operation before it.
+/// Whether it waits for the end of the operation before it.
 const AFTER_PREVIOUS: u64 = 1 << 2;
 
-/// How many must end or begin before it, where it is not in the table.
+/// Number of operations that must end or begin before it, if it is not in the table.
 const WAIT: u64 = 1 << 3;
 const WAITS: u64 = 15 * WAIT;
 
@@ -42,7 +42,7 @@ pub struct Ops {
     table: Vec<Op>,
 }
 
-/// As many bits as a number has, the greatest for [`ANY`]; `None` where it needs more.
+/// As many bits as a number has, the greatest for [`ANY`]; `None` if it needs more.
 #[inline]
 fn short(number: u32, bits: u32) -> Option<u64> {
     let any = (1 << bits) - 1;
@@ -52,7 +52,7 @@ fn short(number: u32, bits: u32) -> Option<u64> {
     }
 }
 
-/// The number of so many bits at a place.
+/// The number with so many bits at a place.
 #[inline(always)]
 fn field(packed: u64, at: u32, bits: u32) -> u64 {
     packed >> at & ((1 << bits) - 1)
@@ -92,7 +92,7 @@ impl Ops {
         self.packed.capacity()
     }
 
-    /// Makes room for so many more, if there is so much: a file may claim any length.
+    /// Makes room for so many more, if memory allows: a file may claim any length.
     pub(crate) fn make_room(&mut self, more: usize) {
         if self.packed.try_reserve_exact(more).is_ok() {
             reserve(&mut self.packed, more);

@@ -120,7 +120,7 @@ pub fn read_goal_of(source: impl Read, bytes: u64) -> Result<Schedule, GoalError
 /// Reads a schedule, as text or in LogGOPSim's binary form.
 ///
 /// # Arguments
-/// * `bytes` - about how long it is, 0 where that is not known
+/// * `bytes` - its approximate length, 0 if that is unknown
 ///
 /// # Errors
 /// As [`read_goal`].
@@ -312,7 +312,7 @@ impl Reader {
         self.statement(&mut cursor)
     }
 
-    /// The line without `/* … */`, which may go on over lines.
+    /// The line without `/* … */`, which may span lines.
     fn without_comments(&mut self, line: &[u8]) -> Vec<u8> {
         let mut plain = Vec::new();
         let mut at = 0;

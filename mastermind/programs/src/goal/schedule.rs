@@ -46,7 +46,7 @@ pub struct Op {
     pub peer: u32,
     /// Or [`ANY`].
     pub tag: u32,
-    /// How many must end or begin before it, where that is kept here.
+    /// Number of operations that must end or begin before it, if that is stored here.
     pub waits: u32,
     /// Its type.
     pub kind: Kind,
@@ -98,9 +98,9 @@ impl Dependent {
 /// For most operations those are neighbours, or one: four bytes encode them, without another look-up.
 #[derive(Debug, Clone, Default)]
 pub struct Dependents {
-    /// By operation, in the order of all; nobody behind the end.
+    /// By operation, in the order of all; none behind the end.
     firsts: Vec<Waiters>,
-    /// Of those whose dependents are no run: how many, and they.
+    /// For operations whose dependents are no run: their number, and they.
     lists: Vec<Dependent>,
     /// Entries of the present rank that `lists` is to get.
     rest: Vec<Wait>,
@@ -127,7 +127,7 @@ impl Waiters {
     /// A list of the present rank whose place is not known yet.
     const OPEN_LIST: Self = Self(Self::RUN - 1);
 
-    /// One operation that waits for the end of operation `on`, where that is near behind.
+    /// One operation that waits for the end of operation `on`, if that is near behind.
     #[inline]
     fn one(on: u32, by: Dependent) -> Option<Self> {
         let distance = by.op().checked_sub(on)?;
@@ -219,7 +219,8 @@ impl Dependents {
         (self.lists.len() < Waiters::OPEN_LIST.0 as usize).then_some(())
     }
 
-    /// Those that wait for an operation of a rank whose first one is at this place: a run that waits for the end, and others.
+    /// Operations that wait for one of a rank whose first one is at this place: a run that waits for the end, and
+    /// others.
     #[inline(always)]
     pub fn of(&self, first_op: usize, op: u32) -> (Range<u32>, &[Dependent]) {
         let waiters = self.firsts.get(first_op + op as usize);

@@ -25,7 +25,7 @@ use super::{TransformError, Writer};
 use crate::expression::{Expression, Kind};
 use crate::{Branch, Collective, Element, ElementInfo, ElementKind};
 
-/// Where a flow lies.
+/// Position of a flow.
 pub(super) struct Flow<'n> {
     pub(super) place: String,
     pub(super) activities: &'n Names,

@@ -34,7 +34,7 @@ pub enum TransformError {
     Element {
         /// The element.
         element: String,
-        /// The activity, and the elements it lies in.
+        /// The activity, and the enclosing elements.
         place: String,
         /// Its value.
         found: &'static str,
@@ -358,5 +358,5 @@ impl TransformError {
 /// `main` of every source.
 const MAIN: &str = include_str!("main.rs.txt");
 
-/// Line of [`MAIN`] whose place a check of the number of processes takes.
+/// Line of [`MAIN`] that a check of the number of processes replaces.
 const CHECK_OF_RANKS: &str = "@CHECK_OF_RANKS@\n";

@@ -4,7 +4,7 @@ use crate::facts::{Facts, MessageFacts};
 use crate::order::{Kind, Recommendation};
 use crate::saving::Saving;
 
-/// One message in place of several that follow each other to one rank without anything in between.
+/// One message in place of several consecutive ones to one rank.
 ///
 /// Each message that is not sent saves the time of a send and a receive of a small one without
 /// waiting.

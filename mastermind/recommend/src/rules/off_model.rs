@@ -1,12 +1,12 @@
-//! Methods that take longer than their models say.
+//! Methods that take longer than their models predict.
 
 use crate::facts::{Facts, OffModelFacts};
 use crate::order::{Kind, Recommendation};
 use crate::rules::seconds;
 use crate::saving::Saving;
 
-/// By how much a component's time may differ between runs that differ in nothing, relative. Arbitrary: models say how calls vary within runs,
-/// and nothing says how runs do on a machine that others use too.
+/// Relative difference of a component's time between runs without a cause. Arbitrary: models describe the scatter of
+/// calls within runs, and nothing describes the scatter of runs on a shared machine.
 const BETWEEN_RUNS: f64 = 0.1;
 
 /// Find out why a method is slower than it was: at most the difference can be saved.

@@ -20,7 +20,7 @@ fn of_digits(digits: u64) -> u64 {
 }
 
 impl Plain<'_> {
-    /// The next eight bytes, the first one in the lowest bits; `None` where there are fewer.
+    /// The next eight bytes, the first one in the lowest bits; `None` if there are fewer.
     #[inline]
     fn eight(&self) -> Option<u64> {
         let bytes = self.text.get(self.at..)?.first_chunk()?;
@@ -91,7 +91,7 @@ struct Name {
     number: u64,
     /// Both as text.
     text: u64,
-    /// Of the text; 0 where the number has more than six digits, or where there is no name.
+    /// Bits of the text; 0 if the number has more than six digits, or if there is no name.
     bits: u32,
 }
 
