@@ -5,7 +5,7 @@
 //!
 //! ```toml
 //! port = "fft"                                # that all of them provide, and the dispatcher too
-//! providers = ["fft-Fftw", "fft-Gsl"]         # instances; the first has every call that the table says nothing of
+//! providers = ["fft-Fftw", "fft-Gsl"]         # instances; the first gets every call that the table does not mention
 //!
 //! [[methods.forward]]                         # step 0
 //! parameter = "n"

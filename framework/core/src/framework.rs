@@ -10,8 +10,8 @@
 //!
 //! ```text
 //! create_instance:  entry  ->  Class::create  ->  set_services (registers ports)
-//! destroy_instance: refuse new connections  ->  disconnect  ->  say goodbye  ->  drop
-//! shutdown:         say goodbye, last made first  ->  all connections  ->  dispatchers  ->  drop
+//! destroy_instance: refuse new connections  ->  disconnect  ->  release  ->  drop
+//! shutdown:         release, last made first  ->  all connections  ->  dispatchers  ->  drop
 //! ```
 //!
 //! [`Framework`] is a handle: several may share one state, and only the owner's drop ends it. The

@@ -14,7 +14,7 @@
 //! succeed              values of parameters, connections, saved state from the old one
 //! plan                 where each slot will lead, through a proxy where it is monitored; again if connections have changed
 //! take_place           under the lock: rhs.flux ──► the new one, and the name; the call in flight ends on the old one
-//! give_up_replaced     rhs has released its port: goodbye, destroyed
+//! give_up_replaced     rhs has released its port: released, destroyed
 //! ```
 //!
 //! # Decisions

@@ -7,11 +7,11 @@
 //! processor's instruction set.
 //!
 //! ```text
-//! dispatch::known      which libraries answer, and how they are asked
-//! dispatch::ask        asks one: it is loaded into this process, which should be one that can be spared
+//! dispatch::known      the libraries that can be queried, and how
+//! dispatch::ask        queries one: it is loaded into this process, which should be one that can be spared
 //! level                instruction sets, in an order
 //! processor            times of instructions, loads, reading, faults
-//! signature            what a call does, over its size
+//! signature            the work of a call, over its size
 //! ```
 //!
 //! Nothing here starts a process, reads the environment or prints.

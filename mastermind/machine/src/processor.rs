@@ -5,10 +5,10 @@
 //! machine with several tenants that is true of the larger caches and of memory, which no repetition mends.
 //!
 //! ```text
-//! identity    what the system and the instruction cpuid say of it
+//! identity    its description by the system and by the instruction cpuid
 //! chains      times of single instructions, each waiting for the one before it, or none
-//! memory      times of loads, and bytes a nanosecond, over the size of what is read
-//! ratio       what one processor takes by what another takes
+//! memory      times of loads, and bytes a nanosecond, over the size of the memory
+//! ratio       times of one processor divided by those of another
 //! ```
 //!
 //! The clock's frequency is that of a chain of multiplications: additions can be renamed away, and the time-stamp counter runs at another one.

@@ -7,9 +7,9 @@
 //! | type | is | comes from |
 //! |---|---|---|
 //! | [`Model`] | a program as people write it: a hierarchy of activities made of elements | [`read_toml`], [`read_json`], `mastermind-diagrams` |
-//! | [`Finding`] | what is wrong with a model | [`check`] |
+//! | [`Finding`] | a problem of a model | [`check`] |
 //! | [`Program`] | the same as a flat list of operations for some number of processes, each of which runs it for itself | [`lower`], [`record`] |
-//! | [`goal::Schedule`] | what each rank does, operation by operation | [`goal::read_goal`] |
+//! | [`goal::Schedule`] | the activity of each rank, operation by operation | [`goal::read_goal`] |
 //! | [`expression::Compiled`] | a cost, guard, rank or size, with names resolved | [`expression::Scope`] |
 //!
 //! ```

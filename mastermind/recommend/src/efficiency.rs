@@ -3,8 +3,8 @@
 //! ```text
 //! parallel      mean / T                  the part of the time in which a rank computes
 //!   load balance    mean / max            even work
-//!   communication   max / T               what waiting and messages leave
-//!     serialisation   max / ideal T       waiting that is left where messages take no time
+//!   communication   max / T               the rest besides waiting and messages
+//!     serialisation   max / ideal T       waiting that remains if messages take no time
 //!     transfer        ideal T / T         messages
 //! ```
 //!

@@ -1,12 +1,12 @@
 //! A recorded run as a schedule: each rank repeats its calls, and computes in between as long as it did.
 //!
 //! ```text
-//! call.rs        a recorded call, and what a function of MPI does
-//! collectives.rs calls of a group that belong together; the messages that a collective is made of
+//! call.rs        a recorded call, and the action of a function of MPI
+//! collectives.rs matching calls of a group; the messages of a collective
 //! rank.rs        the calls of a rank as operations that wait for each other
 //! messages.rs    the send of each receive
 //! goal.rs        all of it as the text of a GOAL schedule
-//! scaling.rs     before all that, computation as another processor takes it
+//! scaling.rs     before all that, computation scaled to another processor
 //! delay.rs       before that, computation that a dry run left out
 //! program.rs     instead of those: the run, or several on different numbers of ranks, as a program model, by reader.rs, folding.rs, flow.rs,
 //!                grid.rs, rank_expressions.rs, costs.rs and writer.rs

@@ -6,14 +6,14 @@
 //! terminal, and every view can show the command line that gives the same. Writing or running something is a [`Job`]
 //! and needs a click.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `guard` | who may ask: this machine's own page, with the token of the printed address |
+//! | `guard` | access control: only this machine's own page, with the token of the printed address |
 //! | `folder` | the one folder that is shown; no path leads out of it |
-//! | `questions` | what the page may ask, and the command line of each question |
-//! | `answers` | runs a question and hands over the document, the notes and the error |
-//! | `edit` | changes of an assembly file that leave every other byte as it was |
-//! | `jobs` | what was started from the page: its output as it comes, its end |
+//! | `questions` | the questions of the page, and the command line of each |
+//! | `answers` | runs a question and returns the document, the notes and the error |
+//! | `edit` | changes of an assembly file that keep every other byte |
+//! | `jobs` | jobs started from the page: their output as it comes, their end |
 //! | `routes` | the addresses of the server |
 //!
 //! ```no_run

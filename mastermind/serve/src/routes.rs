@@ -1,20 +1,20 @@
 //! The addresses of the server.
 //!
-//! | address | what it does |
+//! | address | effect |
 //! |---|---|
-//! | `GET /`, `GET /FILE` | the files of the page; they hold nothing of the user's and need no token |
-//! | `GET /api/folder` | what is served: the folder's name and entries, where to begin, whether it is read-only |
+//! | `GET /`, `GET /FILE` | the files of the page; they contain nothing of the user's and need no token |
+//! | `GET /api/folder` | the folder's name and entries, where to begin, whether it is read-only |
 //! | `POST /api/ask` | answers a [`Question`] |
 //! | `GET /api/text?file=F` | the text of a file |
 //! | `POST /api/edit` | the text of an assembly after changes; writes nothing |
 //! | `POST /api/diagram` | the elements of a diagram's text after changes, and that text; writes nothing |
-//! | `POST /api/check` | what is wrong with the text of an assembly that is being edited |
-//! | `POST /api/save` | writes a file, if it is as it was when the page read it |
+//! | `POST /api/check` | the problems of the text of an assembly that is being edited |
+//! | `POST /api/save` | writes a file, if it is unchanged since the page read it |
 //! | `POST /api/start` | starts a [`Job`] |
 //! | `POST /api/stop` | stops one |
-//! | `POST /api/swap` | puts another class in an instance's place in an assembly that runs |
+//! | `POST /api/swap` | replaces an instance's class in a running assembly |
 //! | `GET /api/jobs` | all of them |
-//! | `GET /api/news` | what happens, as server-sent events |
+//! | `GET /api/news` | events, as server-sent events |
 
 use std::convert::Infallible;
 use std::sync::Arc;

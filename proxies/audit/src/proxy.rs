@@ -1,4 +1,4 @@
-//! A proxy, whose names come and go.
+//! A proxy, whose names are shown and hidden.
 //!
 //! A name of a proxy is hidden by writing 0 into the value of its symbol: the dynamic linker passes
 //! over such a symbol, and the search finds what it would find without the proxy. When a library

@@ -5,13 +5,13 @@
 //!
 //! ```text
 //! program    PROCESS  PATH  ADDRESS   a process began to run a program, which was moved by so many bytes (hexadecimal)
-//! linked     PROCESS                  the program's own code is about to run: all that it starts with is there
+//! linked     PROCESS                  the program's own code is about to run: all its first libraries are mapped
 //! object     PROCESS  PATH  ADDRESS   a library that it mapped
 //! elsewhere  PROCESS  PATH            a library that it mapped by dlmopen, whose calls no preloaded library sees
-//! dlsym      PROCESS  FROM  NAME  TO  a name that was looked up: another definition than the proxy stands for
+//! dlsym      PROCESS  FROM  NAME  TO  a name that was looked up: another definition than the one that the proxy replaces
 //! call       PROCESS  FROM  NAME  TO  a call that was bound to such a definition
 //! slot       PROCESS  FROM  NAME  TO  a reference that is bound to another object than the proxy
-//! definition PROCESS  NAME  NUMBER  TO  VERSION   what a function of a proxy for another definition stands for from now on
+//! definition PROCESS  NAME  NUMBER  TO  VERSION   the definition that a function of a proxy for other definitions replaces from now on
 //! ```
 //!
 //! If the file cannot be written, nothing is written: the program continues.

@@ -4,8 +4,8 @@
 //! MPI_Isend, MPI_Ibcast, …      the call has its bytes; so has the one that completes the request
 //! MPI_Send_init, …              no bytes move yet; MPI_Start has them, and the one that completes the request; each send that was
 //!                               started is a record of its own too, since one call may start several
-//! MPI_Wait, MPI_Testsome, …     the bytes of the requests that it found complete, and their peer if it is one; of receives those
-//!                               that their statuses tell
+//! MPI_Wait, MPI_Testsome, …     the bytes of the requests that it found complete, and their peer if it is the same; for receives
+//!                               the bytes in their statuses
 //! ```
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

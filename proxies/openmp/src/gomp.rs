@@ -1,9 +1,9 @@
 //! The entry points of GCC's runtime that a compiler calls.
 //!
 //! ```text
-//! GOMP_barrier     mov eax, n        no function in Rust knows where it returns to, which is the call site: so the way in is assembler
+//! GOMP_barrier     mov eax, n        no function in Rust can read its return address, which is the call site: so the entry is assembler
 //!                  jmp enter         keeps the six registers, with the other words behind them on the caller's stack
-//!                    call measure    does what the kind of entry asks for, and calls the runtime's function with the same words
+//!                    call measure    measures by the type of the entry, and calls the runtime's function with the same words
 //! ```
 //!
 //! Each argument is one integer-class register or stack word, as in `libgomp_g.h` of GCC 13, so only the numbers of

@@ -3,7 +3,7 @@
 //! ```text
 //! GCC     a program calls GOMP_parallel(function, data, …)     `gomp.rs`: the same name here, timed, calls the runtime's
 //!         each thread of the team calls function(data)         a function of ours, which knows the region, calls it
-//!         GOMP_task(function, …)                               `tasks.rs`: a stub that stands for the function
+//!         GOMP_task(function, …)                               `tasks.rs`: a stub in place of the function
 //! LLVM    the runtime looks for `ompt_start_tool`              `ompt.rs`: the tools interface of OpenMP 5 reports the same
 //! ```
 //!

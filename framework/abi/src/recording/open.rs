@@ -4,8 +4,8 @@
 //! a signal handler calls while the code that records is at work     its call is counted, and not recorded
 //! longjmp or the end of a thread has left calls                     they are closed: counted, and not recorded
 //! longjmp has left the code that records, out of a handler          the same
-//! a coroutine's call ends after it was taken for one that was left  it is recorded after all
-//! a handler calls on an alternate stack                             the addresses of the two stacks say nothing
+//! a coroutine's call ends after it was treated as left              it is recorded after all
+//! a handler calls on an alternate stack                             the addresses of the two stacks are not compared
 //! ```
 
 use std::sync::atomic::Ordering;

@@ -7,8 +7,8 @@
 //!
 //! ```text
 //! mecp --bench [--instances 10] [--trials 30] [--only FORMS] [--cases 34] [--splits rce] [--tables fapc]
-//!                                                                                             the tables, and what is to be reached
-//! mecp --bench --tuning --pooled [--with NAME=VALUE,…]                                      what settings are chosen by
+//!                                                                                             the tables, and the limits
+//! mecp --bench --tuning --pooled [--with NAME=VALUE,…]                                      the figures by which settings are chosen
 //! mecp --problems FOLDER [--trials 3]                                                       the same problems and our results, for a rival
 //! mecp --cost PLACE                                                                         CPU seconds of a run of each case on one of those
 //! ```

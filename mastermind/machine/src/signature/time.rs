@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! t(n) = κ · core(n) + μ · branches(n) + Σ λ_pc · memory_pc(n)
-//! core(n)       instructions and divisions by what the processor takes for them
-//! branches(n)   mispredictions of a simple predictor, by what one takes
-//! memory_pc(n)  misses of cache c, by pattern p: sequential, strided, irregular; each by what the processor takes for a working set of
+//! core(n)       instructions and divisions times their cost on the processor
+//! branches(n)   mispredictions of a simple predictor, times the cost of one
+//! memory_pc(n)  misses of cache c, by pattern p: sequential, strided, irregular; each times the processor's cost for a working set of
 //!               its stack distance
 //! ```
 //!

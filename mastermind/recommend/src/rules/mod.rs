@@ -1,13 +1,13 @@
 //! The rules. Each knows one type of loss and recommends how to avoid it.
 //!
 //! ```text
-//! implementation  other classes in the assembly, by models of all of them; runs that tell more
-//! library         newer code of a library, by how much faster it is
+//! implementation  other classes in the assembly, by models of all of them; more runs, if these do not decide
+//! library         newer code of a library, by its speed-up
 //! setting         another value of a free setting, or number of ranks, by a model of whole runs over it
 //! processors      ranks that share processors, or wait for them
-//! work            uneven work, work of one rank that all wait for, ranks that go in turns: by a replay
-//! messages        many small messages, by what one of them costs
-//! off_model       methods that take longer than their models say
+//! work            uneven work, work of one rank that all wait for, ranks that take turns: by a replay
+//! messages        many small messages, by the cost of one of them
+//! off_model       methods that take longer than their models predict
 //! ```
 
 mod implementation;

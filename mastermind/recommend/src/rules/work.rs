@@ -1,12 +1,12 @@
-//! Uneven work, work of one rank that all wait for, and ranks that go in turns.
+//! Uneven work, work of one rank that all wait for, and ranks that take turns.
 //!
 //! A replay with messages that take no time shows the loss of a run due to the distribution of its work over the ranks
 //! and over time. With `T` its length and `C` the mean computation of the ranks, the loss is `T − C`, in three parts:
 //!
 //! ```text
-//! serial part   what a rank does while no other one does anything, and has more of than the mean:  min(alone (1 − 1/p), own − C)
-//! uneven work   what the rank that computes most has more than that:                               max − C − serial part
-//! the rest      ranks that compute as much, and wait for each other all the same
+//! serial part   work of a rank while all others wait, as far as it exceeds the mean:      min(alone (1 − 1/p), own − C)
+//! uneven work   further excess of the rank that computes most over the mean:              max − C − serial part
+//! the rest      waits of ranks for each other although they compute as much
 //! ```
 //!
 //! Without a replay `max − C` represents the first two.
