@@ -38,7 +38,8 @@ use crate::at_exit::Inside;
 use crate::library::check;
 use crate::requests::Requests;
 
-/// Why MPI was not started.
+/// Reasons why MPI was not started. A process may start it once: neither a second start nor one
+/// after the end is possible.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum StartError {
@@ -452,6 +453,7 @@ impl Drop for MpiCommunicator {
         if ended != 0 {
             return;
         }
+        // The other ranks would wait for this one in MPI_Finalize.
         if thread::panicking() && self.size > 1 {
             self.abort(101);
         }

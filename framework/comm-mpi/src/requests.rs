@@ -318,7 +318,8 @@ impl Requests {
     }
 }
 
-/// Requests that one thread waits for, as MPI takes them.
+/// The requests that one thread waits for, as arrays that MPI takes. They are copies of the table's
+/// handles, so the wait needs no lock.
 pub(crate) struct Waiting {
     requests: Vec<u64>,
     handles: Vec<MPI_Request>,

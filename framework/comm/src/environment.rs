@@ -19,7 +19,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The launcher that started this process.
+/// The launcher that started this process, as its environment variables show. It decides how the
+/// rank and the number of ranks are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Launcher {
     /// Open MPI's `mpirun` (ORTE or PRRTE).
@@ -44,7 +45,8 @@ impl Launcher {
     }
 }
 
-/// A launcher's description of this process.
+/// A launcher's description of this process: its rank, and as far as the launcher gives them the
+/// numbers of ranks in all and on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launched {
     /// This process among those started together, from 0.

@@ -95,7 +95,8 @@ pub struct Start {
     pub port: Endpoint,
 }
 
-/// One end of a connection.
+/// One end of a connection, `INSTANCE.PORT` in the file; a table of connections leads from uses
+/// ports to provides ports.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Endpoint {
@@ -131,7 +132,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Why an assembly file cannot be used.
+/// Reasons why an assembly file cannot be used, or a change cannot be made to what it contains.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AssemblyError {

@@ -42,7 +42,8 @@ pub struct Framework {
     is_owner: bool,
 }
 
-/// An instance as it is now.
+/// An instance at the moment of the query: its class and library, and the ports that it has
+/// registered so far.
 #[derive(Clone, Debug)]
 pub struct InstanceInfo {
     /// Name.

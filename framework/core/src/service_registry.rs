@@ -40,7 +40,7 @@ use crate::state::{FRAMEWORK, OWN_MARK, Provided, State};
 /// Ccaffeine, `ccafe6.MPIComponent`, `initialize`: "This will appear in the frame as an MPISetup component".
 const MPI_SETUP: &str = "MPISetup";
 
-/// The server of an interface.
+/// The provider of an interface for all uses ports of it that nothing else is connected to.
 #[derive(Clone)]
 pub enum Service {
     /// A provides port of an instance.

@@ -46,14 +46,16 @@ impl Shared {
     }
 }
 
-/// The services of one instance.
+/// The services of one instance: the implementation of the port that its component received in
+/// `set_services`.
 pub struct ComponentServices {
     pub framework: Weak<Shared>,
     pub id: ComponentId,
     pub plain: PlainServices,
 }
 
-/// Framework state for components in languages other than Rust.
+/// What the `Plain…` functions of the services keep for components in C, C++ and Fortran: parameter
+/// sets and returned texts.
 #[derive(Default)]
 pub struct PlainServices {
     /// By the name of the port.

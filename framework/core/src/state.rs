@@ -50,7 +50,8 @@ pub const OWN_MARK: char = '@';
 /// unknown.
 const SERVICE_CLASS: &str = "cca.Service";
 
-/// Everything a framework holds.
+/// Everything that a framework knows: its instances with their ports and connections, its services,
+/// listeners and monitoring.
 #[derive(Default)]
 pub struct State {
     pub instances: BTreeMap<String, Entry>,

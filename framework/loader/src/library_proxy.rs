@@ -36,7 +36,8 @@ const RTLD_DEEPBIND: i32 = 8;
 /// A number in a proxy that is not 0 if the mark-up declares that nothing is kept between calls.
 const STATELESS_SYMBOL: &[u8] = b"cca_proxy_stateless_v1";
 
-/// One function of a proxy's interface.
+/// One function of a proxy's interface, with the performance parameters that its calls are recorded
+/// with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LibraryFunction {
     /// Name in the library; of its other definitions `NAME@N`.
@@ -51,7 +52,8 @@ pub struct LibraryFunction {
     pub is_recorded: bool,
 }
 
-/// One performance parameter of a function.
+/// One performance parameter of a function. Its value is a word of the record, read according to
+/// `kind`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionParameter {
     /// Its name.
@@ -64,7 +66,7 @@ pub struct FunctionParameter {
     pub labels: Vec<String>,
 }
 
-/// The opened proxy of a C library.
+/// The opened proxy of a C library: describes its functions, and directs and records their calls.
 #[derive(Clone, Debug)]
 pub struct LibraryProxy {
     functions: &'static LibraryProxyFunctions,

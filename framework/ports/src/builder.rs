@@ -41,7 +41,8 @@ impl fmt::Display for ComponentId {
     }
 }
 
-/// `gov.cca.ConnectionID`: a connection, by both its ends.
+/// `gov.cca.ConnectionID`: a connection, by both its ends. Instances have their numbers, so it
+/// never means a later connection of the same names.
 #[repr(C)]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, StableAbi)]
 pub struct PortConnection {
@@ -201,7 +202,8 @@ pub trait BuilderServicePort {
     ) -> Result<(), PortError>;
 }
 
-/// `gov.cca.AbstractFramework`.
+/// `gov.cca.AbstractFramework`: services for a program that takes part in a framework, further
+/// frameworks, and the end of this one.
 #[port(name = "cca.AbstractFramework", version = "1.0")]
 pub trait AbstractFrameworkPort {
     /// A map without properties.
@@ -260,7 +262,8 @@ pub struct ComponentClassDescription {
     pub library: RString,
 }
 
-/// `gov.cca.ports.ComponentRepository`, with Ccaffeine's additions.
+/// `gov.cca.ports.ComponentRepository`, with Ccaffeine's additions: the classes that can be
+/// instantiated, and where they are searched for.
 #[port(name = "cca.ComponentRepository", version = "1.0")]
 pub trait ComponentRepositoryPort {
     /// The classes that can be instantiated, by name.

@@ -123,7 +123,8 @@ impl ParameterType for String {
     }
 }
 
-/// A parameter as its component reads it.
+/// A parameter as its component reads it: a handle on the set, whose value is always of type `T`
+/// and allowed.
 #[derive(Clone, Debug)]
 pub struct Parameter<T> {
     set: Arc<ParameterSet>,

@@ -427,7 +427,8 @@ impl fmt::Debug for Services {
     }
 }
 
-/// A registered uses port.
+/// A registered uses port of interface `P`. It can be called once it is connected and got
+/// ([`UsesPort::get`]).
 pub struct UsesPort<P: ?Sized> {
     services: Services,
     name: Box<str>,

@@ -58,7 +58,7 @@ pub struct TypeMap {
     properties: RVec<Property>,
 }
 
-/// `gov.cca.TypeMismatchException`.
+/// `gov.cca.TypeMismatchException`: a property was read or put as another type than it has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot use property \"{key}\": type {actual}, expected {requested}")]
 pub struct TypeMismatch {

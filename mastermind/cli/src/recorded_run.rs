@@ -40,7 +40,8 @@ const CPU_BEFORE: &str = "cpu_before";
 /// 0.5 us each on the machines measured, and the append of a record.
 pub const MAX_OWN_NS: u64 = 2000;
 
-/// A run and its replay.
+/// A recorded run as a replay needs it: the calls of each rank, and how long the run took in
+/// reality.
 pub struct RecordedRun {
     /// How long each rank took, nanoseconds.
     pub elapsed_ns: Vec<u64>,
@@ -298,8 +299,10 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
             }
         }
         recorded.lost += log.dropped();
+        // A forked process need not finish its log: the run is not cut by that.
         recorded.is_cut |= !log.is_finished() && log.definitions().run.forked_from.is_none();
         know_communicators(log, run.ranks().len(), &mut recorded);
+        // A thread without calls of MPI has nothing to replay.
         if !calls.is_empty() {
             calls.sort_by_key(|call: &RecordedCall| call.start_ns);
             recorded.threads.push(calls);

@@ -38,7 +38,8 @@ use crate::clock::Clock;
 use crate::functions::FUNCTIONS;
 use crate::shared::Shared;
 
-/// What to record, and where.
+/// What a recorder records, and where: the directory and its limits, the clock, the functions of
+/// MPI, and the run as its logs describe it.
 #[derive(Clone, Debug)]
 pub struct RecorderConfig {
     /// Directory of the logs; it exists.

@@ -220,6 +220,7 @@ impl Lowering<'_> {
                 let reason = format!("branch {} comes after the one for all else", i + 1);
                 self.find(Rule::UnreachableElement, at.0, at.1, reason);
             }
+            // A guard that was tested before cannot hold here, unless it is drawn anew.
             let same = |other: &Branch| other.guard.is_some() && other.guard == branch.guard;
             let is_drawn = branch
                 .guard
@@ -244,6 +245,7 @@ impl Lowering<'_> {
                 self.land(skip);
             }
         }
+        // No branch may hold: an error of the run, at the element.
         if !otherwise {
             let element = self.element(at.0, at.1, "decision");
             self.push(Operation::NoBranch { element });
@@ -348,6 +350,7 @@ impl Lowering<'_> {
             Some(_) => Compiled::Constant(COLLECTIVE_TAG),
             None => self.compile(Kind::Number, message.tag, scope, at),
         };
+        // Requests of a collective are apart from the program's: its wait must not wait for theirs.
         let mode = match (message.blocking, self.collective) {
             (true, _) => Mode::Blocking,
             (false, Some(_)) => Mode::Internal,

@@ -300,6 +300,7 @@ impl Model {
 }
 
 fn one_or_many(value: &Bound<'_, PyAny>) -> PyResult<Given> {
+    // Before the sequence: a text is one of its letters.
     if value.is_instance_of::<PyString>() {
         return Ok(Given::Label(value.extract()?));
     }

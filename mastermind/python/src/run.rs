@@ -395,6 +395,7 @@ fn condition((column, word, value): (String, String, Bound<'_, PyAny>)) -> PyRes
         ("not in", Comparison::NotIn),
     ];
     let comparison = one_of("comparison", &word, &known)?;
+    // `"in"` with a text means that text, not its letters.
     let operands = match word.ends_with("in") && !value.is_instance_of::<PyString>() {
         true => value
             .try_iter()?
@@ -410,6 +411,7 @@ fn condition((column, word, value): (String, String, Bound<'_, PyAny>)) -> PyRes
 }
 
 fn operand(value: &Bound<'_, PyAny>) -> PyResult<Operand> {
+    // In this order: `True` is an integer to Python as well, and every integer a real.
     let flag = value.extract().map(Operand::Flag);
     let number = flag.or_else(|_| value.extract().map(Operand::Integer));
     let number = number.or_else(|_| value.extract().map(Operand::Real));

@@ -51,7 +51,7 @@ pub struct RecordedCall {
     pub requests: u64,
 }
 
-/// Action of a function.
+/// The action of a function of MPI, as far as it matters to a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     /// Starts MPI, or ends it.
@@ -189,7 +189,8 @@ fn other(name: &str) -> Action {
     }
 }
 
-/// State of the calls of a thread.
+/// How far a thread has come: the end of its latest communication, and its computation since the
+/// latest one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Progress {
     /// When its latest communication ended, nanoseconds.

@@ -27,7 +27,8 @@ use mastermind_programs::{
     Operation, System, lower_with,
 };
 
-/// A collective call of a group.
+/// A collective call of a group, the calls of all its ranks taken together; the key of its
+/// messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct GroupCall {
     pub(super) kind: CollectiveKind,

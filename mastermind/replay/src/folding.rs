@@ -93,7 +93,7 @@ pub(super) struct Call {
     pub(super) role: u32,
 }
 
-/// A call, or rounds of some.
+/// A call, or a loop: a number of rounds and a body, whose calls hold the sums over all rounds.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
     Call(Call),

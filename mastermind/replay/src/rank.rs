@@ -27,7 +27,7 @@ use super::collectives::{Expansions, Groups, Step};
 /// Longest computation between two polls that belongs to waiting, nanoseconds: a program that polls does little else.
 pub const POLL_GAP_NS: u64 = 1000;
 
-/// Action of an operation.
+/// The action of an operation of a schedule: computation, or one side of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Task {
     /// Computes, nanoseconds; with 0 it only combines its waits.
@@ -74,7 +74,7 @@ pub(super) struct Node {
     pub(super) waits: (u32, u32),
 }
 
-/// The operations of a rank, in the order of their calls.
+/// The operations of a rank, in the order of its calls, with the waits of all of them in one list.
 #[derive(Debug, Default)]
 pub(super) struct RankSchedule {
     pub(super) nodes: Vec<Node>,

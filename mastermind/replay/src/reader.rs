@@ -137,6 +137,7 @@ impl Reader {
             None => ANY_TAG,
         };
         let mut made = plain(kind);
+        // A message of 0 bytes is a message: its cost is that of one byte.
         (made.bytes, made.tags) = (call.bytes.max(1), Some([tag, tag]));
         match kind {
             Kind::Receive { .. } => (made.key.from, made.bytes) = (other, 0),
@@ -168,6 +169,8 @@ impl Reader {
             .filter_map(|request| open.remove(request))
             .filter(|is_receive| *is_receive);
         let n_receives = receives.count();
+        // `waitany` waits for receives alone, so completed sends have no element while others are
+        // open.
         let waits = if open.is_empty() { 1 } else { n_receives };
         let kind = if open.is_empty() {
             Kind::Wait

@@ -60,7 +60,8 @@ fn has_one_tag(place: &Place) -> bool {
     }
 }
 
-/// A flow becoming text.
+/// Writes a flow as text, and keeps account of the parts that are means, assumed, or known for the
+/// recorded runs only.
 pub(super) struct Writer<'a> {
     patterns: &'a Patterns,
     members: &'a [Vec<u32>],

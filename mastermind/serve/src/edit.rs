@@ -23,7 +23,8 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value, value};
 
 use crate::Error;
 
-/// One change.
+/// One change of an assembly file, as the page sends it. Each changes one entry, or all that name
+/// an instance.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(tag = "edit", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Edit {
@@ -313,6 +314,7 @@ fn rename(document: &mut DocumentMut, instance: &str, to: &str) -> Result<(), Er
             .map(|(uses, provides)| (uses.to_owned(), provides.as_str().map(str::to_owned)))
             .collect();
         for (uses, provides) in ends {
+            // The value first: its entry is found by the old key.
             if let Some(provides) = provides.as_deref().and_then(moved) {
                 replace(connections, &uses, provides);
             }

@@ -56,7 +56,7 @@ pub enum Kind {
     Network,
 }
 
-/// An entry that some verb reads.
+/// A file or record directory of the folder that some verb reads, as the page lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
     /// From the folder, with `/`.
@@ -78,7 +78,8 @@ pub struct Listing {
     pub cut: bool,
 }
 
-/// A folder that is served.
+/// The folder that is served: the only access that the server gives to files, all of them below
+/// `root`.
 #[derive(Clone, Debug)]
 pub struct Folder {
     root: PathBuf,

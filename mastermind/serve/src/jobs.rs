@@ -60,7 +60,7 @@ pub struct Seen {
     pub lines: VecDeque<String>,
 }
 
-/// An event for every open page.
+/// An event that every open page receives, so that all of them show the same.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "news", rename_all = "kebab-case")]
 pub enum News {
@@ -95,7 +95,8 @@ struct Job {
     process: Option<u32>,
 }
 
-/// All jobs of a server.
+/// All jobs of a server, those that run and the latest that have ended, and the channel of news to
+/// the open pages.
 pub struct Jobs {
     jobs: Mutex<Vec<Job>>,
     news: broadcast::Sender<News>,
@@ -162,6 +163,7 @@ impl Jobs {
         let (stop, mut stopped) = watch::channel(false);
         let id = {
             let mut jobs = self.jobs();
+            // Running jobs are never dropped, whatever their number.
             while jobs.len() >= MAX_JOBS
                 && let Some(ended) = jobs.iter().position(|job| !job.seen.running)
             {

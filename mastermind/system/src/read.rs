@@ -262,6 +262,7 @@ fn quantity(text: &str) -> Option<(f64, Option<Unit>)> {
         Some((number, unit)) => (number, Some(Unit::read(unit)?)),
         None => (text, None),
     };
+    // Otherwise `inf` and `nan` would be numbers, and no names.
     let is_number = number.starts_with(|letter: char| matches!(letter, '0'..='9' | '.' | '-'));
     let value = number.parse::<f64>().ok()?;
     (is_number && value.is_finite()).then_some((value, unit))

@@ -21,7 +21,8 @@ use mastermind_programs::expression::Expression;
 
 use crate::quantity::Unit;
 
-/// A model of application, runtime and hardware.
+/// A model of application, runtime and hardware: components with their methods, and the parameters
+/// and units that formulas use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct System {
     /// Its name.
@@ -38,7 +39,8 @@ pub struct System {
     pub cross_check: CrossCheck,
 }
 
-/// A number that a file gives.
+/// A number as a file gives it: a quantity with its unit, or a formula of parameters that is
+/// calculated for each evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Given {
     /// `25 us`, `4`.
@@ -61,7 +63,7 @@ pub enum UnitRule {
     },
 }
 
-/// A semantic domain.
+/// A semantic domain of POEMS. Components of one domain are implemented by those of the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Domain {
     /// Tasks, assemblies, recorded runs.
@@ -303,7 +305,8 @@ impl Tool {
     }
 }
 
-/// When a cheap method replaces an expensive one.
+/// When a cheap method may replace an expensive one: the largest difference allowed, and the
+/// parameters at which they are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrossCheck {
     /// Largest relative difference.

@@ -60,7 +60,7 @@ const DT_VERSYM: i64 = 0x6FFF_FFF0;
 const DT_VERDEF: i64 = 0x6FFF_FFFC;
 const DT_VERDEFNUM: i64 = 0x6FFF_FFFD;
 
-/// A name to search, with both of its hashes.
+/// A name to search for, with both of its hashes: an object has a table of one hash or the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name {
     pub(crate) text: &'static CStr,

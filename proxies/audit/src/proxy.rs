@@ -75,7 +75,8 @@ impl Home {
     }
 }
 
-/// A proxy, mapped for good.
+/// A proxy, mapped for good: the names that it can show or hide, and for each the definition that
+/// it replaces.
 pub(crate) struct Proxy {
     /// Address at which it is mapped.
     address: usize,
@@ -248,7 +249,8 @@ impl Proxy {
     }
 }
 
-/// A function of a proxy.
+/// A function of a proxy, in the form in which bindings look for it: by name, and by the definition
+/// that it replaces.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Proxied {
     name: Name,
@@ -347,9 +349,12 @@ impl Proxied {
         }
         let home = arrays.home(place);
         let claimed = home.compare_exchange(0, address, Ordering::AcqRel, Ordering::Acquire);
+        // The first binding decides which of several definitions the proxy replaces.
         let Err(home) = claimed else {
             return true;
         };
+        // The home may be the resolver of an IFUNC, while the binding has the address that it
+        // returned.
         let is_ifunc = arrays.home_is_ifunc(place).load(Ordering::Acquire) != 0;
         home == address || (is_ifunc && definer.has_symbol_at(self.name.text, home))
     }
@@ -450,6 +455,7 @@ pub(crate) fn protection(object: &Object, address: usize) -> Option<i32> {
             header.p_type == kind && (start..start + header.p_memsz as usize).contains(&address)
         })
     };
+    // Mapped writable at first, and read only once the dynamic linker has relocated the object.
     if holds(libc::PT_GNU_RELRO).is_some() {
         return Some(libc::PROT_READ);
     }

@@ -35,7 +35,7 @@ use crate::types::{Argument, Enumeration, Signature, Type, TypeKind, Types};
 /// Declarations that are passed over before the header counts as none.
 const MAX_PASSED_OVER: usize = 100;
 
-/// A function as it is declared.
+/// A function as the header declares it, all its declarations taken together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prototype {
     /// Name in C.
@@ -80,6 +80,7 @@ pub fn declarations(preprocessed: &str) -> Result<Declarations, GenerateError> {
             Err(error) => {
                 let offset = text.misunderstood(error.offset);
                 let place = text.place(offset);
+                // A declaration that the parser does not understand costs itself alone.
                 let next = text.without_declaration(offset);
                 match next.filter(|_| passed_over.len() < MAX_PASSED_OVER) {
                     Some(next) => text = next,

@@ -24,7 +24,8 @@ use crate::markup::{EmptyArguments, FunctionChoice, FunctionMarkup, MAX_DEFINITI
 use crate::parse::{Declarations, Prototype};
 use crate::types::{Argument, Signature, TypeKind, Types};
 
-/// A header as it is to be read.
+/// A header as the preprocessor has read it, with the macros that it defines and the names of the
+/// files that belong to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Header<'a> {
     /// How it is included, `zlib.h` or `suitesparse/umfpack.h`.
@@ -57,7 +58,7 @@ pub struct Interface {
     pub passed_over: Vec<String>,
 }
 
-/// One function of an interface.
+/// One function of an interface, with all that the source of its wrapper needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     /// Name in C.
@@ -405,6 +406,7 @@ fn handle(signature: &Signature, types: &Types) -> Option<String> {
     let TypeKind::Record(keyword, tag) = &types.resolve(target).kind else {
         return None;
     };
+    // A defined struct is data that is passed, not a handle of the library.
     if types.records.contains_key(&format!("{keyword} {tag}")) {
         return None;
     }

@@ -17,7 +17,8 @@
 /// Types that the parser does not know, in terms of known ones.
 const PRELUDE: &str = "typedef _Float128 __float128;\ntypedef _Float128 __ieee128;\n";
 
-/// A preprocessed header without the bodies of its functions.
+/// A preprocessed header without the bodies of its functions: the input of the parser, and the
+/// origin of each of its lines.
 #[derive(Clone, Debug)]
 pub struct PreparedText {
     /// Input of the parser.

@@ -28,7 +28,7 @@ pub struct Type {
     pub qualifiers: String,
 }
 
-/// A type without its qualifiers.
+/// A type without its qualifiers, as the header spells it: names that a `typedef` gave are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypeKind {
     /// `void`.
@@ -86,7 +86,8 @@ pub struct Enumeration {
     pub names: Vec<String>,
 }
 
-/// The types that a header and its included files define.
+/// The types that a header and its included files define, by which names are resolved and
+/// declarations written.
 #[derive(Clone, Debug, Default)]
 pub struct Types {
     /// The type behind each `typedef`.

@@ -29,7 +29,8 @@ use crate::region::{Part, Region};
 use crate::state::now;
 use crate::sums::{self, Construct, Key, More, Sum};
 
-/// A thread of the program.
+/// A thread of the program: the region and team it is in, and whether it works or waits at this
+/// moment.
 pub(crate) struct Thread {
     /// The region that it takes part in; null outside of all, and if there was no room for it.
     pub(crate) region: Cell<*const Region>,

@@ -179,7 +179,8 @@ pub const MPI_STACK: u64 = 1 << 62;
 pub type MpiStackCallback =
     unsafe extern "C" fn(number: u64, addresses: *const usize, n: u64) -> u32;
 
-/// A communicator as a recorded call names it.
+/// A communicator as recorded calls name it, by its number in this process, with the ranks that it
+/// consists of.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MpiCommunicator {

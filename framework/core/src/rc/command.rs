@@ -15,7 +15,8 @@
 
 use super::error::RcError;
 
-/// Help for one command.
+/// One row of the table of commands: names, usage and effect for `help`, and the numbers of
+/// arguments for the parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandHelp {
     /// Its names, the usual one first.

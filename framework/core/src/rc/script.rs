@@ -302,6 +302,7 @@ impl Script {
                 });
             }
             let known = alternatives.entry(instance.into()).or_default();
+            // Lines of one instance add up; a class stands in the list once.
             for class in classes {
                 if known.iter().all(|known| known != class) {
                     known.push(class.into());

@@ -43,7 +43,8 @@ impl Parse for Arguments {
     }
 }
 
-/// A port interface as read.
+/// A port interface as read: the trait to emit, and its methods in a form from which tables and
+/// proxies are written.
 pub struct Port {
     pub arguments: Arguments,
     /// The trait without our attributes.
@@ -63,7 +64,8 @@ pub struct Method {
     pub signature: String,
 }
 
-/// One performance parameter as read.
+/// One performance parameter as read: an expression of the arguments or the result, which a proxy
+/// evaluates at each call.
 pub struct Perf {
     pub name: Ident,
     pub expression: Expr,

@@ -134,6 +134,7 @@ impl Axis {
         }
         if is_log && low > 0.0 {
             return Axis {
+                // The same room at both ends of a logarithmic axis.
                 range: low / 1.3..high * 1.3,
                 is_log: true,
                 is_whole: false,
@@ -149,6 +150,7 @@ impl Axis {
             };
         }
         let room = (high - low).max(1e-9 * high.abs()).max(1e-12) * 0.05;
+        // Values that begin near 0 get an axis from 0, so that lengths can be compared.
         let low = if low >= 0.0 && low < 0.3 * high {
             0.0
         } else {

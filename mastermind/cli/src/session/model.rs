@@ -96,6 +96,7 @@ fn kind_of_text(text: &str) -> Kind {
     if matches!(first, Some("graph" | "flowchart")) {
         return Kind::Mermaid;
     }
+    // Too long to be parsed for a guess; the reader of TOML then reports its length.
     let is_toml = text.len() > LONGEST_MODEL_BYTES
         || text
             .parse::<toml::Table>()

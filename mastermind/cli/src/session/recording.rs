@@ -129,7 +129,8 @@ impl ProcessorTimeOption {
     }
 }
 
-/// The options on recording.
+/// The options on recording: where the logs go, and which connections, counters and calls of MPI
+/// they contain.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// Where the logs go.

@@ -64,7 +64,8 @@ pub enum SystemProperty {
     Node,
 }
 
-/// Meaning of a name.
+/// The meaning of a name in an expression: a variable at its place, a value, a property of the
+/// system, or an argument.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Symbol {
     /// A variable that changes, at its place.
@@ -99,7 +100,7 @@ pub struct Typed {
     pub kind: Kind,
 }
 
-/// Where the names of expressions are looked up.
+/// The tables in which the names of expressions are looked up, and the compiler over them.
 #[derive(Debug, Clone, Copy)]
 pub struct Resolver<'a> {
     /// Names in cost functions: globals and the system.

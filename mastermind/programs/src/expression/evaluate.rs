@@ -70,6 +70,8 @@ impl Fitted {
             if value < 0.0 {
                 return 0.0;
             }
+            // Delays come on top of the formula: the machine, not the spread of the calls, causes
+            // them.
             let delays_s = self.held_up.as_ref();
             let delays_s = delays_s.map_or(0.0, |held_up| held_up.expected_s(value));
             let sigma = self.sigma.as_ref().map(|sigma| sigma.evaluate(number));
@@ -109,7 +111,8 @@ pub fn mixed(bits: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// An expression ready to be evaluated.
+/// An expression ready to be evaluated: a tree in which no name is left to look up and constant
+/// parts are numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Compiled {
     /// A number; a truth value is 0 or 1.
@@ -249,6 +252,7 @@ impl Compiled {
                 None => false,
             },
             Self::Fitted(fitted, arguments) => {
+                // A spread is drawn at each evaluation.
                 fitted.sigma.is_none() && arguments.iter().all(|x| x.constant().is_some())
             }
             _ => false,

@@ -37,7 +37,7 @@ pub enum Kind {
 /// Any rank or tag.
 pub const ANY: u32 = u32::MAX;
 
-/// An operation as it is worked with.
+/// An operation unpacked, as code works with it; in memory it takes eight bytes (`ops.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Op {
     /// Nanoseconds of a calculation, bytes of a message.
@@ -280,7 +280,8 @@ pub struct Part {
     pub nics: u16,
 }
 
-/// A schedule: the operations of each rank and their waits.
+/// A schedule: the operations of all ranks in one list, the waits between them, and the part of
+/// each rank.
 #[derive(Debug, Clone, Default)]
 pub struct Schedule {
     /// The operations of all ranks; a run counts their remaining waits in them.

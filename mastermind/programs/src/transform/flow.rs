@@ -25,7 +25,7 @@ use super::{TransformError, Writer};
 use crate::expression::{Expression, Kind};
 use crate::{Branch, Collective, Element, ElementInfo, ElementKind};
 
-/// Position of a flow.
+/// The surroundings of a flow that is being written: its place in the model, and the names in use.
 pub(super) struct Flow<'n> {
     pub(super) place: String,
     pub(super) activities: &'n Names,

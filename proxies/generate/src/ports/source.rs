@@ -74,6 +74,7 @@ fn labels(interfaces: &[Interface<'_>]) -> String {
             let Some(enumeration) = interface.types.enumerations.get(place) else {
                 continue;
             };
+            // Several interfaces may use an enumeration; its table is written once.
             if !written.insert(place) {
                 continue;
             }
@@ -146,6 +147,8 @@ impl Interface<'_> {
             format!("cca_recording_begin(&call_, proxy_->recorder, method_, {words}, {n})")
         };
         if n == 0 {
+            // Before the record begins: a call that the former component answers is not one of this
+            // class.
             *text += &instead(stem, name, &passed, ("NULL", n));
             let _ = writeln!(text, "    int recorded_ = {};", begin("NULL"));
         } else {

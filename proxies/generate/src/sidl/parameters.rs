@@ -24,7 +24,8 @@ use super::names::snake;
 use super::parse::{self, Type};
 use super::resolve::{Plain, Ty};
 
-/// A performance parameter.
+/// A performance parameter of a method: a name, and an expression of arguments and results that its
+/// proxy records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     pub name: String,
@@ -159,6 +160,7 @@ impl Scope<'_> {
                 }
             }
         }
+        // The length of a raw array is given by its extents, which are parameters already.
         let is_raw = |name: &str| {
             let mut arguments = written.arguments.iter();
             arguments.any(|argument| {

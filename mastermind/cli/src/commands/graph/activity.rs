@@ -27,7 +27,8 @@ use serde::Serialize;
 pub use dot::draw as dot;
 pub use svg::draw as svg;
 
-/// The activities of a model, for JSON.
+/// The activities of a model as a picture shows them: the tree of elements with their texts, and
+/// the marks.
 #[derive(Debug, Serialize)]
 pub struct Drawn {
     model: String,

@@ -251,6 +251,7 @@ fn draw_wire(svg: &mut String, edge: &Edge, way: &[At], most: f64) {
         };
     }
     let thick = edge.calls.map_or_else(String::new, |calls| {
+        // Logarithmic, since numbers of calls differ by orders of magnitude.
         let width = 1.0 + 3.0 * (1.0 + calls).ln() / (1.0 + most).ln();
         format!(" style=\"stroke-width:{width:.1}\"")
     });

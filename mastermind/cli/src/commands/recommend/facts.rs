@@ -40,7 +40,8 @@ const NS: f64 = 1e-9;
 /// Number of times that two code variants of a library are timed: the least and the greatest ratio are reported.
 const TIMINGS: usize = 3;
 
-/// Where everything is.
+/// The files and folders from which facts are gathered; a part that is not given leaves its facts
+/// empty.
 pub struct Sources<'a> {
     pub assembly: Option<&'a Path>,
     pub records: &'a Path,

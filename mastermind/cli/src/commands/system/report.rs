@@ -24,6 +24,7 @@ use serde::Serialize;
 
 use crate::output;
 
+/// The result of an evaluation as it is printed, as tables or as one JSON document.
 #[derive(Serialize)]
 pub struct Report {
     system: String,
