@@ -22,14 +22,14 @@ class IncompleteRun(UserWarning):
 def open(path, *, time=None, unit="s", params=None):
     """Opens a record directory as a `Run`; a file of measurements (.csv, .tsv, .txt, .json, .jsonl, .extra-p) as a `Table`.
 
-    What the run lacks (damaged logs, calls without a record, an end), and what of a table is not taken (values that are no times,
-    columns that are no parameters) is a warning, `IncompleteRun`, and stays in `missing`.
+    Missing parts of a run (damaged logs, calls without a record, an end) and unused parts of a table (values that are no times,
+    columns that are no parameters) give a warning, `IncompleteRun`, and stay in `missing`.
 
-    time: column of a table with the times, where it is not called wall, time, time_us or the like.
-    unit: unit of its times, where neither column nor cells have one: s, ms, us or ns.
+    time: column of a table with the times, if it is not called wall, time, time_us or the like.
+    unit: unit of its times, if neither column nor cells have one: s, ms, us or ns.
     params: columns that are its parameters; without them all that are neither times nor ranks, repetitions and the like.
 
-    Raises ValueError where there are no records or no measurements.
+    Raises ValueError if there are no records or no measurements.
     """
     path = os.fspath(path)
     if os.path.isfile(path):
@@ -50,7 +50,7 @@ def load_models(path, *, shown=False):
 
 
 def to_hatchet(run):
-    """The calls of a run as a `hatchet.GraphFrame`: a node a call path; metrics `time` (own) and `time (inc)`, seconds, and `calls`.
+    """The calls of a run as a `hatchet.GraphFrame`: a node per call path; metrics `time` (own) and `time (inc)`, seconds, and `calls`.
 
     Needs hatchet.
     """

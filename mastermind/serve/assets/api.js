@@ -1,4 +1,4 @@
-// Requests to the server that gave this page. The token comes with the address and stays in this tab.
+// Requests to the server of this page. The token comes with the address and stays in this tab.
 
 const given = new URLSearchParams(location.hash.slice(1)).get("token");
 if (given) {
@@ -7,7 +7,7 @@ if (given) {
 }
 const token = sessionStorage.getItem("token") ?? "";
 
-/** What went wrong, in the server's words. */
+/** An error, in the server's words. */
 export class Failure extends Error {
   constructor(status, message) {
     super(message);
@@ -46,19 +46,19 @@ export const start = (job) => json("start", job);
 export const swap = (id, instance, to) => json("swap", { id, instance, class: to });
 export const stop = (id) => json("stop", { id });
 
-/** Answers a question: `{command, code, answer, text, notes}`. Optional values that are empty are left out. */
+/** Runs a question and returns `{command, code, answer, text, notes}`. Optional values that are empty are left out. */
 export function ask(question, signal) {
   return json("ask", kept(question), signal);
 }
 
-/** The same of a text that is not saved. */
+/** The same for a text that is not saved. */
 export function askDraft(file, words, question, signal) {
   return json("check", { file, text: words, question: kept(question) }, signal);
 }
 
 const kept = (question) => Object.fromEntries(Object.entries(question).filter(([, value]) => value !== "" && value !== null && value !== undefined));
 
-/** Calls `hear` with what happens, for as long as the server is there; `lost` when it is not. */
+/** Calls `hear` with each event, as long as the server runs; `lost` when it does not. */
 export async function news(hear, lost) {
   for (;;) {
     try {

@@ -1,14 +1,14 @@
-// An assembly: its wiring with what was measured and predicted, its editor, the choice among its alternatives, its runs.
+// An assembly: its wiring with measurements and predictions, its editor, the choice among its alternatives, its runs.
 
 import * as api from "./api.js";
 import { choice, editingKeys, figures, h, refill, table, time } from "./dom.js";
 import { command, failure, notes } from "./parts.js";
 import { draw } from "./wiring.js";
 
-/** So many assemblies are ranked; of more the best. */
+/** Number of assemblies that are ranked; of more the best. */
 const RANKED = 200;
 
-/** The class that a name in quotes in a sentence of `check` belongs to: `"flux"`, `"flux.compute"`. */
+/** The class of a name in quotes in a sentence of `check`: `"flux"`, `"flux.compute"`. */
 function named(sentence, instances) {
   const quoted = [...sentence.matchAll(/"([^"]*)"/g)].map((match) => match[1].split(".")[0]);
   return quoted.filter((name) => instances.includes(name));
@@ -16,8 +16,8 @@ function named(sentence, instances) {
 
 export async function assembly(page, path, place) {
   const editor = {
-    saved: await api.text(path), // as it is in the file
-    texts: [], at: 0, // all that it was since it was opened, and which of them it is
+    saved: await api.text(path), // as in the file
+    texts: [], at: 0, // all versions since it was opened, and the index of the present one
     assembly: null, wiring: null, problems: [], warnings: [], chosen: null, open: null, described: new Map(),
     records: "", models: "", require: "", chosenFrom: null,
     moved: JSON.parse(localStorage.getItem(`moved:${path}`) ?? "{}"),
@@ -39,7 +39,7 @@ export async function assembly(page, path, place) {
   const listed = await api.ask({ ask: "classes", file: path }, aborted.signal);
   classes = new Map((listed.answer ?? []).map((one) => [one.class, one]));
 
-  /** Asks about the text as it is now. */
+  /** Runs a question about the present text. */
   const ask = (question) => (dirty() && !page.readOnly
     ? api.askDraft(path, now(), question, aborted.signal) : api.ask({ ...question, file: path }, aborted.signal));
 
@@ -54,7 +54,7 @@ export async function assembly(page, path, place) {
   };
 
   let turn = 0;
-  /** Asks again for everything that depends on the text. */
+  /** Renews everything that depends on the text. */
   async function refresh() {
     const mine = ++turn;
     place.setAttribute("aria-busy", "true");
@@ -244,7 +244,7 @@ export async function assembly(page, path, place) {
     ];
   }
 
-  /** Another class in the run that goes on. */
+  /** Changes a class in the present run. */
   function swapper(name, fitting) {
     const id = page.readOnly ? null : page.jobs.swappable(path);
     if (id === null) return null;
@@ -259,7 +259,7 @@ export async function assembly(page, path, place) {
     const shownDefault = one.default.replace(/^"(.*)"$/, "$1");
     const put = (value) => change([value === "" ? { edit: "unset-parameter", instance: name, key } : { edit: "set-parameter", instance: name, key, value }]);
     const text = one.kind === "text";
-    // Text is written as text, whatever it looks like.
+    // Text is written as text, even if it resembles markup.
     const written = (value) => (text && value !== "" ? JSON.stringify(value) : value);
     const label = `parameter ${one.key}`;
     const shown = own === undefined ? "" : typeof own === "object" ? JSON.stringify(own) : String(own);
@@ -305,7 +305,7 @@ export async function assembly(page, path, place) {
     focus(instance);
   }
 
-  /** The keyboard goes on at an instance, where what had the focus is gone. */
+  /** Moves the keyboard focus to an instance, if the element that had it is gone. */
   function focus(instance) {
     picture.querySelector(`[data-instance="${CSS.escape(instance)}"]`)?.focus();
   }
@@ -346,7 +346,7 @@ export async function assembly(page, path, place) {
     } }, "Run what the plan lists, and fit models")));
   }
 
-  /** What the assembly takes with another class at an instance, as far as the choice ranked it. */
+  /** Time of the assembly with another class at an instance, as far as the choice ranked it. */
   function predictedWith(instance, name) {
     const ranked = editor.chosenFrom?.ranked;
     if (!ranked?.length) return "";
@@ -378,7 +378,7 @@ export async function assembly(page, path, place) {
     }
   }
 
-  /** Takes the classes of an assembly. */
+  /** Uses the classes of an assembly. */
   const take = (theirs) => change(Object.entries(theirs).filter(([instance, one]) => editor.assembly.instances[instance] !== one)
     .map(([instance, one]) => ({ edit: "set-class", instance, class: one })));
 

@@ -1,4 +1,4 @@
-// Making elements. Text is only ever text: no string of a file becomes markup.
+// Makes elements. Text is only ever text: no string of a file becomes markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -22,7 +22,7 @@ export const h = (tag, properties, ...children) => fill(document.createElement(t
 /** An element of SVG. */
 export const s = (tag, properties, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
 
-/** Puts other children into an element; the one that has the focus hands it to the one that is named like it. */
+/** Replaces the children of an element; the one with the focus passes it to the one with the same name. */
 export function refill(element, children) {
   const name = (one) => one.getAttribute("aria-label") ?? one.textContent;
   const focused = element.contains(document.activeElement) ? document.activeElement : null;
@@ -42,7 +42,7 @@ export function choice(label, options, value, change, more = {}) {
   return select;
 }
 
-/** A time in the unit that suits it. */
+/** A time in a suitable unit. */
 export function time(seconds) {
   if (seconds === null || seconds === undefined || Number.isNaN(seconds)) return "–";
   const size = Math.abs(seconds);
@@ -52,7 +52,7 @@ export function time(seconds) {
   return `${seconds} s`;
 }
 
-/** Four significant digits; a whole number as it is. */
+/** Four significant digits; a whole number unchanged. */
 export function figures(number) {
   if (!Number.isFinite(number) || (Number.isInteger(number) && Math.abs(number) < 1e7)) return String(number);
   if (number === 0) return "0";
@@ -93,7 +93,7 @@ export function table(caption, columns, rows, options = {}) {
     h("table", {}, h("thead", {}, h("tr", {}, heads)), body));
 }
 
-/** What Control with S, Z and Y does in an editor; within a field Z and Y stay the field's own. */
+/** Actions of Control with S, Z and Y in an editor; within a field Z and Y stay the field's own. */
 export const editingKeys = (page, save, step) => (event) => {
   if (!(event.ctrlKey || event.metaKey) || page.readOnly) return;
   const key = event.key.toLowerCase();

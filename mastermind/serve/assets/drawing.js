@@ -1,11 +1,11 @@
-// The picture of a diagram: the marks that `graph` gives, with what a simulation says of each element.
+// The picture of a diagram: the marks of `graph`, with the simulated times of each element.
 
 import { s, time } from "./dom.js";
 
 // Lengths in pixels.
 const TOKEN = 7;
 const BAR = 5;
-/** Up to so many processes each have a token of their own; of more their number stands at the element. */
+/** Up to this many processes each have a token of their own; with more, an element shows their number. */
 export const TOKENS = 16;
 
 function shape(mark) {
@@ -16,7 +16,7 @@ function shape(mark) {
   return s("text", { ...common, x: mark.x, y: mark.y }, mark.text);
 }
 
-/** All steps of a drawn model, each after what it lies in. */
+/** All steps of a drawn model, each after the step that contains it. */
 export function stepsOf(drawn) {
   const found = [];
   const walk = (flow) => flow.forEach((step) => {
@@ -27,7 +27,7 @@ export function stepsOf(drawn) {
   return found;
 }
 
-/** The marks of a step that say where it is: its box, or its diamond. */
+/** The marks of a step that show its position: its box, or its diamond. */
 function boxOf(marks) {
   const rect = marks.find((mark) => mark.form === "rect");
   if (rect) return rect;
@@ -40,7 +40,7 @@ function boxOf(marks) {
 
 /**
  * Draws a model. `look`: `chosen` step, `problems` by step, `shares` by step (`{share, wait, total_ns, wait_ns}`), `choose(step)`.
- * Gives the picture and `tokens(places, flights)`, which shows where processes and messages are.
+ * Returns the picture and `tokens(places, flights)`, which shows the positions of processes and messages.
  */
 export function draw(drawn, look) {
   const { width, height, marks } = drawn.drawing;
@@ -98,13 +98,13 @@ export function draw(drawn, look) {
     s("defs", {}, s("marker", { id: "tip", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, s("path", { class: "dot", d: "M0 0 L10 5 L0 10 z" }))),
     body, layer);
 
-  /** Where the token of a process is; by the number of tokens at the same element. */
+  /** Position of the token of a process; by the number of tokens at the same element. */
   const spot = (id, at) => {
     const box = boxes.get(id);
     return box && [box.x + 8 + (at % 8) * (2 * TOKEN + 1), box.y - 2 + Math.floor(at / 8) * (2 * TOKEN + 1)];
   };
 
-  /** `places`: by process its step and whether it waits there; `flights`: pairs of processes and how far a message is, 0 to 1. */
+  /** `places`: by process its step and whether it waits there; `flights`: pairs of processes and the position of a message, 0 to 1. */
   function tokens(places, flights) {
     const counts = new Map();
     const where = new Map();

@@ -1,11 +1,11 @@
-// What is said of an element of a diagram, and changed: each change is made in the text of the file by the server.
+// The words of an element of a diagram, and their changes: the server makes each change in the text of the file.
 
 import { choice, h, refill } from "./dom.js";
 
-/** After so many milliseconds without a key an expression is checked. */
+/** Milliseconds without a key after which an expression is checked. */
 const PAUSE = 250;
 
-/** Words that all expressions know. */
+/** Words that all expressions may use. */
 const BUILTIN = ["process", "processes", "pid", "node", "nodes", "processors", "thread", "threads", "none", "any", "ms(", "us(", "ns(", "abs(", "floor(", "ceil(", "round(", "sqrt(", "exp(", "ln(", "log2(", "log10(",
   "min(", "max(", "div(", "xor(", "bits(", "chance("];
 
@@ -13,15 +13,15 @@ const BUILTIN = ["process", "processes", "pid", "node", "nodes", "processors", "
 const NAMES = new Set(["of", "variable", "lock", "sender", "label"]);
 
 /**
- * `how`: `outline`, `kinds`, `item` (chosen, or null), `flow` (`{key, at, length}` of it), `problems` of it, `editable`, and what to call:
- * `change(edits, then)`, `trial(edits)` (what is found wrong then), `close()`.
+ * `how`: `outline`, `kinds`, `item` (chosen, or null), `flow` (`{key, at, length}` of it), `problems` of it, `editable`, and functions to call:
+ * `change(edits, then)`, `trial(edits)` (returns the problems after these), `close()`.
  */
 export function inspect(place, how) {
   const { outline, item } = how;
   const kinds = new Map(how.kinds.map((one) => [one.kind, one]));
   const known = [...outline.declared.map((one) => (one.name.includes("(") ? `${one.name.split("(")[0]}(` : one.name)), ...BUILTIN];
 
-  /** A field of an expression: completed and checked while one types, written when one goes on. */
+  /** A field of an expression: completed and checked while one types, written when it loses the focus. */
   function field(label, text, write) {
     const wrong = h("small", { class: "bad", role: "status" });
     const offered = h("div", { class: "offered", role: "listbox", "aria-label": `Words for ${label}` });
@@ -149,7 +149,7 @@ export function inspect(place, how) {
     ];
   }
 
-  // What is being typed is kept, although what stands around it is made anew.
+  // The text being typed is kept, although the elements around it are made anew.
   const typed = place.contains(document.activeElement) && document.activeElement.tagName === "INPUT" ? document.activeElement : null;
   const kept = typed && typed.value !== typed.defaultValue && place.dataset.key === (item?.key ?? "") ? [typed.getAttribute("aria-label"), typed.value, typed.selectionStart] : null;
   place.dataset.key = item?.key ?? "";

@@ -1,4 +1,4 @@
-// What was started from a page of this server, with its output as it comes.
+// Jobs started from a page of this server, with their output as it comes.
 
 import * as api from "./api.js";
 import { h } from "./dom.js";
@@ -23,7 +23,7 @@ export class Jobs {
     }
   }
 
-  /** Starts a job; gives its exit code when it is over. */
+  /** Starts a job; returns its exit code when it is over. */
   async start(wanted) {
     const job = this.allowed(wanted);
     if (job === null) return null;
@@ -40,13 +40,13 @@ export class Jobs {
     }
   }
 
-  /** The run of an assembly in which instances may be swapped, if one goes on. */
+  /** The run of an assembly in which instances may be swapped, if one is running. */
   swappable(path) {
     const found = [...this.drawn].find(([, job]) => !job.ended && job.line.startsWith(`mastermind run ${path} `) && job.line.includes(" --redirectable"));
     return found?.[0] ?? null;
   }
 
-  /** The job, with leave to write over what is there if the user gives it; what is of another kind is never written over. */
+  /** Runs the job, and overwrites existing files if the user permits it; files of another type are never overwritten. */
   allowed(job) {
     const [to, kind] = job.start === "run" ? [job.records, "records"] : job.start === "fit" ? [job.output, "models"] : [null, null];
     const there = to && this.page.entries.find((entry) => entry.path === to);

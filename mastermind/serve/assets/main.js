@@ -1,4 +1,4 @@
-// The page: entries of the folder on the left, the view of one of them, what runs below. The address says which view it is.
+// The page: entries of the folder on the left, the view of one of them, running jobs below. The address names the view.
 
 import * as api from "./api.js";
 import { h } from "./dom.js";
@@ -18,7 +18,7 @@ const KINDS = [
 const main = document.getElementById("main");
 const state = document.getElementById("state");
 
-/** What every view gets. */
+/** Argument of every view. */
 const page = {
   entries: [],
   readOnly: false,
@@ -48,7 +48,7 @@ function drawEntries() {
   if (page.cut) nav.append(h("p", { class: "faint" }, "Not all entries are listed."));
 }
 
-/** What a new file begins with, by its ending. */
+/** Initial text of a new file, by its ending. */
 const BEGINNINGS = {
   toml: (name) => `[assembly]\nname = ${JSON.stringify(name)}\n\n[instances]\n\n[connections]\n`,
   puml: (name) => `@startuml ${name}\nstart\n:A <<action+>> {cost = ms(1)};\nstop\n@enduml\n`,

@@ -1,4 +1,4 @@
-// A program model or a diagram: its picture, in which it is edited; its simulation, whose times stand in the picture and move in it.
+// A program model or a diagram: its picture, in which it is edited; its simulation, whose times are shown and played in the picture.
 
 import * as api from "./api.js";
 import { choice, figures, h, refill, table, time } from "./dom.js";
@@ -8,11 +8,11 @@ import { command, failure, notes, picture } from "./parts.js";
 import { follow } from "./playback.js";
 import { editor } from "./text.js";
 
-/** So many processes are followed, and a run of at most so many events is followed without being asked for. */
+/** Number of processes that are followed, and of events up to which a run is followed without a request. */
 const FOLLOWED = 64;
 const MAX_EVENTS = 300_000;
 
-/** Files whose author's own picture `graph` draws. */
+/** Files for which `graph` draws the author's own picture. */
 const PICTURES = /\.(mmd|mermaid|md|markdown)$/;
 
 export async function model(page, path, place) {
@@ -58,7 +58,7 @@ export async function model(page, path, place) {
     }
   }
 
-  /** Shares of the time of all processes by step. A step that holds others has their sum. */
+  /** Shares of the time of all processes by step. A step that contains others has their sum. */
   function share(found) {
     const total = found.processes.reduce((sum, one) => sum + one.finish_ns, 0);
     if (total === 0) return;
@@ -115,7 +115,7 @@ export async function model(page, path, place) {
   h("label", {}, h("input", { type: "checkbox", onchange: (event) => { asked.sensitivity = event.target.checked; } }), "what it depends on"),
   h("button", { class: "main" }, "Simulate"));
 
-  /** The elements of the file, by the step of the picture that each is. */
+  /** The elements of the file, by their step in the picture. */
   function match() {
     now.items = new Map();
     if (!now.outline || !now.graph) return;
@@ -127,7 +127,7 @@ export async function model(page, path, place) {
       if (!graph) return;
       const left = steps(graph.flow);
       const open = all(activity.flow);
-      // The same name in the same order; then, of those left, the same kind.
+      // The same name in the same order; then, of the rest, the same type.
       const tests = [(step, item) => step.name === item.name, (step, item) => step.kind === (same[item.kind] ?? item.kind)];
       for (const test of tests) {
         for (const one of open) {
@@ -144,7 +144,7 @@ export async function model(page, path, place) {
     });
   }
 
-  /** The element that a finding is about. */
+  /** The element of a finding. */
   function keyOf(problem) {
     const line = Number(/^line (\d+)$/.exec(problem.place ?? "")?.[1]);
     const found = [...now.items.values()].filter(({ item, step }) => {
@@ -191,7 +191,7 @@ export async function model(page, path, place) {
     }
   }
 
-  /** What the checker would find after some changes. */
+  /** Findings of the checker after some changes. */
   async function trial(edits) {
     const answer = await api.diagram(path, text.now(), edits);
     const check = await api.askDraft(path, answer.text, { ask: "check", models: asked.models });
@@ -230,7 +230,7 @@ export async function model(page, path, place) {
       now.problems = (check.answer?.problems ?? []).filter((one) => typeof one !== "string");
       now.outline = outline?.outline ?? null;
       now.kinds = outline?.kinds ?? [];
-      // A text that is being written has no picture now and then: the last one stays.
+      // A text that is being edited has no picture at times: the last one stays.
       if (graph.answer) {
         now.graph = graph.answer;
         now.steps = stepsOf(now.graph);
@@ -269,7 +269,7 @@ export async function model(page, path, place) {
   } };
 }
 
-/** What the checker found: the place and the reason. */
+/** Findings of the checker: the position and the reason. */
 function finding(one) {
   if (typeof one === "string") return one;
   return [one.place, one.element && `"${one.element}"`, one.reason].filter(Boolean).join(": ");
@@ -292,7 +292,7 @@ function processes(found) {
     { title, number: true, of, cell: (one) => said(of(one)) })), found.processes.slice(0, 1000)));
 }
 
-/** What a verb answered: its numbers, and every list of rows in it. */
+/** Answer of a verb: its numbers, and every list of rows in it. */
 export function answered(answer) {
   const parts = [];
   const plain = Object.entries(answer).filter(([, value]) => value === null || typeof value !== "object");

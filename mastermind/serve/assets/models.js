@@ -1,4 +1,4 @@
-// Fitted models: formulas, curves with their intervals, what to measure next.
+// Fitted models: formulas, curves with their intervals, next measurements.
 
 import * as api from "./api.js";
 import { choice, figures, h, refill, s, table, time } from "./dom.js";
@@ -21,7 +21,7 @@ export async function models(page, path, place) {
   async function show(row) {
     const at = {};
     for (const name of row.params) at[name] = row.range[name]?.[1] ?? 1;
-    // A label that the model does not part by takes any of its values.
+    // A label that does not distinguish the model's modes takes any of its values.
     const labels = { ...row.where };
     for (const [name, values] of Object.entries(row.shared ?? {})) labels[name] ??= values[0];
     const curve = h("div", { "aria-live": "polite" });
@@ -68,7 +68,7 @@ export async function models(page, path, place) {
   }
 }
 
-/** The curve of predictions with the interval of single calls, dashed outside of what was measured. */
+/** The curve of predictions with the interval of single calls, dashed outside of the measured range. */
 function picture(rows, along, range) {
   const [width, height, left, bottom, top, right] = [720, 340, 78, 46, 14, 20];
   const xs = rows.map((row) => row.at[along]);

@@ -1,19 +1,19 @@
-// Parts that several views have.
+// Parts that several views share.
 
 import { h } from "./dom.js";
 
-/** The command line that gives the same as a view. */
+/** The command line with the same result as a view. */
 export function command(line) {
   return h("p", { class: "command" }, "The same in a terminal: ", h("code", {}, line));
 }
 
-/** Notes and warnings of an answer; the errors of one that failed. */
+/** Notes and warnings of an answer; the errors of a failed one. */
 export function notes(answer) {
   if (!answer.notes.length) return null;
   const failed = answer.code !== 0;
   const lines = [];
   for (const line of answer.notes) {
-    // Lines that go on are indented.
+    // Continuation lines are indented.
     if (/^\s/.test(line) && lines.length) lines[lines.length - 1] += ` ${line.trim()}`;
     else if (line.trim()) lines.push(line);
   }
@@ -26,7 +26,7 @@ export function picture(svg, alternative) {
   return h("img", { class: "picture", src: address, alt: alternative, onload: () => URL.revokeObjectURL(address) });
 }
 
-/** An error where a view should be. */
+/** An error in place of a view. */
 export function failure(error) {
   return h("p", { class: "problems", role: "alert" }, error.message);
 }

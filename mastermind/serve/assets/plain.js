@@ -1,4 +1,4 @@
-// Files that are edited as text: machines, networks, scripts; with what `check` and `queue` say of them.
+// Files that are edited as text: machines, networks, scripts; with the results of `check` and `queue`.
 
 import { h, refill } from "./dom.js";
 import { answered } from "./model.js";
@@ -25,7 +25,7 @@ export async function plain(page, path, place) {
     drawForm();
     await look();
   });
-  /** A machine as a form: each value that stands on a line of its own; the rest of that line stays. */
+  /** A machine as a form: each value on a line of its own; the rest of that line stays. */
   function drawForm() {
     if (kind !== "machine") return;
     const lines = text.now().split("\n");

@@ -1,14 +1,14 @@
-// A simulated run as it goes: a moment of simulated time, where each process is then, which messages are on their way.
+// Playback of a simulated run: a moment of simulated time, the position of each process at it, and the messages in flight.
 
 import { choice, h, time } from "./dom.js";
 import { first, timeline } from "./timeline.js";
 
-/** A run that is played at full length takes so many seconds of the watcher's. */
+/** Seconds of real time that the playback of a whole run takes. */
 const SECONDS = 12;
 
 /**
- * Follows a run. `found` is what `simulate --timeline` answers, `step(element)` the step of the picture that an element is,
- * `show(places, flights)` shows a moment in the picture. Gives `{place, again(), end()}`.
+ * Follows a run. `found` is the answer of `simulate --timeline`, `step(element)` the step of the picture for an element,
+ * `show(places, flights)` shows a moment in the picture. Returns `{place, again(), end()}`.
  */
 export function follow(found, step, show) {
   const end = Math.max(1, found.makespan_ns);
@@ -33,7 +33,7 @@ export function follow(found, step, show) {
   const said = h("span", { class: "number" });
   const play = h("button", { type: "button", id: "play", onclick: () => (frame === null ? start() : pause()) }, "Play");
 
-  /** Where a process is: the step of its slice, and whether it waits there. Waiting is the begin of a slice. */
+  /** Position of a process: the step of its slice, and whether it waits there. Waiting is the begin of a slice. */
   function placeOf(row) {
     const i = first(row.slices, moment);
     if (i >= row.slices.length || row.slices[i + 1] > moment) return null;

@@ -1,11 +1,11 @@
-// A run: where its time went, its figures, what it was. While it is being recorded the rows follow it.
+// A run: the distribution of its time, its figures, its description. While it is being recorded the rows follow it.
 
 import * as api from "./api.js";
 import { choice, figures, h, refill, table, time } from "./dom.js";
 import { command, failure, notes, picture } from "./parts.js";
 import { timeline } from "./timeline.js";
 
-/** What each thread does in each moment: of calls in calls the innermost. Calls are in the order of their begins. */
+/** Activity of each thread over time: the innermost of nested calls. Calls are in the order of their begins. */
 export function innermost(calls) {
   const slices = [];
   const open = [];
@@ -29,7 +29,7 @@ export function innermost(calls) {
   return slices;
 }
 
-/** A view that is refreshed takes at most this part of the time, so that a run that is watched loses no more. */
+/** Largest part of the time that refreshing a view takes, so that a run that is watched loses no more. */
 const SHARE = 0.01;
 
 const COLUMNS = [
@@ -122,7 +122,7 @@ export async function records(page, path, place) {
     }
   }
 
-  /** What a run that adapts itself has decided so far: its log, a decision a line; a last line that is being written is none yet. */
+  /** Decisions of an adaptive run so far: its log, one per line; a last line that is being written is left out. */
   async function drawDecisions() {
     const file = `${path}/decisions.0.jsonl`;
     const log = await api.text(file).catch(() => "");
@@ -200,7 +200,7 @@ export async function records(page, path, place) {
       chart?.end();
       clearTimeout(timer);
     },
-    // While logs grow the rows are drawn again, as rarely as `SHARE` demands.
+    // While logs grow the rows are drawn again, as rarely as `SHARE` requires.
     changed() {
       if (timer !== null) return;
       timer = setTimeout(async () => {

@@ -1,19 +1,19 @@
-// A text file that is edited as text: what is not typed stays as it was.
+// A text file that is edited as text: all parts that are not typed stay unchanged.
 
 import * as api from "./api.js";
 import { editingKeys, h, refill } from "./dom.js";
 
-/** After so many milliseconds without a key the text is looked at. */
+/** Milliseconds without a key after which the text is checked. */
 const PAUSE = 400;
 
 /**
  * An editor of a file. `look()` is called when the text has been changed and typing pauses.
- * Gives `{place, bar, ask, now, put, dirty, changed}`; `ask` asks a question about the text as it is, `put` changes it as a step that Undo takes back.
+ * Returns `{place, bar, ask, now, put, dirty, changed}`; `ask` runs a question about the present text, `put` changes it as a step that Undo reverts.
  */
 export async function editor(page, path, look) {
   let saved = await api.text(path);
   let timer = null;
-  // All that the text was since it was opened, and which of them it is.
+  // All versions since the text was opened, and the index of the present one.
   let texts = [saved];
   let at = 0;
   const area = h("textarea", { "aria-label": `Text of ${path}`, rows: Math.min(30, saved.split("\n").length + 2), spellcheck: "false", readonly: page.readOnly, oninput: () => {
@@ -25,7 +25,7 @@ export async function editor(page, path, look) {
     }, PAUSE);
   } });
   area.value = saved;
-  // A browser keeps line ends as LF; a file that has others is shown and not written.
+  // A browser keeps line ends as LF; a file with others is shown and not written.
   const foreign = area.value !== saved;
   if (foreign) area.readOnly = true;
   const bar = h("div", { class: "bar" });

@@ -1,4 +1,4 @@
-// What processes do when: a row each, with zoom by keys, wheel and buttons. Slices narrower than a pixel are drawn as one.
+// Activities of processes over time: a row each, with zoom by keys, wheel and buttons. Slices narrower than a pixel are drawn as one.
 
 import { h, time } from "./dom.js";
 
@@ -6,7 +6,7 @@ import { h, time } from "./dom.js";
 const ROW = 18;
 const LEFT = 46;
 const FOOT = 22;
-/** By how much a step of zoom enlarges, and which part of the view a step goes along. */
+/** Factor of a step of zoom, and the part of the view that a step moves along. */
 const ZOOM = 1.6;
 const STEP = 0.2;
 /** More messages in the view than this are not drawn one by one. */
@@ -17,7 +17,7 @@ export const colour = (at) => `hsl(${(210 + at * 137.508) % 360} 55% ${at % 2 ? 
 
 /**
  * A timeline. `data`: `end_ns`, `rows` of `{name, slices: [element, begin, end, …], waits: [ns, …]}`, `names` of elements, `flights` as
- * `[row, row, bytes, leaves, arrives, …]`. Gives `{place, at(ns)}`; `at` shows a moment, `moved(ns)` is called for a click.
+ * `[row, row, bytes, leaves, arrives, …]`. Returns `{place, at(ns)}`; `at` shows a moment, `moved(ns)` is called for a click.
  */
 export function timeline(label, data, moved) {
   const whole = Math.max(1, data.end_ns);
@@ -53,7 +53,7 @@ export function timeline(label, data, moved) {
         pen.fillStyle = colour(slices[i]);
         pen.globalAlpha = 1;
         pen.fillRect(left, y, last - left, ROW - 5);
-        // What it waited is paler: it comes before the rest.
+        // The waiting part is paler: it comes before the rest.
         const waited = waits ? waits[i / 3] : 0;
         const end = Math.min(right, x(slices[i + 1] + waited));
         if (waited > 0 && end - left > 1) {
@@ -147,7 +147,7 @@ export function timeline(label, data, moved) {
   };
 }
 
-/** The first slice that ends after a moment, as a place in the list. */
+/** The index of the first slice that ends after a moment. */
 export function first(slices, ns) {
   let [low, high] = [0, slices.length / 3];
   while (low < high) {

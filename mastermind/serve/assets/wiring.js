@@ -1,4 +1,4 @@
-// The picture of an assembly: boxes in the columns that `graph` gives, all ports of each class, connections between them.
+// The picture of an assembly: boxes in the columns of `graph`, all ports of each class, connections between them.
 
 import { s, time, figures } from "./dom.js";
 
@@ -13,7 +13,7 @@ const PORT = 9;
 /** A step by an arrow key. */
 const STEP = 10;
 
-/** All ports of an instance: those of its class, and those that are connected although the class is not known. */
+/** All ports of an instance: those of its class, and connected ones of an unknown class. */
 export function ports(instance, classes) {
   const known = classes.get(instance.class);
   const names = (list) => (list ?? []).map((port) => port.name);
@@ -21,7 +21,7 @@ export function ports(instance, classes) {
   return { provides: all(names(known?.provides), instance.provides), uses: all(names(known?.uses), instance.uses) };
 }
 
-/** What an instance took, and what models predict. */
+/** Time of an instance, and its predictions. */
 function times({ measured, predicted }) {
   if (!measured) return "";
   return [time(measured.compute_s), predicted && `models ${time(predicted.compute_s)}`, measured.mpi_s > 0 && `MPI ${time(measured.mpi_s)}`].filter(Boolean).join(", ");
@@ -34,7 +34,7 @@ function sizes(instance, shown) {
   return { head, width: letters * LETTER, height: head + LINE * Math.max(shown.provides.length, shown.uses.length) + 8 };
 }
 
-/** Where the boxes are: columns from left to right, each in the middle, moved by hand where they were. */
+/** Positions of the boxes: columns from left to right, each in the middle, then moved by hand. */
 function placed(wiring, classes, moved) {
   const boxes = wiring.instances.map((instance) => {
     const shown = ports(instance, classes);
@@ -62,7 +62,7 @@ function placed(wiring, classes, moved) {
 
 /**
  * Draws an assembly. `look`: `classes` by name, `chosen` instance, `open` uses port that waits for its other end, `fits(uses, provides)`,
- * `problems` by instance, `moved` offsets by instance, and what to call: `choose(instance)`, `pick(end, kind)`, `move(instance, dx, dy)`.
+ * `problems` by instance, `moved` offsets by instance, and functions to call: `choose(instance)`, `pick(end, kind)`, `move(instance, dx, dy)`.
  */
 export function draw(wiring, look) {
   const boxes = placed(wiring, look.classes, look.moved);
