@@ -1,10 +1,10 @@
 //! `mastermind new`: a component or an interface that builds, with its test.
 //!
 //! A component needs a build that fits the framework, a registration that the loader finds, and an
-//! assembly to try it in; a first attempt by hand fails in each of the three. This verb writes a
-//! folder with all of them from templates: in Rust, C, C++ or Fortran, for a component, an
-//! assembler (a component that builds others) or a port. Headers and modules of the framework are
-//! compiled into this program and copied along, so a folder in C builds without an installation.
+//! assembly to try it in. This verb writes a folder with all of them from templates: in Rust, C,
+//! C++ or Fortran, for a component, an assembler (a component that builds others) or a port.
+//! Headers and modules of the framework are compiled into this program and copied along, so a
+//! folder in C builds without an installation.
 //!
 //! ```text
 //! $ mastermind new component demo.Mean --language c

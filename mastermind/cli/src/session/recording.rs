@@ -3,14 +3,14 @@
 //! # The order of a recorded run
 //!
 //! Each step of recording depends on the state of the session. The clock and the proxy of MPI are
-//! chosen before MPI starts (`Instruments`); the directory is checked and cleared by one rank
-//! before any writes; connections are selected after the assembly is built and before it starts;
-//! the recorder starts before the proxies that report to it.
+//! chosen before MPI starts (`Instruments`); connections are selected after the assembly is built
+//! and before it starts; the directory is checked and cleared by one rank before any writes; the
+//! recorder starts before the proxies that report to it.
 //!
 //! ```text
 //! Instruments::open    clock, libproxy_mpi.so           before MPI and the libraries
-//! prepare_directory    refuses or drops earlier records
 //! Recording::select    connections and counters          assembly is built
+//! prepare_directory    refuses or drops earlier records
 //! start_recorder       the log of this rank
 //! Recording::start     @mastermind, a proxy in each connection
 //! … go …

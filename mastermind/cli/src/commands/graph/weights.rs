@@ -4,8 +4,7 @@
 //! Two pictures need them. The wiring shows the connections of an assembly and puts the recorded
 //! calls along them; its dual, `dual`, shows only calls that were made, whether or not a port was
 //! connected. Both take a call's time as own time: the wall time of the call without the measured
-//! calls made from it, split into time inside and outside MPI, so that the times of all instances
-//! add up to the run.
+//! calls made from it, split into time inside and outside MPI, so that nothing is counted twice.
 //!
 //! ```text
 //! recorded call path                       edge             instance
