@@ -24,8 +24,8 @@ fn nobody() -> *mut RecordingContext {
     (&raw const NOBODY.0).cast_mut()
 }
 
-/// A number that no two living threads share and that is not 0; 0 on processors that offer none, where threads are
-/// distinguished by thread-local storage.
+/// A number that no two living threads share and that is not 0; 0 on processors that offer none, where no context is
+/// found by it.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[inline(always)]
 pub fn thread_pointer() -> usize {
