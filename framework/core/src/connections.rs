@@ -87,6 +87,7 @@ impl Framework {
     /// # Errors
     /// As [`Framework::connect`]; the port is not connected. The connection then stays unchanged.
     pub fn reconnect(&self, connection: &ConnectionId) -> Result<(), FrameworkError> {
+        // The connection must exist: it is moved, and listeners get its old end.
         let before = self.connection(&connection.user, &connection.uses)?;
         let (user, port, moved) = {
             let state = self.shared.lock();

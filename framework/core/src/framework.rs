@@ -135,6 +135,8 @@ impl Framework {
         properties: TypeMap,
     ) -> Result<(), FrameworkError> {
         let id = self.add_entry(name, origin_of(class), properties)?;
+        // The entry exists before the component does, so that `set_services` can register ports in
+        // it.
         let created = self.start_instance(&id, class);
         if created.is_err() {
             self.remove_entry(&id);
@@ -267,6 +269,7 @@ impl Framework {
     pub fn destroy_instance(&self, name: &str, timeout: Duration) -> Result<(), FrameworkError> {
         let id = self.component_id(name)?;
         let started = Instant::now();
+        // From here on nobody can connect to it; if a connection stays in use, this is undone.
         within(timeout, || self.begin_to_end(&id))?;
         for connection in self.connections_of(&[name]) {
             // A component that got the port meanwhile has the rest of the time to release it.
@@ -507,6 +510,7 @@ pub(crate) fn call_provided<P: Interface + ?Sized, R>(
 /// Calls a port that is known to be of interface `P`.
 fn call<P: Interface + ?Sized, R>(provided: &Arc<Provided>, work: impl FnOnce(&P::Stub) -> R) -> R {
     let provided = Arc::clone(provided);
+    // A caller outside of all instances needs a slot as well, since stubs call through one.
     let mut pair = ConnectedPort::unnamed(provided.port);
     let slot = Slot::unconnected();
     slot.replace(&raw mut pair);

@@ -138,6 +138,7 @@ impl CallSink for HeldOut<'_> {
         self.key.clear();
         self.key.push(method as u64);
         self.key
+            // Adding 0 makes -0 and 0 the same key.
             .extend(coordinate.iter().map(|x| (x + 0.0).to_bits()));
         if !self.points.contains_key(&self.key) {
             let point = self.point(method, coordinate);

@@ -274,6 +274,7 @@ impl Lowering<'_> {
             exit: 0,
             element,
         });
+        // The loop's variable is known in its body only.
         let mut body = scope.clone();
         if let Some(variable) = variable {
             let symbol = Symbol::Slot(counter, Kind::Number);
@@ -332,6 +333,7 @@ impl Lowering<'_> {
             let reason = "it lies outside of any parallel region".to_owned();
             self.find(Rule::CriticalOutside, at.0, at.1, reason);
         }
+        // Critical sections of one name share a lock, wherever they are.
         let next = self.locks.len() as u32;
         let lock = *self.locks.entry(lock.into()).or_insert(next);
         self.push(Operation::Lock { lock });

@@ -216,6 +216,8 @@ pub(super) fn folded(calls: Vec<Call>, repeats: Repeats) -> Vec<Node> {
         .collect();
     loop {
         let before = nodes.len();
+        // The shortest period first: the body of an inner loop must be one node before the outer
+        // loop can be found.
         for period in 1..=MAX_PERIOD.min(nodes.len() / 2) {
             if 2 * period <= nodes.len() {
                 nodes = fold(nodes, period, repeats, &mut shapes);
@@ -275,6 +277,7 @@ fn fold(
                 node.add(&other);
             }
         }
+        // Loops are equal if their rounds and bodies are; a number stands for the whole.
         let shape = Shape::Loop(rounds as u64, numbers[at..at + period].to_vec());
         folded.push((shapes.number(shape), Node::Loop(rounds as u64, body)));
         at += rounds * period;
@@ -425,6 +428,7 @@ fn split_as(places: &[Place], nodes: Vec<Node>) -> Vec<Node> {
             .filter(|(_, steps)| covers(steps))
             .map(|(rounds, _)| *rounds)
             .collect();
+        // Several loops in a row whose rounds add up to those of this one.
         let parts = match covering.contains(rounds) {
             true => None,
             false => (0..covering.len()).find_map(|first| {

@@ -254,6 +254,8 @@ impl Builder<'_> {
             Action::Send { waits } => self.send(thread, call, waits),
             Action::Receive { waits } => self.receive(thread, call, waits),
             Action::Exchange => {
+                // The record of the receive follows that of the call, which has changed `after` by
+                // then.
                 thread.before_exchange.clone_from(&thread.after);
                 self.send(thread, call, true);
             }
@@ -370,6 +372,7 @@ impl Builder<'_> {
             self.step(thread, *step, (members, space));
         }
         if !waits {
+            // An operation that takes no time, as the one completion of the whole collective.
             let last = self.push(thread, Task::Compute(0), false);
             self.requests
                 .extend(call.request.map(|request| (request, last)));

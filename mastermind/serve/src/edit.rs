@@ -138,6 +138,7 @@ fn replace(table: &mut dyn TableLike, key: &str, new: impl Into<Value>) {
     let mut new = new.into();
     match table.get_mut(key).and_then(Item::as_value_mut) {
         Some(old) => {
+            // Decor is the text around a value: blanks, and the comment at the end of the line.
             *new.decor_mut() = old.decor().clone();
             *old = new;
         }

@@ -232,6 +232,7 @@ impl Jobs {
         loop {
             line.clear();
             let read = (&mut from)
+                // A program may print without ever ending a line.
                 .take(MAX_LINE)
                 .read_until(b'\n', &mut line)
                 .await;

@@ -50,6 +50,7 @@ fn write_all(
     }
     writeln!(text, "#include <{}>", header.include)?;
     for function in &interface.functions {
+        // A macro of the function's name would replace it in the wrapper.
         if header.macros.contains(&function.name) {
             writeln!(text, "#undef {}", function.name)?;
         }
@@ -150,6 +151,7 @@ fn write_wrapper(
     )?;
     writeln!(text, "    int cca_is_valid = 1;")?;
     let mut words: Vec<_> = parameters.iter().map(word).collect();
+    // Behind the parameters: recorded only if call sites are.
     words.push("(uintptr_t)cca_site".into());
     writeln!(
         text,

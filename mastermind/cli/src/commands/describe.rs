@@ -169,6 +169,7 @@ fn c_headers(classes: &[Class]) -> anyhow::Result<String> {
             if !interface.methods().is_empty() {
                 let key = (interface.name.as_str(), interface.version.as_str());
                 let is_known = super::new::CCA_H.contains(&format!("_NAME \"{}\"", key.0));
+                // A component in C includes `cca.h` anyway; a second definition would not compile.
                 headers.entry(key).or_insert_with(|| match is_known {
                     true => format!("/* The interface {} {} is in cca.h. */\n", key.0, key.1),
                     false => c_header(interface),

@@ -243,6 +243,7 @@ impl Export {
         let Ok(names) = fs::read_to_string(&list) else {
             return Ok(());
         };
+        // The list is a file that others may have changed: it must not lead out of the folder.
         let is_below = |name: &&str| {
             let mut parts = Path::new(name).components();
             parts.all(|part| matches!(part, std::path::Component::Normal(_)))

@@ -3,8 +3,8 @@
 //! Records must be readable years later and on another machine, so each log begins with the
 //! definitions of its run: the assembly and its classes with the hashes of their libraries,
 //! parameters, connections, the clock and its step, the command line, host and user. `RunInfo`
-//! (crate `mastermind-records`) merges them over the ranks; this file adds the decisions of `run
-//! --adapt` and the code that libraries ran, and prints a row for each fact; `report` shows the
+//! (crate `mastermind-records`) merges them over the ranks; this file adds the decisions of an
+//! adapted run and the code that libraries ran, and prints a row for each fact; `report` shows the
 //! same rows.
 //!
 //! ```text

@@ -193,6 +193,7 @@ fn report(network: &Network, method: Method, solution: &Solution) -> Report {
             throughput: solution.throughput[r],
             cycle_s,
             think_s: class.think_s,
+            // A cycle is thinking, service and waiting; the rest may be negative by rounding.
             waiting_s: (cycle_s - class.think_s - demand_s).max(0.0),
         }
     });

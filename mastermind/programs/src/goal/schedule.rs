@@ -131,6 +131,7 @@ impl Waiters {
     #[inline]
     fn one(on: u32, by: Dependent) -> Option<Self> {
         let distance = by.op().checked_sub(on)?;
+        // A run is of operations that wait for the end; a wait for the begin goes into a list.
         let is_run = distance <= Self::DISTANCE && !by.begin();
         is_run.then_some(Self(Self::RUN | Self::LENGTH | distance))
     }
@@ -202,6 +203,7 @@ impl Dependents {
         if is_sorted {
             self.rest.sort_unstable();
         } else {
+            // A stable sort: dependents of one operation keep the order of the file.
             self.rest.sort_by_key(|wait| wait.on);
         }
         for waits in self.rest.chunk_by(|a, b| a.on == b.on) {

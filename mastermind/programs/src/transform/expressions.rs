@@ -114,6 +114,7 @@ fn collect(text: &Expression, functions: &Functions, depth: usize, names: &mut B
             if let Some(function) = functions.get(name).filter(|_| depth < 64) {
                 let mut inside = BTreeSet::new();
                 collect(&function.value, functions, depth + 1, &mut inside);
+                // Names of parameters are the function's own, not variables.
                 inside.retain(|name| !function.parameters.contains(name));
                 names.extend(inside);
             }

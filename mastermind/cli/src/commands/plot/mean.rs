@@ -126,6 +126,7 @@ pub fn mean(
         }
         let rows = slice(samples, model, rows, place);
         let points = points(samples, &calls, &rows, place);
+        // Points are sorted by the parameter.
         let range = [points[0].x, points[points.len() - 1].x];
         let name = &samples.parameters[place].name;
         let labels = model
@@ -137,6 +138,7 @@ pub fn mean(
         let spread = spread(samples, &points, place);
         if let Some(spread) = &spread {
             let scale = scale(&samples.metric);
+            // The lower panel shows the spread about the points' own means, not about the formula.
             for point in &mut curve {
                 let at = Coordinate::new().with(name, point.x);
                 point.deviation = predict(spread, &at)?.value_s * scale;
@@ -309,6 +311,7 @@ fn place(samples: &Samples, name: Option<&str>) -> anyhow::Result<usize> {
 /// Mean and deviation by the parameter, over all values of the others in these rows.
 fn points(samples: &Samples, calls: &[Summary], rows: &[usize], place: usize) -> Vec<Point> {
     let mut sums: Vec<(f64, Summary)> = Vec::new();
+    // Sorted by the parameter, equal values follow each other and are merged.
     let mut rows = rows.to_vec();
     rows.sort_by(|&a, &b| samples.coordinates[a][place].total_cmp(&samples.coordinates[b][place]));
     for row in rows {

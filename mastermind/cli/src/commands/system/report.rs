@@ -116,6 +116,8 @@ pub fn agreeing(graph: &Graph<'_>, found: &Evaluation) -> BTreeMap<usize, usize>
                     .is_some_and(|off| off.abs() <= bound)
             })
         };
+        // The last one is the most expensive, which the others are compared with: taken if none
+        // agrees.
         let last = graph.component(*component).methods.len() - 1;
         *used = (*used..last)
             .find(|method| is_within(*method))
