@@ -30,7 +30,7 @@ fn planned_runs_give_the_models_of_every_alternative() {
     let told = plan(&[]).well();
     assert!(
         told.contains(
-            "4 runs show every alternative, and all 4 pairs of joined ones; no fewer would do"
+            "4 runs show every alternative, and all 4 pairs of connected ones; no fewer would do"
         ) && told.contains("5 times each: 20 runs, of unknown length"),
         "{told}"
     );

@@ -291,7 +291,7 @@ fn inputs_that_cannot_be_read_say_where() {
         (
             "d.dat",
             "n,time\n1,2\n",
-            "an ending that tells no format, expected .csv",
+            "an ending of no known format, expected .csv",
         ),
         (
             "e.txt",

@@ -4,6 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "tidy/figures.rs"]
+mod figures;
+
 /// The folders with sources.
 const ROOMS: [&str; 8] = [
     "framework",
@@ -330,6 +333,35 @@ fn only_the_binaries_read_the_environment() {
             source.code_with(&["env::var", "env::vars", "env::set_var", "getenv", "setenv"])
         },
     );
+}
+
+#[test]
+fn private_words_become_fewer() {
+    let sources = sources();
+    for (word, most) in figures::PRIVATE_WORDS {
+        let found = figures::lines_with(word, &sources);
+        assert!(
+            found <= most,
+            "\"{word}\" in {found} lines, expected at most {most}: see \"What to write instead\" in CONTRIBUTING.md"
+        );
+    }
+}
+
+/// For `cargo xtask tidy --figures`.
+#[test]
+#[ignore = "prints figures, and decides nothing"]
+fn print_figures() {
+    let sources = sources();
+    for line in figures::figures(&sources) {
+        println!("{line}");
+    }
+    for (word, most) in figures::PRIVATE_WORDS {
+        let found = figures::lines_with(word, &sources);
+        println!(
+            "lines with {:<25} {found} of at most {most}",
+            format!("\"{word}\"")
+        );
+    }
 }
 
 #[test]

@@ -24,7 +24,7 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|queueing|end-to-end|history|machines|recommend|busy|scale|mpip|python|libraries|build|install|dist|system|examples [--no-install] [--full]
+const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|tidy|bench|extrap|mecp|adapt|assemblies|queueing|end-to-end|history|machines|recommend|busy|scale|mpip|python|libraries|build|install|dist|system|examples [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
   figures       each figure of the case study's paper, from the adaptive case with either flux
@@ -32,6 +32,7 @@ const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|benc
   prediction    two programs under MPI simulated and run, predicted beside measured times; on a quiet machine;
                 prediction openmpi or prediction mpich under that one alone
   test          every check there is, with MPI and with MPI hidden
+  tidy          the rules of the sources alone, which need no build; tidy --figures prints how readable the sources are
   bench         the cost of a call, of a recorded call, and the like
   extrap        how well and how fast models are fitted, beside Extra-P; needs python3 and a package index
   mecp          how well corrected formulas predict, and what the search costs beside Operon's; as extrap
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         [command] => (command, None),
         ["prediction" | "mpip", argument] => (words[0], Some(argument)),
         ["install", "--prefix", prefix] => ("install", Some(prefix)),
+        ["tidy", "--figures"] => ("tidy --figures", None),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -133,6 +135,8 @@ fn run(
             build::build(&workspace, &system)?;
             prediction::prediction(&demo::Demo::new(&workspace)?, &system, argument)
         }),
+        "tidy" => Workspace::find().and_then(|workspace| test::rules(&workspace)),
+        "tidy --figures" => Workspace::find().and_then(|workspace| test::figures(&workspace)),
         "test" => test::test(&Workspace::find()?, &system::prepare_tests(install)?),
         "bench" => Workspace::find().and_then(|workspace| bench::bench(&workspace, full)),
         "extrap" => Workspace::find().and_then(|workspace| bench::extrap(&workspace)),

@@ -107,8 +107,11 @@ fn tests_at_once() -> OsString {
     env::var_os(AT_ONCE).unwrap_or_else(|| (processors + 1).to_string().into())
 }
 
-/// The rules that the sources keep, which nothing need be built for.
-fn rules(workspace: &Workspace) -> Result<(), StepError> {
+/// Checks the format and the rules of the sources, for which nothing need be built.
+///
+/// # Errors
+/// A rule is broken.
+pub fn rules(workspace: &Workspace) -> Result<(), StepError> {
     run_step(
         "rustfmt",
         &mut workspace.cargo(&["fmt", "--all", "--check"]),
@@ -119,6 +122,19 @@ fn rules(workspace: &Workspace) -> Result<(), StepError> {
         .chain(select)
         .collect();
     run_step("rules of the sources", &mut workspace.cargo(&words))
+}
+
+/// Prints how readable the sources are.
+///
+/// # Errors
+/// The rules cannot be built.
+pub fn figures(workspace: &Workspace) -> Result<(), StepError> {
+    let select = ["test", "--release", "-p", "xtask", "--test", "tidy", "--"];
+    let print = ["print_figures", "--ignored", "--nocapture"];
+    run_step(
+        "figures",
+        &mut workspace.cargo(&[&select[..], &print].concat()),
+    )
 }
 
 /// Requirements that tests must not skip, by the tests' name.

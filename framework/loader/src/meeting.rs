@@ -13,7 +13,7 @@ pub struct Meeting<'a> {
 
 /// MPI cannot exchange anything, or returned an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot exchange what the ranks have to tell: MPI says an error, expected none")]
+#[error("cannot exchange messages between the ranks: MPI reports an error, expected none")]
 pub struct MeetingError;
 
 impl<'a> Meeting<'a> {

@@ -393,7 +393,7 @@ impl Table {
         let format = reading.from.map(Format::from).or_else(|| format(path));
         let format = format.ok_or_else(|| {
             anyhow!(
-                "cannot read measurements \"{}\": an ending that tells no format, expected .csv, .tsv, .txt, .json, .jsonl or .extra-p; \
+                "cannot read measurements \"{}\": an ending of no known format, expected .csv, .tsv, .txt, .json, .jsonl or .extra-p; \
                  name it with --from",
                 path.display()
             )

@@ -80,7 +80,7 @@ pub enum Error {
     #[error("cannot read data")]
     Csv(#[from] csv::Error),
     /// A column that the data lack.
-    #[error("cannot read data: no column \"{name}\", expected one beside {known}")]
+    #[error("cannot read data: no column \"{name}\", expected one in addition to {known}")]
     NoColumn {
         /// The column.
         name: String,

@@ -186,7 +186,7 @@ fn bad_input_is_told_what_it_is() {
         ),
         (
             squared(&spec("a*n", good), "n,u\n1,1\n"),
-            "no column \"t\", expected one beside n, u",
+            "no column \"t\", expected one in addition to n, u",
         ),
         (
             squared(&spec("a*n", good), "n,t,train\n1,1,2\n"),

@@ -81,7 +81,7 @@ fn what_only_the_run_tells_has_no_source() {
         );
         let model = read_toml(&text).expect("a model");
         let error = transform(&model, &ModelSet::default()).expect_err("no source");
-        let expected = "of \"Main\" to Rust: a sender, which only the run tells";
+        let expected = "of \"Main\" to Rust: a sender that only the run determines";
         assert!(error.to_string().contains(expected), "{error}");
     }
 }

@@ -37,7 +37,7 @@ impl Table {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let Some(format) = Format::of_name(&name) else {
             return Err(PyValueError::new_err(format!(
-                "cannot read measurements \"{}\": an ending that tells no format, expected .csv, .tsv, .txt, .json, .jsonl or .extra-p",
+                "cannot read measurements \"{}\": an ending of no known format, expected .csv, .tsv, .txt, .json, .jsonl or .extra-p",
                 path.display()
             )));
         };

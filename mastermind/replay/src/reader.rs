@@ -242,7 +242,7 @@ impl Reader {
         );
         tell(
             self.n_pending,
-            "waits for requests that were open beside it",
+            "waits for requests that were open at the same time",
         );
         tell(
             self.n_joined,

@@ -654,7 +654,7 @@ impl<'a> Writer<'a> {
 
     pub(super) fn note(&self, notes: &mut Vec<String>) {
         if !self.has_tags {
-            notes.push("tags differ from round to round: messages of a pair of ranks are told apart by their order".into());
+            notes.push("tags differ from round to round: messages of a pair of ranks are distinguished by their order".into());
         }
         if !self.fitted.is_empty() {
             let each = self

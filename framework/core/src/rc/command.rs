@@ -45,7 +45,7 @@ macro_rules! commands {
 }
 
 commands! {
-    ["help", "?"] 0 Some(1), "help [COMMAND]", "tell about one or all commands";
+    ["help", "?"] 0 Some(1), "help [COMMAND]", "describe one or all commands";
     ["exit", "x", "bye", "quit"] 0 Some(1), "exit [CODE]", "leave";
     ["path"] 0 Some(2), "path [init | append D | prepend D | set D:D2]", "show or change where libraries are looked for";
     ["repository"] 1 Some(2), "repository list | get C | get-global C | get-lazy C | get-lazy-global C | get-ports LIB | init | init-lazy | init-global | init-lazy-global", "list the classes there are, load one";

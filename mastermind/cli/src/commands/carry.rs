@@ -29,7 +29,7 @@ const OF_MEDIAN: f64 = 1.253;
 /// Make models of one machine those of another.
 ///
 /// Times there are times here by a common factor. It is that of the two processors, as `machine` measured them, until calls there are at hand
-/// (--measured): then these tell it, and a method that is more than two standard deviations away has a factor of its own. The result is a file of
+/// (--measured): then these decide, and a method that is more than two standard deviations away has a factor of its own. The result is a file of
 /// models like any other, with wider intervals.
 #[derive(Args)]
 #[command(

@@ -193,7 +193,7 @@ impl Choose {
         if let Some(path) = dispatched_to {
             if self.runs.is_none() {
                 output::tell(
-                    "note: models alone tell where calls go; with --runs DIR what was measured at sizes nearby corrects them",
+                    "note: models alone decide where calls go; with --runs DIR measurements at nearby sizes correct them",
                 );
             }
             let sites = Sites {
@@ -283,13 +283,13 @@ fn warn_of_scaling(scaled: &ScaledWorkload) {
         let percent = 100.0 * scaled.misfit;
         let by = scaled.by.join(", ");
         warn(format!(
-            "numbers of calls are no powers of {by}: up to {percent:.0} % beside them in the runs"
+            "numbers of calls are no powers of {by}: they differ from them by up to {percent:.0} % in the runs"
         ));
     }
     if !scaled.unscaled.is_empty() {
         let methods = scaled.unscaled.join(", ");
         warn(format!(
-            "taken as the nearest run has them, since not all runs tell how they grow: {methods}"
+            "taken as the nearest run has them, since not all runs show how they grow: {methods}"
         ));
     }
 }
@@ -515,11 +515,11 @@ fn tell_ranks(on_ranks: &OnRanks, choice: &Choice) {
         let within = (1.96 * effect.deviation).exp();
         output::line(match effects.is_of_size() {
             true => format!(
-                "{instance} takes {ratio:.2} times what its models tell, within a factor of {within:.2}: so the times of {runs} runs of \
+                "{instance} takes {ratio:.2} times what its models predict, within a factor of {within:.2}: so the times of {runs} runs of \
                  several sizes grow"
             ),
             false => format!(
-                "{instance} computes {ratio:.2} times what its models tell on that number of ranks, by {runs} runs with it"
+                "{instance} computes {ratio:.2} times what its models predict on that number of ranks, by {runs} runs with it"
             ),
         });
     }

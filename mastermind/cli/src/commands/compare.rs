@@ -34,8 +34,8 @@ use crate::{output, recorded_dispatch, run_notes};
 /// Compare two runs, method by method.
 ///
 /// Calls are compared at equal parameters, by their medians, so that a few late calls decide nothing and a run of other sizes is
-/// not called slower. The interval is that of the difference, told from blocks of calls that follow one another. Faster and
-/// slower: the whole interval lies beyond the margin; same: within it; else nobody can tell from these runs. A machine in another
+/// not called slower. The interval is that of the difference, estimated from blocks of calls that follow one another. Faster and
+/// slower: the whole interval lies beyond the margin; same: within it; else these runs cannot decide. A machine in another
 /// state makes a whole run slower: where most other methods differ alike, the interval also holds what is left without that. What
 /// makes one method slower in one run and not in the next, such as where its data lie, is in no interval: repeat the runs where
 /// much depends on it, and keep them with `mastermind history`.
@@ -74,7 +74,7 @@ impl Compare {
         };
         for lacking in [first.lacking, second.lacking] {
             lacking.tell(
-                "their times are in the sums and means, and what is told at equal parameters is of the others",
+                "their times are in the sums and means, and the comparison at equal parameters is of the others",
             );
         }
         let programs = [first.facts.settings, second.facts.settings].concat();

@@ -22,7 +22,7 @@ use crate::output;
 /// Fit a semi-empirical formula, and evolve the error correction term that it lacks.
 ///
 /// Half the rows of the table, say, have 1 in the column `train`: the formula is fitted to them, by squared and by relative
-/// residuals, and where that is not good enough, trials evolve a term; the other rows tell how well each predicts. A term
+/// residuals, and where that is not good enough, trials evolve a term; the other rows show how well each predicts. A term
 /// that does not beat the formula on training points held out of its search is refused, and the formula stands.
 #[derive(Args)]
 #[command(

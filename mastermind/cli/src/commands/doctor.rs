@@ -27,7 +27,7 @@ use serde::Serialize;
 use crate::session::{asking, back_end};
 use crate::{output, recorded_dispatch};
 
-/// Tell what this machine offers.
+/// Report what this machine offers.
 #[derive(Args)]
 #[command(after_help = "Example: mastermind doctor --records records")]
 pub struct Doctor {

@@ -39,7 +39,7 @@ use crate::output;
 ///
 /// One table has a row a call and the same columns in each format: run, rank, thread, instance, class, port, method, seq, start_ns,
 /// wall_ns, mpi_ns, compute_ns, then all parameters and counters of all methods, callpath, parent_seq, failed. What a method
-/// does not have, or was not measured, is absent. The metadata of Parquet and Arrow files hold the run, as info --json tells it,
+/// does not have, or was not measured, is absent. The metadata of Parquet and Arrow files hold the run, as info --json prints it,
 /// and the units.
 #[derive(Args)]
 #[command(

@@ -190,7 +190,7 @@ fn tell(planned: &Planned) {
     output::line(output::table(&["RUN", "ASSEMBLY"], &[0], rows));
     let pairs = match planned.plan.pairs {
         0 => "every alternative".to_owned(),
-        pairs => format!("every alternative, and all {pairs} pairs of joined ones"),
+        pairs => format!("every alternative, and all {pairs} pairs of connected ones"),
     };
     let n = planned.plan.runs.len();
     let least = match planned.plan.least_runs {

@@ -296,7 +296,7 @@ fn tell(model: &Model, coordinate: &Coordinate, prediction: &Prediction) {
             digits(lower_s),
             metric.with_unit(&digits(upper_s))
         ),
-        false => "the samples do not tell how far off that may be: measure again".into(),
+        false => "the samples do not show how large its error may be: measure again".into(),
     });
     if let Some(of) = &model.carried {
         output::line(carried::line(of));

@@ -94,7 +94,7 @@ pub struct Profile {
     /// Of a run that goes on, print the profile again whenever its records have grown, until the run ends
     #[arg(long, conflicts_with_all = ["summary", "matrix"])]
     follow: bool,
-    /// Seconds between two looks at the records with --follow
+    /// Seconds between two readings of the records with --follow
     #[arg(long, value_name = "SECONDS", default_value_t = follow::DEFAULT_EVERY_S, requires = "follow", value_parser = follow::every)]
     every: f64,
     /// Print one JSON document; with --follow one after the other

@@ -33,7 +33,7 @@ use crate::output;
 
 /// Say what to do next about the time of a run, and what that would save.
 ///
-/// Of a record directory it looks at how work is spread over the ranks, at messages, processors and libraries; with --models, at methods that
+/// In a record directory it examines how work is spread over the ranks, messages, processors and libraries; with --models, at methods that
 /// take longer than their models say; of an assembly with alternatives also at other classes; with --runs, at other values of a setting. Each
 /// action comes with its saving and a 95 % interval, what it is concluded from, and the command that carries it out where there is one.
 #[derive(Args)]

@@ -25,7 +25,7 @@ const OVERWRITE: &str = "--overwrite";
 /// What is tried.
 #[derive(Args)]
 pub struct TryArguments {
-    /// Run twice, as it is and with this variable of the environment, and compare: the second run's records go beside the first's, into
+    /// Run twice, as it is and with this variable of the environment, and compare: the second run's records go next to the first's, into
     /// DIR.with-VARIABLE
     #[arg(long = "try", value_name = "VARIABLE=VALUE", value_parser = assignment, conflicts_with = "history")]
     variable: Option<(String, String)>,

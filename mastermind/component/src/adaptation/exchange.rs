@@ -206,7 +206,7 @@ impl Agreement {
     /// What follows from what all ranks have told, in their order.
     pub fn agree(&mut self, told: Vec<Result<Told, String>>) -> Agreed {
         let mut agreed = Agreed {
-            step: Err("rank 0 has told nothing".into()),
+            step: Err("rank 0 has sent nothing".into()),
             unrecorded: None,
             fraction: 0.0,
             elapsed_s: 0.0,
@@ -224,7 +224,7 @@ impl Agreement {
                 Ok(told) => told,
                 Err(error) => {
                     agreed.step = Err(format!(
-                        "rank {rank} tells nothing that is understood: {error}"
+                        "rank {rank} sends nothing that can be read: {error}"
                     ));
                     return agreed;
                 }
@@ -239,7 +239,7 @@ impl Agreement {
             for line in &told.lines {
                 let Some(kind) = of_rank.get(line.kind) else {
                     agreed.step = Err(format!(
-                        "rank {rank} tells calls of kind {}, expected one below {}",
+                        "rank {rank} sends calls of cell {}, expected one below {}",
                         line.kind,
                         of_rank.len()
                     ));
@@ -452,14 +452,14 @@ mod tests {
             "rank 1 has other models, alternatives or decisions than rank 0"
         );
         let garbled = error(vec![told(4, 0), Err("an end".into())]);
-        assert!(garbled.starts_with("rank 1 tells nothing that is understood"));
+        assert!(garbled.starts_with("rank 1 sends nothing that can be read"));
         let unknown = told(4, 0).map(|told| Told {
             lines: vec![line(4, 0, 1.0)],
             ..told
         });
         assert_eq!(
             error(vec![told(4, 0), unknown]),
-            "rank 1 tells calls of kind 0, expected one below 0"
+            "rank 1 sends calls of cell 0, expected one below 0"
         );
         let ends = |step| {
             told(step, 0).map(|told| Told {

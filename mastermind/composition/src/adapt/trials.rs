@@ -212,7 +212,7 @@ impl Adapter {
         }
         if let Some((arm, factor)) = seen.off_models {
             let reason = format!(
-                "{factor:.3} times what its model says beside that of {}: no model is believed here any more",
+                "{factor:.3} times what its model predicts compared with that of {}: no model is believed here any more",
                 self.sites[index].class(GIVEN)
             );
             decisions.push(self.decision(index, Act::Level, arm, arm, reason, report));
@@ -290,7 +290,7 @@ impl Adapter {
             };
             if index != slowest {
                 site.arms[arm].trials -= 1;
-                let reason = format!("taken back with the class on trial at \"{instance}\"");
+                let reason = format!("taken back with the class being explored at \"{instance}\"");
                 self.end_trial(index, false, reason, report, decisions);
                 self.sites[index].patience /= 2.0;
                 continue;

@@ -130,7 +130,7 @@ fn why(errno: Errno, source: &Source) -> String {
         Errno::OPNOTSUPP => ("EOPNOTSUPP", "this processor does not support it"),
         Errno::INVAL => (
             "EINVAL",
-            "the processor cannot count it, or not beside the events before it",
+            "the processor cannot count it, or not together with the events before it",
         ),
         Errno::BUSY => ("EBUSY", "somebody else has the counter"),
         Errno::NODEV => ("ENODEV", "this processor does not offer it"),

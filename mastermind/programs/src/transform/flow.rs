@@ -186,7 +186,7 @@ impl Writer<'_> {
             | ElementKind::WaitAny { sender: Some(_) } => Err(TransformError::Element {
                 element: element.name.clone(),
                 place: at.place.clone(),
-                found: "a sender, which only the run tells",
+                found: "a sender that only the run determines",
                 expected: "none: the Rust program writes all down before it is simulated; simulate takes it",
             }),
             ElementKind::WaitAny { sender: None } => self.call("waitany", element, &[], scope, at),

@@ -230,7 +230,7 @@ pub fn place(output: Option<&Path>) -> anyhow::Result<&Path> {
     match output {
         Some(path) if !crate::destination::is_standard_output(path) => Ok(path),
         _ => bail!(crate::errors::WrongUse(
-            "cannot write decision tables: no file for the assembly beside which they lie, expected -o ASSEMBLY2"
+            "cannot write decision tables: no file for the assembly next to which they are written, expected -o ASSEMBLY2"
         )),
     }
 }
