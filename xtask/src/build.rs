@@ -198,7 +198,7 @@ pub fn build_c_components(workspace: &Workspace) -> Result<(), StepError> {
     if sources.is_empty() {
         return Ok(());
     }
-    let mut command = Command::new("cc");
+    let mut command = workspace.c_compiler();
     command
         .current_dir(&workspace.root)
         .args(["-O2", "-std=c99", "-Wall", "-Wextra", "-fPIC", "-shared"])

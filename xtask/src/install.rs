@@ -90,13 +90,17 @@ pub fn install(
 
 /// Installs into a folder of its own below the target folder and makes an archive of it.
 ///
+/// For another glibc than this system's, `cargo-zigbuild` must be installed. The Python package is only in an archive for this system's.
+///
 /// # Errors
-/// As [`install`]; there is no `tar`.
+/// As [`install`]; there is no `tar`; what was built needs a newer glibc than asked for.
 pub fn dist(workspace: &Workspace, system: &System, is_built: bool) -> Result<(), StepError> {
+    let of_glibc = workspace.glibc.as_ref();
     let name = format!(
-        "mastermind-{}-{}-linux",
+        "mastermind-{}-{}-linux{}",
         env!("CARGO_PKG_VERSION"),
-        std::env::consts::ARCH
+        std::env::consts::ARCH,
+        of_glibc.map_or_else(String::new, |version| format!("-glibc{version}"))
     );
     let folder = workspace.target.join("dist");
     let staged = folder.join(&name);
@@ -120,6 +124,12 @@ pub fn dist(workspace: &Workspace, system: &System, is_built: bool) -> Result<()
     println!("{}: {:.1} MB", path.display(), bytes as f64 * 1e-6);
     if let Some(minor) = needed_glibc(&staged)? {
         println!("it needs glibc 2.{minor} or newer, as the newest symbols of its files say");
+        let wanted = of_glibc.and_then(|version| version.strip_prefix("2.")?.parse::<u32>().ok());
+        if wanted.is_some_and(|wanted| minor > wanted) {
+            return Err(StepError::Refuted {
+                what: "the archive needs a newer glibc than asked for",
+            });
+        }
     }
     Ok(())
 }

@@ -52,7 +52,8 @@ const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|tidy
   libraries     proxies of Debian's libraries: prototypes, results, programs that nobody here wrote; names what is not installed
   build         the binary, the component libraries, the MPI back ends
   install       all of them with headers, examples, completions and manual pages, into --prefix DIR
-  dist          the same as an archive in target/dist, to be unpacked anywhere
+  dist          the same as an archive in target/dist, to be unpacked anywhere; dist --glibc 2.28 makes one for systems with
+                that glibc or a newer one, and needs cargo-zigbuild (python3 -m pip install cargo-zigbuild ziglang)
   system        what this machine lacks, installed where that is possible
   examples      the libraries that examples/fft and examples/sparse are over, installed where that is possible
 
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         ["prediction" | "mpip", argument] => (words[0], Some(argument)),
         ["install", "--prefix", prefix] => ("install", Some(prefix)),
         ["tidy", "--figures"] => ("tidy --figures", None),
+        ["dist", "--glibc", version] if version.starts_with("2.") => ("dist", Some(version)),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -117,9 +119,13 @@ fn run(
             })?;
             install::install(&workspace, &system, &prefix, is_built)
         }),
-        "dist" => {
-            prepared().and_then(|(workspace, system)| install::dist(&workspace, &system, is_built))
-        }
+        "dist" => prepared().and_then(|(workspace, system)| {
+            let workspace = match argument {
+                Some(glibc) => workspace.for_glibc(glibc),
+                None => workspace,
+            };
+            install::dist(&workspace, &system, is_built)
+        }),
         "demo" => Workspace::find().and_then(|workspace| {
             let system = system::prepare_beside(install, || build::begin(&workspace))?;
             demo::demo(&workspace, &system)

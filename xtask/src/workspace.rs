@@ -13,6 +13,8 @@ pub struct Workspace {
     pub root: PathBuf,
     /// Cargo's target folder.
     pub target: PathBuf,
+    /// The oldest glibc that what is built is to run with, such as `2.28`; this system's without.
+    pub glibc: Option<String>,
 }
 
 impl Workspace {
@@ -34,20 +36,71 @@ impl Workspace {
             .ancestors()
             .nth(2)
             .map_or_else(|| root.join("target"), Path::to_path_buf);
-        Ok(Self { root, target })
+        Ok(Self {
+            root,
+            target,
+            glibc: None,
+        })
+    }
+
+    /// The same sources, built for systems with this glibc or a newer one, in a target folder of their own.
+    pub fn for_glibc(&self, version: &str) -> Self {
+        Self {
+            root: self.root.clone(),
+            target: self.target.join(format!("glibc-{version}")),
+            glibc: Some(version.to_owned()),
+        }
+    }
+
+    /// The compiler's name of the system that is built for, with the version of glibc.
+    fn triple(glibc: &str) -> String {
+        format!("{}-unknown-linux-gnu.{glibc}", env::consts::ARCH)
     }
 
     /// Where the binary and the component libraries are.
     pub fn release(&self) -> PathBuf {
-        self.target.join("release")
+        match self.glibc {
+            Some(_) => {
+                let triple = format!("{}-unknown-linux-gnu", env::consts::ARCH);
+                self.target.join(triple).join("release")
+            }
+            None => self.target.join("release"),
+        }
     }
 
-    /// `cargo` with these arguments, in the root of the workspace.
+    /// A C compiler for the system that is built for.
+    pub fn c_compiler(&self) -> Command {
+        let Some(glibc) = &self.glibc else {
+            return Command::new("cc");
+        };
+        let mut command = Command::new("cargo-zigbuild");
+        let target = format!("{}-linux-gnu.{glibc}", env::consts::ARCH);
+        command.args(["zig", "cc", "--", "-target", &target]);
+        command
+    }
+
+    /// `cargo` with these arguments, in the root of the workspace; where it builds for another glibc, `cargo-zigbuild`, which links with that
+    /// one's symbols.
     pub fn cargo(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut command = match (&self.glibc, arguments) {
+            (Some(glibc), ["build", arguments @ ..]) => {
+                let mut command = Command::new("cargo-zigbuild");
+                let triple = Self::triple(glibc);
+                command
+                    .arg("zigbuild")
+                    .args(arguments)
+                    .args(["--target", &triple]);
+                command
+            }
+            _ => {
+                let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+                let mut command = Command::new(cargo);
+                command.args(arguments);
+                command
+            }
+        };
         command
             .current_dir(&self.root)
-            .args(arguments)
             .env("CARGO_TARGET_DIR", &self.target);
         // Variables that `cargo run` sets about this package must not reach other builds.
         for (name, _) in env::vars_os() {

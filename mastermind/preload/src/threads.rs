@@ -118,7 +118,8 @@ unsafe extern "C" fn mark_first_thread() {
     // SAFETY: plain calls of the system and of the C library.
     unsafe {
         if let Some(key) = KEY.get()
-            && libc::gettid() == libc::getpid()
+            // `gettid` is in glibc since 2.30 only.
+            && libc::syscall(libc::SYS_gettid) == libc::c_long::from(libc::getpid())
         {
             libc::pthread_setspecific(*key, ptr::from_ref(key).cast());
         }
