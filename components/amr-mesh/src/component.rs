@@ -1,4 +1,20 @@
-//! The component class.
+//! The component class: parameters, ports, and the sequence of steps of a regrid and of a balance.
+//!
+//! [`Hierarchy`] owns the levels, but knows no parameters, services or locks. `AmrMesh` provides
+//! them: each call gets the used ports, locks the mesh and delegates. Where to refine, how to cut
+//! and which rank gets a patch are decisions of other components; this file fixes the order in
+//! which they are called. The order is the same on every rank, since most steps are collective.
+//!
+//! ```text
+//! regrid    for each level that may be refined, from the coarsest:
+//!               fill ghost cells ─▶ regridder.flag(own patches) ─▶ marks of all ranks
+//!           regridder.cluster, from the finest level ─▶ boxes; the same boxes as before: no change
+//!           ranks inherited from the old patches ─▶ Hierarchy::remake
+//! balance   the same boxes ─▶ balancer.assign ─▶ ranks ─▶ Hierarchy::remake
+//! ```
+//!
+//! The mesh stays locked while another component works for it, so a regridder or a boundary
+//! condition must not call the mesh: it would wait for itself.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -264,9 +280,12 @@ impl MeshPort for AmrMesh {
                 boxes.pop();
             }
             let old = mesh.layouts();
+            // Level 0 covers the domain and is never regridded.
             let mut layouts = old[..1].to_vec();
             for boxes in boxes {
                 let at = layouts.len();
+                // Data stay where they are, even if the load is then uneven: `balance` moves
+                // patches.
                 let ranks = inherit(&boxes, old.get(at), &layouts[at - 1]);
                 layouts.push(Layout { boxes, ranks });
             }

@@ -1,4 +1,24 @@
 //! All levels of one rank, and the operations on them.
+//!
+//! Each rank knows the layout of every level, that is the boxes and ranks of all patches, but has
+//! the arrays of its own patches only. From the layouts all ranks derive the same plans of copies
+//! in the same order, so a message needs no description of its contents. `Hierarchy` is the only
+//! owner of levels: it keeps the plans in step with the layouts, and delegates the filling of cells
+//! to `fill`, the messages to `transfer` and the fluxes to `flux`.
+//!
+//! A step of a level encloses the steps of the next finer one:
+//!
+//! ```text
+//! begin_step(0)                    level 0 keeps its old state, its flux sums become 0
+//!   … add_fluxes(0), one a stage   level 0 is advanced to t + dt
+//!   begin_step(1) … end_step(1)    ghost cells of level 1: interpolated in time between the old and the new
+//!   begin_step(1) … end_step(1)    state of level 0, where no patch of level 1 has them
+//! end_step(0)                      level 0 gets the means of level 1, and the coarse cells around it
+//!                                  its fluxes in place of their own
+//! ```
+//!
+//! Every collective operation first checks that no array of its level is taken. `remake` replaces
+//! the levels only when all new ones are filled, so a regrid that fails leaves the old mesh.
 
 use cca_ports::{CommPort, PortError, RVec};
 use hydro_ports::{
@@ -115,6 +135,8 @@ impl Hierarchy {
         }
         self.levels[at].step = Some((time, dt));
         for stored in &mut self.levels[at].stored {
+            // Taken out, so that the copy reuses its memory while `stored` is borrowed for the
+            // state.
             let mut old = std::mem::take(&mut stored.old);
             old.clear();
             old.extend_from_slice(stored.array(ArrayName::State));
@@ -168,6 +190,7 @@ impl Hierarchy {
         self.levels[at].check_whole().map_err(PortError::failed)?;
         let (coarser, level) = self.levels.split_at_mut(at);
         let (coarser, level) = (coarser.last(), &mut level[0]);
+        // The plan is moved out for the time of the fill, which needs the level mutably.
         let plan = (
             std::mem::take(&mut level.ghosts),
             std::mem::take(&mut level.prolongations),
@@ -206,6 +229,8 @@ impl Hierarchy {
     ) -> Result<Messages, PortError> {
         let at = self.level(level).map_err(PortError::failed)?;
         self.levels[at].check_whole().map_err(PortError::failed)?;
+        // Without `begin_step` there are no flux sums: the means are copied, and no flux is
+        // corrected.
         let is_step = self.levels[at].step.take().is_some();
         let (coarse, fine) = self.levels.split_at_mut(at + 1);
         let (Some(coarse), Some(fine)) = (coarse.last_mut(), fine.first_mut()) else {
@@ -379,6 +404,7 @@ impl Hierarchy {
             (level.ghosts, level.prolongations, level.to_coarser) = (ghosts, prolongations, upward);
             level.step = None;
             for stored in &mut level.stored {
+                // Old state and fluxes are of the former patches.
                 // Grown again by the next step, if it needs them.
                 (stored.old, stored.fluxes) = Default::default();
             }

@@ -1,4 +1,20 @@
 //! Positions of the patches of each level, and their ranks.
+//!
+//! A level is a set of boxes in cells of its own: level `l` divides each cell of the domain in
+//! `2^l` along each axis. The boxes of a level do not overlap, and each has room in the next
+//! coarser level: ghost cells of a fine patch are interpolated from coarse cells, and the slopes
+//! there need one neighbour more. [`check`] verifies this for boxes from any source. The functions
+//! here are pure arithmetic on boxes; all ranks call them with the same arguments and get the same
+//! layout, without a message.
+//!
+//! ```text
+//! a coarse patch  ┌─────────────────┐
+//!                 │    NESTING      │   a fine patch, coarsened and grown by NESTING coarse cells, is covered
+//!                 │   ┌─────────┐   │   by coarse patches, or ends at the domain's border
+//!                 │   │ a fine  │   │
+//!                 │   └─────────┘   │
+//!                 └─────────────────┘
+//! ```
 
 use hydro_ports::{CellBox, Domain, GHOST, Patch, Shape, Sides};
 use thiserror::Error;
@@ -129,6 +145,7 @@ pub fn base_boxes(domain: &Domain, max_side: usize) -> Result<Vec<CellBox>, Layo
         return Err(LayoutError::TooSmall { nx, ny });
     }
     let edges = |n: usize| {
+        // A patch narrower than its neighbour's ghost cells could not fill them alone.
         let parts = n.div_ceil(max_side.max(1)).min(n / GHOST);
         (0..parts).map(move |k| ((k * n / parts) as i64, ((k + 1) * n / parts) as i64))
     };
@@ -172,6 +189,7 @@ pub fn check(
             });
         }
         let Some(coarser) = coarser else { continue };
+        // Ghost cells beyond the domain come from the boundary conditions and need no coarse cells.
         let around = patch.coarsen().grow(NESTING);
         let around = around.intersect(&level_cells(domain, level - 1));
         let rest = around.map(|around| around.minus_all(coarser));

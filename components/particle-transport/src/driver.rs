@@ -1,4 +1,23 @@
 //! The driver: iterations of sweeps from the eight corners.
+//!
+//! The particles of an octant of directions enter the cube at one corner and cross it to the
+//! opposite one. A cell can be computed when its three upstream neighbours are done, so the work is
+//! a wavefront. The ranks share the cube along x and y; each has the whole of z, cut into blocks of
+//! `k_block` cells, and passes the faces of a block on while it works on the next. Smaller blocks
+//! fill the pipeline sooner and cost more messages: this is what the parameters `k_block` and
+//! `angle_group` are for.
+//!
+//! ```text
+//! 3 ranks along x, flight towards +x          time ─▶
+//! rank 0   b0  b1  b2  b3
+//! rank 1       b0  b1  b2  b3                 after each block: a message to the next rank along x,
+//! rank 2           b0  b1  b2  b3             and one along y
+//! ```
+//!
+//! An iteration sweeps all octants with the present source, then `scatter` makes the next source
+//! from the flux. In between, the particles are counted: those born must be removed or leave the
+//! cube, up to `BALANCE`. Faces that got lost between ranks are detected there; otherwise the
+//! result would only be slightly wrong.
 
 use std::fs;
 use std::path::Path;
@@ -192,12 +211,16 @@ impl Run<'_> {
         group: &[Direction],
         tally: &mut Tally,
     ) -> Result<(), PortError> {
+        // Bits of an octant: 0 for x, 1 for y, 2 for z; a set bit is a flight towards smaller
+        // indices.
         let towards = |bit: u32| if octant >> bit & 1 == 0 { 1 } else { -1 };
         let (dx, dy) = (towards(0), towards(1));
         let from = [self.grid.neighbour(-dx, 0), self.grid.neighbour(0, -dy)];
         let to = [self.grid.neighbour(dx, 0), self.grid.neighbour(0, dy)];
         let thickness = THICKNESS / self.cells as f64;
         let (nx, ny, n) = (self.nx, self.ny, group.len());
+        // All of z is on this rank: a block leaves here the faces through which the next one is
+        // entered.
         let mut z_faces = vec![0.0; n * ny * nx];
         let mut sends = Vec::new();
         for nth in 0..self.cells.div_ceil(self.k_block) {
@@ -231,6 +254,8 @@ impl Run<'_> {
             )?;
             for (axis, faces) in [x_faces, y_faces].into_iter().enumerate() {
                 match to[axis] {
+                    // Waited for after the last block, so that a send does not delay the next
+                    // block.
                     Some(peer) => sends.push(self.comm.send(peer, axis as i32, faces)?),
                     None => tally.leak(group, axis, &faces, thickness),
                 }

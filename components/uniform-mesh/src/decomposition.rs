@@ -1,4 +1,23 @@
 //! Cutting the mesh into patches and assigning them to ranks.
+//!
+//! A cut is a grid of columns and rows of patches, numbered row by row from the lower left. Each
+//! rank gets consecutive patches of that sequence with about an equal share of the cells. The
+//! result depends on the parameters alone, so every rank computes it for itself, and patch numbers
+//! mean the same everywhere. No patch is narrower than the ghost cells of its neighbour, since
+//! ghost cells are filled from adjacent patches only.
+//!
+//! ```text
+//! 12 x 8 cells, Splitting::Grid(3, 2), two ranks
+//! ┌───┬───┬───┐
+//! │ 3 │ 4 │ 5 │  rank 1
+//! ├───┼───┼───┤
+//! │ 0 │ 1 │ 2 │  rank 0
+//! └───┴───┴───┘
+//! ```
+//!
+//! [`Sizes::Uneven`] serves measurements: a performance model needs calls with several array sizes,
+//! and one run with uneven patches has them (96 x 32 cells in `Grid(4, 2)`: widths 10, 19, 29 and
+//! 38, heights 11 and 21).
 
 use hydro_ports::{GHOST, Shape};
 use thiserror::Error;
@@ -60,6 +79,7 @@ impl Sizes {
         match self {
             Sizes::Even => k * n / parts,
             Sizes::Uneven => {
+                // n · triangle(k) / triangle(parts), rounded to the nearest cell.
                 let triangle = |k: usize| k * (k + 1);
                 (2 * n * triangle(k) + triangle(parts)) / (2 * triangle(parts))
             }

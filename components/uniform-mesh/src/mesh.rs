@@ -1,4 +1,19 @@
 //! One rank's part of a mesh: its patches and their arrays.
+//!
+//! Components that compute own no arrays. They take one out of the mesh, work on it and put it
+//! back; the values move as a pointer, nothing is copied. While an array is out, the mesh has no
+//! second copy that could become stale: taking it again, or an exchange of ghost cells that needs
+//! it, is an error.
+//!
+//! ```text
+//! take(7, State)          patch 7: [None, Some(stage)]      the caller has the values
+//! take(7, State)          StorageError::Taken
+//! put(7, State, values)   patch 7: [Some(state), Some(stage)]
+//! ```
+//!
+//! Numbers of patches count over the whole mesh. Those of a rank are consecutive, so a patch is
+//! found by its distance from the rank's first one. The exchange itself is in `exchange.rs`, ports
+//! and parameters in `component.rs`.
 
 use cca_ports::RVec;
 use hydro_ports::{ArrayName, Domain, Patch, Sides};
@@ -160,6 +175,7 @@ impl Mesh {
     /// [`StorageError::Taken`] if one is out; then none is taken.
     pub fn take_all(&mut self, array: ArrayName) -> Result<Vec<Field>, StorageError> {
         let is_out = |stored: &&Stored| stored.arrays[array as usize].is_none();
+        // Checked before the first is taken, so that an error leaves all arrays in place.
         if let Some(stored) = self.patches.iter().find(is_out) {
             let patch = stored.patch.id;
             return Err(StorageError::Taken { patch, array });
