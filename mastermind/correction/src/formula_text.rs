@@ -1,4 +1,22 @@
-//! Corrected models as text: built as an expression, simplified, and printed with no more brackets than needed.
+//! Corrected models as text: built as an expression, simplified, and printed with no more brackets
+//! than needed.
+//!
+//! A correction is found as a tree over columns of numbers and reported as a formula. Translated
+//! node by node, that formula would be full of `1*x`, `x + 0` and `|n|`. The constructors here
+//! ([`add`], [`multiply`], [`power`], …) therefore simplify on the spot: they fold numbers, gather
+//! factors in front, and join powers of one base. There is no pass over a finished expression, so
+//! an expression must be built by them to become short.
+//!
+//! ```text
+//! multiply(number(2.0), multiply(name("n"), number(3.0)))    6*n
+//! multiply(name("n"), power(name("n"), number(0.5)))         n^1.5
+//! add(number(0.0), name("n"))                                n
+//! magnitude(name("n"))                                       n, not abs(n)
+//! ```
+//!
+//! The rules hold for positive names only, as sizes and counts are: `n^a * n^b` becomes `n^(a+b)`,
+//! and `(n^a)^b` becomes `n^(a*b)`. [`exact`] prints every digit, for formulas that are read and
+//! evaluated again; [`shown`] prints four, for people.
 
 use mastermind_models::expression::{Binary, Expression, Unary};
 
@@ -117,6 +135,8 @@ pub fn is_positive(expression: &Expression) -> bool {
 
 /// `|a|`, or `a` if it is never negative.
 pub fn magnitude(a: Expression) -> Expression {
+    // `max(0, …)`, the form of a threshold, is never negative, but may be 0: `is_positive` denies
+    // it.
     let is_ramp = matches!(&a, Expression::Call(function, arguments) if function == "max" && arguments[0] == number(0.0));
     match is_ramp || is_positive(&a) {
         true => a,
@@ -240,6 +260,7 @@ fn write(expression: &Expression, least: u8, digits: &dyn Fn(f64) -> String, tex
                 1 => *text += &format!(" {symbol} "),
                 _ => *text += symbol,
             }
+            // `a - (b - c)` and `a/(b/c)` need their brackets, `a + (b + c)` and `a*(b*c)` do not.
             let right = match operator {
                 Binary::Add => own,
                 Binary::Multiply => own,

@@ -1,4 +1,20 @@
 //! Corrected models as formulas, and as models like any other.
+//!
+//! A correction is evaluated during the search as columns and trees, which no other crate can read.
+//! This file writes it as a formula of the language of models, so that `predict`, `choose` and a
+//! reader need not know how it was found. Such a formula must give the times that
+//! [`Corrected::predict`] gives, so the limits of the ratio and the damping outside the training
+//! points are part of it.
+//!
+//! ```text
+//! shown      0.97*t_comm + T*(2.1e-5 + 3e-7*np^1.2)        for people: the term alone, four digits
+//! formula    t_comm * max(low, min(high, (…)/t_comm)) ^ (share / (1 + ln(D)/ln(16)))
+//!                                                          whole: clipped and damped, all digits
+//! model      a Model of the family `Written` with that formula, an interval and a range
+//! ```
+//!
+//! `t_comm` is the base: a name in `shown`, and put in as a whole expression in `formula`. Its
+//! unknowns keep their names there, and get their values from the coefficients of the model.
 
 use std::collections::BTreeMap;
 
@@ -74,6 +90,7 @@ impl Corrected {
             divide(call("ln", vec![distance]), number(self.reach.ln())),
         );
         if !self.is_moved() {
+            // One power does for both exponents; with moved parameters the limits come in between.
             return power(ratio, divide(number(share), damped));
         }
         let ratio = power(ratio, divide(number(1.0), damped));
@@ -202,6 +219,7 @@ impl Corrected {
             .tree
             .iter()
             .filter(|node| matches!(node, Node::Number(_)));
+        // Two linear constants: `a` and `c`.
         let n_free = specification.unknowns.len() + n_terms.count() + 2;
         let fitted = self.predict(specification, train);
         let (error, drift) = self.held_out.map_or((0.0, 0.0), |held_out| {
@@ -256,6 +274,7 @@ fn model_of(
     let n = train.len() as f64;
     let freedom = (n - n_free as f64).max(1.0);
     let share = (relative_error(&train.observed, fitted) * (n / freedom).sqrt()).max(least);
+    // A relative error: the interval is a fixed share of the predicted time.
     let sigma = Formula {
         written: Some(
             Written::new(&format!("{share:?}*abs({text})"), values.clone()).map_err(unwritable)?,

@@ -1,4 +1,20 @@
 //! Problem instances made from formulas: a base, and a contention term that it lacks.
+//!
+//! With measured times, nobody knows what the base formula misses, so a correction can only be
+//! compared with other fits. Here the truth is known: an [`Instance`] draws the unknowns of a base,
+//! adds a contention term of drawn form and size, and makes noisy times from the sum. The procedure
+//! gets the base and the times, and its prediction is compared with the exact times, with those of
+//! the base alone, and with those of an oracle that knows the form of the term.
+//!
+//! ```text
+//! base         s*(l + n*w)*(p-1)^h         given to the procedure as a specification
+//! contention   factor * s * (p - 12)^0.9   hidden; about 40 % of the time at the median point
+//! times        (base + contention) * (1 + 3 % noise)
+//! split        half of the points for training: at random, whole cells, or the smaller sizes
+//! ```
+//!
+//! Settings of the procedure are chosen on the forms [`Form::TUNING`] with their own types of
+//! contention, and results are reported for [`Form::MEASURED`], which nothing was chosen on.
 
 use fastrand::Rng;
 use mastermind_correction::{Specification, Table};
@@ -298,6 +314,8 @@ impl Contention {
         if form.is_for_tuning() {
             return Self::draw_for_tuning(place, rng);
         }
+        // Of a halo exchange the processes of a node compete for its link, otherwise all processes
+        // compete.
         let per_node = form == Form::Halo;
         let exponent = if per_node {
             0.5 + rng.f64()
@@ -465,6 +483,7 @@ impl Instance {
                 format!("{crowd}^oracle_e"),
                 "oracle_e = { lower = 0.3, upper = 2 }\n".to_owned(),
             ),
+            // Only for measured forms: the other types of contention are drawn for tuning alone.
             _ => (format!("ln({crowd})"), String::new()),
         };
         let of_size = match self.contention.of_size > 0.0 {

@@ -1,4 +1,24 @@
 //! Trees over columns: values at all points at once, and the range of values over a box of inputs.
+//!
+//! The search judges every tree at the same points. A tree is therefore evaluated node by node,
+//! each node as one loop over a column, instead of point by point through the tree. Trees are
+//! stored with operators before their operands; read from the end they become instructions of a
+//! stack machine. Numbers and inputs stay references on that stack, and only results of operators
+//! take a slot of memory: that of their place in the stack.
+//!
+//! ```text
+//! tree      Multiply  Input(0)  Power  Input(1)  Number(0.5)           x0 * |x1|^0.5, read from the end
+//!
+//! stack     0.5
+//!           0.5   x1
+//!           slot 0 = |x1|^0.5                the result takes the place of both operands
+//!           slot 0   x0
+//!           slot 0 = x0 * slot 0
+//! ```
+//!
+//! [`range_over`] evaluates the same trees by interval arithmetic. A tree that fits all points may
+//! have a pole between them; over a box of inputs, such a tree has no bounded range and is
+//! rejected.
 
 use super::tree::{MAX_NODES, Node};
 use crate::fast_math;
@@ -106,6 +126,8 @@ impl Evaluator {
             return Operand::Scalar(f64::NAN);
         };
         let to = self.stack.len();
+        // The right operand `b`, if computed, is in slot `to`, the left one above it; the result
+        // replaces `b`.
         let (low, high) = self.slots[to * n..].split_at_mut(n);
         let low = &mut low[..n];
         match (a, b) {
@@ -195,6 +217,8 @@ pub fn range_over(tree: &[Node], inputs: &[[f64; 2]]) -> Option<[f64; 2]> {
 }
 
 fn range_of(node: Node, a: [f64; 2], b: [f64; 2], inputs: &[[f64; 2]]) -> Option<[f64; 2]> {
+    // Product, quotient without 0 in the divisor, and power of a positive base are monotone in each
+    // argument, so their extremes are at corners of the box.
     let corners = |f: fn(f64, f64) -> f64, a: [f64; 2], b: [f64; 2]| {
         let all = [f(a[0], b[0]), f(a[0], b[1]), f(a[1], b[0]), f(a[1], b[1])];
         [

@@ -1,4 +1,22 @@
 //! Judges trees: the least squares of the corrected model at the points.
+//!
+//! A tree `g` gives only the form of a correction. Its constants `a`, `c` and `d` (see [`Problem`])
+//! are linear in the model, so their best values follow from least squares, and the search need not
+//! look for them. To do this for every tree of every generation, the columns that all trees share
+//! are made orthonormal once; a tree is then one more column, of which the part along the others is
+//! subtracted.
+//!
+//! ```text
+//! columns    s·√w      b·√w (case 1)      g·s·√w           one row for each point, w its weight
+//!            once for each Parameters     once for each tree
+//! squares    |rest|² − (rest · ĝ)²        rest: times less their part in the first columns
+//!                                         (and less the base, where it has no factor)
+//!                                         ĝ: the tree's column, orthogonal to them and of length 1
+//! ```
+//!
+//! The squares need no constants; these are recovered by back substitution ([`Problem::linear`])
+//! only where they are used. Judging is the only task of this file: making trees is that of
+//! `tree.rs`, and constants within a tree that of `refine.rs`.
 
 use std::rc::Rc;
 
@@ -192,6 +210,7 @@ impl Problem<'_> {
         }
         let triples = self.fitted.iter().zip(&self.ranges).zip(genes);
         let value = |((fitted, [low, high]), gene): ((&f64, &[f64; 2]), &f64)| {
+            // Gene 0 is the fitted value, -1 and 1 are the ends, which need not be equally far.
             let room = if *gene < 0.0 {
                 fitted - low
             } else {
@@ -267,6 +286,7 @@ impl Problem<'_> {
             Some(false) => rest,
             Some(true) => {
                 let along = dot(&parameters.rest, &workspace.tree);
+                // The difference may become negative by rounding.
                 (rest - along * along).max(ROUNDING * rest)
             }
         }
@@ -306,6 +326,8 @@ impl Problem<'_> {
         if self.case.scales_base() {
             deflate(column, &parameters.of_base);
         }
+        // A tree of which less than a millionth of the length is left follows from the other
+        // columns.
         Some(normalise(column, length * 1e6))
     }
 

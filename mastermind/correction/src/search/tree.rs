@@ -1,4 +1,20 @@
 //! Trees of the genetic programming: made at random, crossed and mutated.
+//!
+//! A tree is a flat list of nodes, each operator in front of its operands. The number of operands
+//! of each node fixes where a subtree ends, so a subtree is a contiguous range: crossover replaces
+//! one range by another, and a tree is copied with one allocation.
+//!
+//! ```text
+//! x0 + 2*ln(x1)      Add  Input(0)  Multiply  Number(2.0)  Log  Input(1)
+//!                     0      1          2          3        4      5
+//!                                   end_of(tree, 2) = 6
+//! ```
+//!
+//! Every operation keeps two properties that the evaluator relies on: a list is exactly one
+//! complete tree, and it has at most [`MAX_NODES`] nodes, for which the stacks of interval
+//! arithmetic have room. Whether a tree fits the data is not known here; see `problem.rs`. New
+//! trees have no [`Node::Ramp`]: thresholds come from the forms that the search begins with, and
+//! from mutations of `Exp`.
 
 use fastrand::Rng;
 
@@ -46,6 +62,7 @@ pub type Tree = Vec<Node>;
 
 /// Where the subtree that begins at `start` ends.
 pub fn end_of(tree: &[Node], start: usize) -> usize {
+    // Operands that are still missing: each node supplies one, and opens as many as it takes.
     let mut open = 1;
     let mut at = start;
     while open > 0 {
@@ -61,6 +78,7 @@ pub fn end_of(tree: &[Node], start: usize) -> usize {
 pub fn with_weights(tree: &[Node]) -> Option<Tree> {
     let mut weighted = Tree::with_capacity(tree.len() + 4);
     let mut at = 0;
+    // Down the right operands: `a + (b + c)`. The last term has the factor of the whole tree.
     while matches!(tree[at], Node::Add | Node::Subtract) {
         weighted.push(tree[at]);
         at += 1;
@@ -159,6 +177,7 @@ impl Gardener {
         let until = end_of(a, from);
         let start = inner(b, rng);
         let end = end_of(b, start);
+        // Too large a child is a copy of the parent.
         if a.len() - (until - from) + (end - start) > MAX_NODES {
             return a.to_vec();
         }
@@ -251,7 +270,7 @@ fn constant(rng: &mut Rng) -> f64 {
     }
 }
 
-/// Nearly normal: the sum of twelve uniform numbers less its mean.
+/// Nearly normal, of mean 0 and variance 1: the sum of four uniform numbers, shifted and scaled.
 pub fn normal(rng: &mut Rng) -> f64 {
     (0..4).map(|_| rng.f64()).sum::<f64>() * 3f64.sqrt() - 2.0 * 3f64.sqrt()
 }
