@@ -1,4 +1,21 @@
 //! `cargo xtask test`: every check there is, and those that depend on MPI again, with MPI hidden.
+//!
+//! The steps are in the order of their cost: what fails in seconds is not found after minutes of
+//! building. The first failure ends the sequence, but all tests run even if one of them fails.
+//!
+//! ```text
+//! rustfmt, tidy, layers      rules of the sources
+//! clippy                     all packages; export without Parquet; the MPI back end
+//! build                      what the tests load and start
+//! tests                      all packages
+//! tests, MPI back end        once for each MPI that is there
+//! tests, MPI hidden          the end-to-end tests that depend on MPI, on a PATH without it
+//! ```
+//!
+//! A test that needs a compiler, an MPI or a library skips itself where it is missing.
+//! `MASTERMIND_TEST_WITH` names what this machine has, so that such a skip is a failure, and
+//! nothing is skipped by mistake. The last step checks the opposite case, a machine without MPI;
+//! only tests whose source names what MPI could change run again.
 
 use std::env;
 use std::ffi::OsString;
@@ -214,11 +231,13 @@ fn looking_functions(text: &str) -> Vec<&str> {
         }
     }
     let looks = |line: &&str| LOOKS_FOR_MPI.iter().any(|words| line.contains(words));
+    // A constant in front of the functions may be used in any of them.
     let everywhere = before.iter().any(looks);
     let (mut looking, mut others): (Vec<_>, Vec<_>) = functions
         .into_iter()
         .partition(|(_, lines)| everywhere || lines.iter().any(looks));
     let mut next = 0;
+    // Also functions that call one that depends on MPI, and those that call them, up to the tests.
     while let Some((name, _)) = looking.get(next).cloned() {
         let names_it = |line: &&str| {
             line.split(|c: char| !c.is_alphanumeric() && c != '_')

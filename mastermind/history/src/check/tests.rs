@@ -1,4 +1,17 @@
 //! Checks of simulated programs: which components are reported as slower, and which are not.
+//!
+//! Of a measured program nobody knows which changes are real, so errors of a check can only be
+//! counted on runs that were made. `Simulated` makes them: five components, which take 400 to 5 ns
+//! a unit of size, each of which suffers from a busy machine in its own way.
+//!
+//! ```text
+//! ns of a call = ns · size · factor(component, size) · exp(machine · loading + 0.8 % of the run + 0.4 % of the cell)
+//!
+//! alarms   none in 60 equal runs, with each of 20 seeds
+//! finds    5 % slower in the last five of 35 runs, with 38 of 40 seeds
+//! ```
+//!
+//! Findings are counted over many seeds, since a single random series may hide a change.
 
 use super::generator::Generator;
 use super::*;

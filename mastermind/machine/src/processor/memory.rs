@@ -1,4 +1,19 @@
 //! Loads and reads over the size of the memory, and the first use of pages.
+//!
+//! The time of a computation changes where its data outgrow a cache, and this file measures by how
+//! much: the time of a load that waits for the one before, the rate of reading in order, and the
+//! cost of a page that is used for the first time. A load is measured along a random cycle through
+//! all lines, each containing the address of the next: no prefetcher knows the next line, and no
+//! two loads overlap. The loops are assembly, so that no compiler shortens them.
+//!
+//! ```text
+//! Key::Load(bytes, huge)      ns a load       rises where a cache ends; huge pages save address translation
+//! Key::Read(bytes, threads)   bytes a ns      each thread with memory of its own
+//! Key::Penalty("page fault")  ns a page
+//! ```
+//!
+//! Sizes are two an octave, from a part of the first cache to more than the last. Values are only
+//! taken here; what they mean is decided by their readers.
 
 use std::arch::asm;
 use std::hint::black_box;
