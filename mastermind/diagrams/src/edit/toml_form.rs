@@ -1,4 +1,24 @@
 //! Our own TOML form, by its tables.
+//!
+//! The library `toml_edit` keeps a file as values with the text around them, so a change of one
+//! value leaves all others byte for byte. Its blind spot is comments in lists: all text between two
+//! elements belongs to the second one, also a comment on the line of the first.
+//!
+//! ```text
+//! flow = [
+//!     { action = "a", cost = "ms(1)" },   # slow
+//!     # sends
+//!     { action = "b", cost = "ms(2)" },
+//! ]
+//!
+//! prefix of b:   "   # slow"  "\n    # sends\n    "
+//!                 of a         of b
+//! ```
+//!
+//! `insert`, `take` and `swap` therefore split each prefix at its first line end (`parted`), and
+//! move the two parts with the elements that they speak of. In a flow written as tables (`[[…]]`)
+//! words can be changed, but elements are not added, moved or removed. Whether the result is a
+//! sound program is not checked here: the reader does that.
 
 use toml_edit::{
     Array, ArrayOfTables, DocumentMut, InlineTable, Item as TomlItem, Table, TableLike, Value,

@@ -1,4 +1,19 @@
 //! Texts with marks: bold, italic and the like, and lines.
+//!
+//! Texts of diagrams are written in three languages of marks: tags and entities of HTML in all of
+//! them, Markdown's stars in some, and PlantUML's Creole. This file turns each into the one form
+//! that the rest of `picture` knows, lines of runs of one style, so that measuring and drawing need
+//! no parser.
+//!
+//! ```text
+//! creole("**Flux** of //q//")            "Flux" bold, " of ", "q" italic
+//! creole("see http://a.org")             one run: a mark behind a colon or in a word is none
+//! markdown("rank_of_next", true)         one run
+//! markdown("x &lt; 3<br>**y", true)      two lines: "x < 3", and "**y", since nothing closes the mark
+//! ```
+//!
+//! No text is an error: an unknown tag or an open mark stays as letters. Sizes and colours of tags
+//! are dropped.
 
 /// A line of text.
 pub type Line = Vec<Run>;
@@ -22,6 +37,7 @@ pub struct Run {
 
 /// A text whose marks are tags and, where it is Markdown, stars and underscores.
 pub(crate) fn markdown(text: &str, stars: bool) -> Vec<Line> {
+    // The first that fits is taken, so a doubled mark is in front of the single one.
     let marks: &[(&str, Look)] = match stars {
         true => &[
             ("**", Look::Bold),

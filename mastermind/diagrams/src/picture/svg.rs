@@ -1,4 +1,20 @@
 //! Pictures as one SVG document, side by side.
+//!
+//! A [`Picture`] says what is connected, not where it is. `Drawer` measures the texts of its nodes
+//! and labels, hands boxes, edges and frames to `layout`, and draws what comes back. The layout
+//! knows only two directions, across the layers and along them; that a picture may run down, up,
+//! left or right is known to this file alone, as sizes that are turned before the layout and as
+//! `page` after it.
+//!
+//! ```text
+//! Picture ─▶ wrapped texts, sizes ─▶ Plan ─▶ layout ─▶ Layout ─▶ page() ─▶ <svg>
+//!
+//! Direction::Down    page([across, along]) = [across, along]
+//! Direction::Right   page([across, along]) = [along, across]
+//! ```
+//!
+//! Later elements cover earlier ones: frames come first, then edges, nodes, and labels with a white
+//! rim. A note has no box of its own: the box of its node becomes wider instead.
 
 use std::fmt::Write;
 
@@ -113,6 +129,8 @@ impl<'a> Drawer<'a> {
                 let (across, along) = turned(sizes[node]);
                 boxes[node] = boxes[about];
                 let place = &mut plan.boxes[boxes[about]];
+                // Only on one side: the axis, on which edges meet the node, stays in the node's
+                // middle.
                 place.behind += GAP / 2.0 + across;
                 place.along = place.along.max(along);
             }
@@ -366,6 +384,8 @@ impl<'a> Drawer<'a> {
             } else {
                 (at[0], width / 2.0)
             };
+            // A bar is long enough to be met straight; other shapes share their side among the
+            // edges.
             let place = aim(edge).clamp(at - half + 4.0, at + half - 4.0);
             return [
                 place,

@@ -1,4 +1,20 @@
-//! Changes of a PlantUML file in the new syntax: each replaces, adds or removes a piece of the text.
+//! Changes of a PlantUML file in the new syntax: each replaces, adds or removes a piece of the
+//! text.
+//!
+//! `scan` gives the byte ranges of all elements, names and words of a file. An edit is looked up
+//! there by its key and becomes one replacement of a range; all other bytes stay, with comments,
+//! blanks and line ends. Ranges and keys are valid for one text only, so the text is scanned again
+//! for each edit.
+//!
+//! ```text
+//! :flux <<action+>> {cost = ms(1)};
+//!  └──┘                     └───┘
+//!  Rename                   SetWord "cost"
+//! ```
+//!
+//! New text must be read as what it was meant to be: names with `;` or braces, words with an open
+//! bracket and the like are refused. The legacy syntax is refused as a whole; its elements have no
+//! lines of their own, being named in arrows.
 
 use std::ops::Range;
 
@@ -143,6 +159,7 @@ pub(crate) fn edited(text: &str, edit: &Edit) -> Result<String, EditError> {
             let (a, b) =
                 pair.ok_or_else(|| refused("move", key, "it is at the end of its flow"))?;
             let (a, b) = (a.span.clone(), b.span.clone());
+            // Blank lines and comments that belong to neither.
             let between = &text[a.end..b.start];
             let swapped = format!("{}{between}{}", &text[b.clone()], &text[a.clone()]);
             Ok(replaced(a.start..b.end, &swapped))
@@ -291,6 +308,9 @@ fn set_word(
         Way::Command => wrong("a command has a condition"),
         Way::Lines(lines) => Ok((lines.clone(), String::new())),
         Way::Braces(braces) => {
+            // One tagged value of several goes: found by its place, since a word may occur in
+            // another one's value. `parts` returns slices of `inside`, so their addresses are
+            // places in the text.
             let inside = &text[braces.start + 1..braces.end - 1];
             let begin =
                 |part: &str| braces.start + 1 + (part.as_ptr() as usize - inside.as_ptr() as usize);
@@ -371,6 +391,7 @@ fn new_branch(text: &str, node: &Node, guard: &str) -> Result<(usize, String), E
         ("decision", "") if is_else => wrong("it has one without a condition"),
         ("decision", "") => Ok((close, format!("{indent}else (no){end}"))),
         ("decision", guard) => {
+            // `else` stays the last branch.
             let place = if is_else { last.at } else { close };
             Ok((place, format!("{indent}elseif ({guard}) then (yes){end}")))
         }

@@ -1,4 +1,23 @@
 //! The legacy syntax: edges between activities that are named where they first appear.
+//!
+//! A diagram in this syntax is a list of arrows. Nodes have no lines of their own: a name or code
+//! denotes the same node wherever it appears, an arrow without a begin leaves the target of the
+//! last one, and `(*)` is the initial node where an arrow leaves it and the final node where one
+//! ends.
+//!
+//! ```text
+//! (*) --> "read"              initial ─▶ read
+//! if "ready?" then            read ─▶ ◇ ready?
+//!   -->[yes] "go"             ◇ ─yes─▶ go
+//! else
+//!   -->[no] (*)               ◇ ─no──▶ final
+//! endif
+//! ```
+//!
+//! What some parts mean depends on arrows that come later, and is decided at the end, by counting
+//! them: labels of several arrows that leave one activity are its guards (`labels_as_guards`), and
+//! a bar with several arrows out of it is a fork, with several into it a join (`bars_as_nodes`).
+//! Structure is not looked for here: the result is a graph, as for XMI.
 
 pub(super) mod parts;
 
@@ -15,7 +34,7 @@ use mastermind_programs::Rule;
 use mastermind_programs::expression::{Expression, parse};
 use parts::{Entity, arrow, entity};
 
-/// Whether a diagram is in the legacy syntax: it has `(*)`, or begins with a name in quotes.
+/// Whether a diagram is in the legacy syntax: an arrow leaves or reaches `(*)`, and no line is one of the new syntax.
 pub(super) fn is_legacy(block: &Block) -> bool {
     let is_new = |line: &Line| line.text == "start" || line.text.starts_with(':');
     let begins = |line: &Line| line.text.starts_with("(*") || line.text.contains("> (*");
@@ -246,6 +265,8 @@ impl Reader<'_> {
 
     fn guard(&self, from: usize, label: &str) -> Option<Guard> {
         let condition = self.conditions.get(&from);
+        // Only the first arrow that leaves a decision is judged by its condition; a later one
+        // without an expression is taken otherwise.
         let is_first = self
             .flow
             .graph
@@ -421,6 +442,7 @@ impl Reader<'_> {
             graph.nodes[*bar].kind = match (n_in > 1 && parts, n_out > 1) {
                 (true, true) => {
                     let at = graph.nodes[*bar].at.clone();
+                    // Several in and several out: a join, and a fork behind it.
                     let fork = graph.node(name, at, NodeKind::Fork);
                     let leaving = graph.edges.iter_mut().filter(|edge| edge.from == *bar);
                     leaving.for_each(|edge| edge.from = fork);

@@ -1,4 +1,23 @@
 //! A file as diagrams, each as its significant lines.
+//!
+//! This is the first stage of reading PlantUML, for a program (`new`, `legacy`) and for a picture
+//! (`sketch`). It removes comments, puts definitions of the preprocessor in, skips layout, and
+//! splits the file at `@startuml` and `@enduml`. What is left are the lines that may matter for the
+//! flow, with their numbers in the file for messages. Skipped lines are warned of, unless they are
+//! comments.
+//!
+//! ```text
+//! 1  @startuml Main
+//! 2  ' a comment                    dropped
+//! 3  !$n = "800"                    a definition
+//! 4  skinparam monochrome true      layout: skipped, with a warning
+//! 5  :send $n;                      Line { number: 5, text: ":send 800;" }
+//! 6  @enduml
+//! ```
+//!
+//! Notes and actions of several lines are recognised here already (`Inside`): a line in them may
+//! begin with any word, and `hide` or `title` in a note is no layout. Their contents are understood
+//! later, by `new` and `legacy`.
 
 use super::new;
 use super::text::after;
@@ -151,6 +170,8 @@ impl Definitions {
             } else {
                 0
             };
+            // Definitions that contain others may double the text each time: beyond the limit it
+            // grows no more, and `line` reports it.
             if text[from..].contains(name.as_str()) && text.len() <= MAX_EXPANDED {
                 text = text[..from].to_owned() + &put_in(&text[from..], name, value);
             }
@@ -167,6 +188,7 @@ fn put_in(text: &str, name: &str, value: &str) -> String {
     while let Some(at) = rest.find(name) {
         let (before, after) = (&rest[..at], &rest[at + name.len()..]);
         let is_word =
+            // A name that begins with `$` may touch letters in front of it.
             !after.starts_with(is_part) && (name.starts_with('$') || !before.ends_with(is_part));
         made.push_str(before);
         made.push_str(if is_word { value } else { name });

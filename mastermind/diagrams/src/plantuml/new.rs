@@ -1,4 +1,24 @@
 //! The new syntax: commands in order, blocks in each other.
+//!
+//! Nodes have no names here: each command follows the one before. The reader therefore keeps loose
+//! ends (`Tail`s of `flow`), which the next node is tied to, and a stack of open blocks (`Frame`s),
+//! each of which keeps the ends of its finished branches. The end of a block joins them to the
+//! present ones.
+//!
+//! ```text
+//!                             loose ends                 frames
+//! :a;                         a
+//! if (x > 0) then (yes)       ◇ [x > 0]                  if
+//!   :b;                       b                          if
+//! else (no)                   ◇ [otherwise]              if, with the end b
+//! endif                       b, ◇ [otherwise]
+//! :c;                         c, tied to both
+//! ```
+//!
+//! This file recognises commands, actions of several lines and groups; blocks are in `blocks`,
+//! notes in `notes`. A group with a stereotype, such as `<<parallel>>`, becomes a graph of its own
+//! in a node. Where an action or a condition ends is decided by functions that `sketch` and `scan`
+//! use too, so that all three agree on what an element is.
 
 mod blocks;
 mod notes;
@@ -184,6 +204,8 @@ impl Reader<'_> {
     }
 
     fn detach(&mut self, at: &str) {
+        // `detach` behind a connector ends its picture, not the flow, which goes on at its other
+        // half.
         let connector = match self.flow.tails.as_slice() {
             [tail] => {
                 let node = &self.flow.graph.nodes[tail.from];
@@ -291,6 +313,7 @@ pub(super) fn whole(mut line: Line, lines: &mut std::slice::Iter<'_, Line>) -> L
             .iter()
             .filter_map(|word| after(&line.text, word))
     };
+    // A condition goes on until its brackets are closed.
     let n_more = if conditions().any(|rest| rest.starts_with('(')) {
         let mut open = brackets(&line.text);
         let ahead = lines.clone().take(MAX_LINES);

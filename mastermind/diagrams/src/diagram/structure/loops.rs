@@ -1,4 +1,23 @@
 //! Loops of a graph, and the nodes where the paths from a node meet again.
+//!
+//! A diagram is a graph, a program consists of loops and branches. This file finds the two facts by
+//! which `walk` turns the one into the other: which nodes form a loop, and where the branches of a
+//! decision or fork end. Both are questions of dominators (a node dominates another if all paths to
+//! it lead through the node). An edge back to a dominator closes a natural loop. With all edges
+//! reversed, the immediate dominator of a node is the first node that all paths from it lead
+//! through: there its branches meet.
+//!
+//! ```text
+//!  start ─▶ A ─▶ B? ─▶ C          loop: header A, body {A, B, C}, closed by the edge C ─▶ A
+//!           ▲    │     │          meetings in the whole graph: A ─▶ D (the loop counts as its header),
+//!           └────┼─────┘                                       D ─▶ the end
+//!                ▼                meetings in the loop: B ─▶ C, C ─▶ the end of a round
+//!                D ─▶ stop
+//! ```
+//!
+//! A region is the whole graph or the body of a loop. With inner loops as their headers, and edges
+//! back to the own header leading to [`SINK`], every region is acyclic. Nothing here makes elements
+//! of a program.
 
 use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -54,6 +73,7 @@ impl Loops {
                 .into_iter()
                 .flatten();
             if !above.any(|node| node.index() == to) {
+                // Some path enters this loop behind its header, so it is no natural loop.
                 return Err(NoLoops::Irreducible(to));
             }
             latches.push((to, from));
@@ -246,6 +266,7 @@ fn body(
     let mut body = std::collections::BTreeSet::from([header]);
     let mut left: Vec<usize> = latches.collect();
     while let Some(node) = left.pop() {
+        // Backwards from the latches; the header, which is in already, ends every path.
         if body.insert(node) {
             left.extend(edges.into[node].iter().map(|e| graph.edges[*e].from));
         }

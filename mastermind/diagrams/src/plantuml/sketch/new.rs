@@ -1,4 +1,20 @@
 //! The new syntax: commands in order, blocks in each other.
+//!
+//! The same lines as in `plantuml/new.rs`, read for a picture: conditions, labels and actions stay
+//! text, and nothing is evaluated, so diagrams that are no program can be drawn. Like that reader,
+//! the pencil keeps loose ends, which the next node is tied to, and a stack of open blocks. Shapes
+//! and colours are noted on the way, and a wrong line is reported and passed over.
+//!
+//! ```text
+//! line                      open blocks               loose ends
+//! if (ready?) then (yes)    If, node ◇                ◇ "yes"
+//!   :a;                                               a
+//! else (no)                 If, node ◇, ends [a]      ◇ "no"
+//!   :b;                                               b
+//! endif                                               a, b: merged in a diamond
+//! ```
+//!
+//! Places on the page are found by `picture`, not here.
 
 use super::{Canvas, Tail, arrow_style, filled, wrong};
 use crate::diagram::Collected;
@@ -364,6 +380,7 @@ impl Pencil<'_> {
                 canvas.merge();
             }
             BlockKind::While => {
+                // The last action leads back to the condition, and the flow goes on from there.
                 canvas.tie(open.node);
                 canvas.tails = vec![Tail::of(open.node, in_brackets(rest))];
                 canvas.tails.append(&mut open.ends);
@@ -416,6 +433,8 @@ impl Pencil<'_> {
                 self.canvas.tails = vec![Tail::of(node, label)];
             }
             BlockKind::Repeat => {
+                // The action is on the way back, not behind the loop's body: the loose ends stay as
+                // they are.
                 let tails = std::mem::take(&mut self.canvas.tails);
                 let node = self.add_action(&action, Colours::default());
                 self.canvas.tails = tails;
