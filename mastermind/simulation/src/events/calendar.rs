@@ -1,4 +1,19 @@
 //! The schedule of visits: buckets of one window each.
+//!
+//! The engines for programs need no order within a window, so a calendar of visits need not sort: a
+//! bucket is the set of processes with something to do in that window. A process has at most one
+//! visit, the earliest requested one. If it moves forward, the old entry stays behind and is
+//! ignored when it comes up: `windows` says where the visit of a process is.
+//!
+//! ```text
+//! ring, by window % 2048    ... │ 17 │ 18 │ 19 │ ...               later: a heap of (window, process)
+//!                                 │
+//!                                 ▼ chunk: one cache line          windows[process] = 17
+//!                                 [p4 p9 p2 ... 14 processes, n, next] ─▶ [...]
+//! ```
+//!
+//! A chunk is one cache line, so a line is read for 14 processes. Events have no place here, only
+//! the processes that they are at.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -81,6 +96,7 @@ impl Calendar {
     /// than it is to be anyway.
     #[inline]
     pub(crate) fn visit(&mut self, process: u32, at_ns: u64) {
+        // A time in the past belongs to the present window, which is not over yet.
         let window = (at_ns / self.window_ns).max(self.now);
         let has = &mut self.windows[process as usize];
         if *has <= window {
@@ -151,6 +167,7 @@ impl Calendar {
                 }
             }
             let window = &mut self.windows[process as usize];
+            // Otherwise the entry was left behind by a visit that has moved.
             if *window == self.now {
                 *window = IDLE;
                 return Some(process);

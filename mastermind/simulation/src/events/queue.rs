@@ -1,4 +1,20 @@
 //! Events by time: a calendar of buckets, each sorted when it is reached.
+//!
+//! The engine for schedules takes single events in the order of time. The queue is a ring of
+//! buckets of 256 ns: an event is appended to the bucket of its time, without a comparison, and a
+//! bucket is sorted once, when time comes to it. What is sorted are 64-bit keys: the nanosecond in
+//! the bucket in front of the order of scheduling.
+//!
+//! ```text
+//! new        events of the present bucket that came after it was sorted: a small heap
+//! present    the present bucket, sorted, taken from its end
+//! buckets    16,384 of them, 4.2 ms: appended, unsorted
+//! later      lists of as many buckets each, moved into the ring when it comes to them
+//!
+//! key        nanosecond in the bucket (8 bits) │ order (56 bits)
+//! ```
+//!
+//! An event may not be scheduled before the present bucket. What an event does is not known here.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -180,6 +196,8 @@ impl Queue {
     pub(crate) fn push(&mut self, event: Event) {
         let bucket = event.at >> SHIFT;
         debug_assert!(bucket >= self.now, "{event:?}");
+        // One comparison for both ends: behind the present bucket, and less than a round ahead of
+        // it.
         if bucket.wrapping_sub(self.now + 1) < BUCKETS as u64 - 1 {
             self.put(bucket, Entry::of(&event));
         } else {
@@ -273,6 +291,8 @@ impl Queue {
         let mut next = self.occupied.next(self.now + 1);
         if let Some((list, _)) = self.later.first_key_value() {
             let begin = list * BUCKETS as u64;
+            // A later list may begin inside the present round; it is opened before its first bucket
+            // is passed.
             if next.is_none_or(|next| next >= begin) {
                 self.open_later(begin);
                 next = self.occupied.next(begin);

@@ -1,4 +1,18 @@
-//! `machine.toml`.
+//! Reads `machine.toml`: from its text to a [`Machine`] whose values are all in bounds.
+//!
+//! The file (its form is at the head of `machine`) is read into raw tables in which nearly every
+//! key may be missing and none may be unknown, so a misspelt key is an error instead of a default.
+//! Each value is then checked and completed, from the general to the particular:
+//!
+//! ```text
+//! Link::default()     L = 2500, o = 1500, …     for what no table has
+//! [network]           overhead_ns = 900         every link has o = 900
+//! [network.intra]     latency_ns = 300          in a node: L = 300, o = 900
+//! ```
+//!
+//! In one table, `send_overhead_ns` and `receive_overhead_ns` go before `overhead_ns`. The bounds
+//! hold for everything behind: times are at most an hour, a period of noise is at least twice its
+//! length, and a class of links has nodes that it connects.
 
 use serde::Deserialize;
 
@@ -241,6 +255,8 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
         uplinks: None,
     };
     let network = link(&both, Link::default())?;
+    // Switches and groups are there if their numbers of nodes are; the table of their links may be
+    // missing.
     let near = |class, parameter, nodes: Option<u32>, raw: &Option<RawLink>| match (nodes, raw) {
         (None, Some(_)) => Err(MachineError::NoNodes { class }),
         (None, None) => Ok(None),

@@ -1,4 +1,22 @@
 //! A process's own progress: steps without time, then its next operation.
+//!
+//! All processes run one list of operations, each with its place in the list, its variables and its
+//! clocks. Most operations take no simulated time: assignments, jumps and loops touch only
+//! variables of the process, so `advance` runs them at once, within the event that led to them. It
+//! stops at the first operation that occupies the processor or waits, and only that one becomes an
+//! event. `execute` runs it when its turn comes, and goes on with `advance`.
+//!
+//! ```text
+//! work ends at 100 ns
+//!   advance    i = i + 1, jump, to = (process + 1) % processes         no event
+//!              Send: due = max(processor, sending interface)          the next event of the process
+//!   execute    Send at due: costs, post to the receiver, advance
+//!   advance    Receive: no message yet: due = NEVER, wait_state = Receive
+//! ```
+//!
+//! What another process does to this one is in `deliver`, which also ends waits. Values that a
+//! program computes, such as ranks, sizes and counts, are checked where they are used, and an error
+//! names the element and its place in the source.
 
 use crate::engine::error::{BoxedError, SimulationError};
 use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, ROUNDS, nanoseconds, rounds_of};
@@ -106,6 +124,8 @@ impl Engine<'_> {
                         continue;
                     }
                     self.processes[process as usize].at = at;
+                    // The posting of a receive costs nothing here: it takes effect when the
+                    // processor is free.
                     let free = self.processes[process as usize].processor;
                     if self.has_unexpected_request(process, from, operation) {
                         // The clear to send takes the processor, so it is an event among the messages.
@@ -138,6 +158,7 @@ impl Engine<'_> {
                     });
                     self.count(process, *element, 1, 0);
                     let p = &mut self.processes[process as usize];
+                    // With no open receive nothing can come: the wait ends at once, with no sender.
                     if first.is_none() && n_open > 0 {
                         p.wait_state = WaitState::Pending;
                         self.begin_operation(process);
@@ -305,6 +326,7 @@ impl Engine<'_> {
             Operation::Receive { .. } => now,
             _ => p.processor,
         };
+        // A message has taken the processor, or the interface, since the operation became due.
         if free > now {
             // It keeps its place among those that wait.
             self.events -= 1;
@@ -495,6 +517,7 @@ impl Engine<'_> {
                 mode => p.pending[usize::from(*mode == Mode::Internal)] += 1,
             }
         }
+        // A blocking send by rendezvous ends in `resume`, which counts its time.
         let goes_on = eager || *mode != Mode::Blocking;
         self.count(
             process,

@@ -1,4 +1,24 @@
 //! Arrival of a message: it takes the processor, then a posted receive, or waits as unexpected.
+//!
+//! A message that was sent lies in the receiver's heap `arrivals` until the receiver is visited. It
+//! is taken when the processor is free, and the receiving interface too if it has bytes; those that
+//! come earlier wait, and are taken in the order of their tie-break keys. Taking a message occupies
+//! the processor whether or not a receive is posted for it; only then is it matched.
+//!
+//! A rendezvous is several messages, and each of its parts goes through here:
+//!
+//! ```text
+//! Rendezvous::Sent                                   Rendezvous::Fetched
+//! sender                      receiver               sender                      receiver
+//! RequestToSend ────────────▶ match_message          RequestToSend ────────────▶ match_message
+//! send_data ◀──────────────── ClearToSend                                        Data, from itself
+//! Data ─────────────────────▶ received               complete ◀───────────────── Fetched
+//! ```
+//!
+//! The request is answered when its receive is posted, here if that was before, otherwise in
+//! `advance`. With `Fetched`, the receiver gets the bytes whatever the sender does meanwhile; the
+//! sender only learns that they are gone. Costs come from `loggp`, lists of receives and messages
+//! from `events`.
 
 use crate::engine::error::BoxedError;
 use crate::engine::programs::process::WaitState;
@@ -57,6 +77,7 @@ impl Engine<'_> {
             return None;
         }
         let message = self.pool.get(p.arrivals);
+        // The common case has no waiting message, and is decided by the first arrival alone.
         if message.at < p.free(message.load.part().has_bytes()) {
             return self.next_of_waiting(process);
         }
@@ -180,6 +201,8 @@ impl Engine<'_> {
         message: &Message,
     ) -> Result<(), BoxedError> {
         let p = &mut self.processes[process as usize];
+        // In the order of posting: the line has the oldest receives, the list those behind, and a
+        // blocking receive, which is the operation of the process itself, is the latest.
         let mut receive = NIL;
         let lines = &mut self.posted_lines;
         let in_line = lines
@@ -294,6 +317,8 @@ impl Engine<'_> {
             self.tell_sender(process, *sender, f64::from(message.peer));
         }
         if let Some(completions) = self.completions_of(process, mode) {
+            // Also for a receive that no wait has reached yet: a later wait for any takes it from
+            // the queue.
             completions.n_open -= 1;
             completions.senders.push_back(message.peer);
             if let (WaitState::Pending, Operation::WaitAny { sender, .. }) = (wait_state, operation)

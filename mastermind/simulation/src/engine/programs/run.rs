@@ -1,4 +1,24 @@
-//! The windows, and how far a process may run ahead of its own.
+//! The entry points, the choice of an engine, and the loop over windows of the engine for all
+//! programs.
+//!
+//! A message needs at least `o + L` from its send to its arrival. Time is therefore cut into
+//! windows of that length ([`window`]): what a process does in a window can reach no other process
+//! before the next one. All events of one process in the window are run in one visit, with its
+//! state in the caches, and the processes of a window are visited in any order; the result is that
+//! of a single queue of all events.
+//!
+//! ```text
+//! lookahead 4000 ns    [0, 4000)              [4000, 8000)
+//! process 0            e e ─ send ──────┐     e e e
+//! process 1            e e e            └───▶ e            at the earliest here
+//! process 2            e                      e e
+//! ```
+//!
+//! Two engines with less state take programs that permit it and may run a process beyond its window
+//! (`fixed_distances`, `eager`). [`simulate_with`] tries them in this order; each returns `None`
+//! for a program of another form, and the engine here runs everything: rendezvous, threads,
+//! oversubscribed nodes, traces, and programs that end in an error. Costs of messages are not known
+//! here (`loggp`), nor what an operation does (`advance`, `deliver`).
 
 use crate::engine::error::{BoxedError, SimulationError};
 use crate::engine::limits::Limits;
@@ -170,6 +190,7 @@ fn run(
         (0..nodes as u32).for_each(|node| engine.calendar.visit(node, 0));
     }
     let mut next_report = PROGRESS_EVERY;
+    // A unit is a process, or a whole node where its processes share processors.
     while let Some(unit) = engine.next_unit() {
         let end = engine.calendar.end_ns();
         let begin_ns = engine.calendar.begin_ns();
@@ -465,6 +486,7 @@ impl<'a> Engine<'a> {
             let p = &self.processes[process as usize];
             let (mut at, mut message, mut is_tie) = (p.due, NIL, false);
             if let Some((comes, index)) = first {
+                // Of equal times, the event that was scheduled first comes first.
                 let tie_break = || self.pool.get(index).tie_break;
                 if comes < at || (comes == at && tie_break() < p.tie_break) {
                     (at, message) = (comes, index);

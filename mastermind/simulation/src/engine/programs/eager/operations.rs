@@ -1,4 +1,20 @@
 //! A process's own progress: its next operation.
+//!
+//! The counterpart of `programs/advance.rs` for programs whose messages are all eager. The
+//! operations are compiled to small steps (`code`), with operands in a scratch of numbers that has
+//! the variables of the visited process. Whatever such programs seldom need is left out: there are
+//! no errors with places, no traces, no regions of threads. Where a value is wrong, a function
+//! returns `None`, and the engine for all programs runs the program again and reports it.
+//!
+//! ```text
+//! Operation::Send { to: "(process + 1) % processes" }
+//!
+//! Step  compute    temporary = (process + 1) % processes      timeless: run by `code.compute`
+//! Step::Send       due = max(processor, sending)              the next event; `execute` runs it
+//! ```
+//!
+//! `execute` also returns the earliest time at which the message that it sends may be answered. Up
+//! to then, the visit may go on alone; see `visit`.
 
 use crate::engine::limits::{MAX_COST_S, nanoseconds};
 use crate::engine::programs::costs::Costs;
@@ -57,6 +73,8 @@ impl EagerState<'_> {
                     let to = get!(to);
                     if to != NOBODY {
                         let peer = self.rank(to)?;
+                        // The message is posted when the send is due; until then the mailbox may
+                        // come into the caches.
                         prefetch(&self.mailboxes[peer as usize]);
                         view.rank.peer = peer;
                         view.rank.tag = tag.number(&self.scratch, is_call, false)?;
@@ -226,6 +244,7 @@ impl EagerState<'_> {
                         other: NIL,
                     },
                 );
+                // `take_in` ran at the begin of the visit; a message to itself comes later.
                 if to == view.process {
                     self.take_in(view);
                 }

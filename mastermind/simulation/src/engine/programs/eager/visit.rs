@@ -1,4 +1,27 @@
 //! Events at a process from one visit to the next.
+//!
+//! A visit runs all events of one process that are certain. The next event is the process's own
+//! operation or the first message that has arrived, whichever is earlier; it is certain if no
+//! message that has not been sent yet can come before it. That holds up to the end of the window,
+//! and with a table of who may send when (`horizon`) often far beyond.
+//!
+//! ```text
+//! window [0, 4000)                       event at     certain because
+//! work ends                              1200         it is in the window
+//! message from 3                         3900         it is in the window
+//! work ends                              6500         nothing from rank 3, the only sender, can come before 9000
+//! work ends                              9800         not certain: the visit ends, the next one is at 9800
+//! ```
+//!
+//! Three bounds limit a visit: the window, the horizon, which is looked up only where the window is
+//! not enough, and the answer to a message that the visit itself has sent. An event beyond them is
+//! still certain if it begins as soon as the process is free and was scheduled before anything that
+//! can come, since that order decides ties (`least_end`). What wakes a process and when it is
+//! visited next is in `mailbox`, what its operations do in `operations`.
+//!
+//! With many processes, their state is not in the caches. While one is visited, the state of those
+//! to come is therefore fetched in stages: first the process, then the messages that it names, then
+//! the one behind the first.
 
 use std::collections::VecDeque;
 
@@ -231,6 +254,7 @@ impl EagerState<'_> {
             }
             let first = self.pool.get(rank.arrivals);
             let free = rank.free();
+            // A single message, or one that need not wait, is decided without the second heap.
             if first.at >= free || first.at > due || first.other == NIL {
                 return (first.at.max(free), rank.arrivals);
             }
@@ -273,6 +297,7 @@ impl EagerState<'_> {
         if horizons.is_useful() {
             end = horizons.horizon(process, window, least_end);
         }
+        // Where look-ups seldom help they are left out for a while.
         horizons.note_use(least_end < end);
         end
     }
@@ -332,6 +357,7 @@ impl EagerState<'_> {
         }
         let message = self.pool.get(index);
         let (peer, tie_break) = (message.peer, message.tie_break);
+        // No nonblocking receive: for the blocking one that the process waits for, or unexpected.
         let Some(mode) = found else {
             if rank.wait_state == WaitState::Receive && fits((rank.peer, rank.tag), message) {
                 self.pool.release(index);

@@ -1,4 +1,20 @@
 //! Events at a process from one visit to the next.
+//!
+//! The same idea as in `eager/visit.rs`, for programs that only block and whose ranks send to fixed
+//! distances: the visit runs a process up to the time before which no message can come that has not
+//! been sent yet. A process waits for one message at most, of a known sender, which leaves little
+//! state: the place in the program, three clocks, a sorted list of arrivals, and one of unexpected
+//! messages.
+//!
+//! ```text
+//! take_in     messages of the inbox ─▶ the list of arrivals, by time and tie-break key
+//! loop        own operation or first arrival, the earlier one, while it is before `end`
+//! leave       when the process may send next ─▶ horizons; its next event ─▶ calendar
+//!             waits for a message that is not sent: no visit, `post` makes one
+//! ```
+//!
+//! Processes that wait for others are not in the calendar at all: a wavefront costs visits only
+//! where the front is. As in `eager`, `None` gives the program up to the engine for all programs.
 
 use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, nanoseconds, rounds_of};
 use crate::engine::outcome::EngineChoice;
@@ -87,6 +103,7 @@ impl Visits for SharedState<'_> {
                 }
                 is_tie = when == due && theirs.tie_break == view.rank.tie_break;
             }
+            // The horizon is looked up once, and only if the window does not settle the matter.
             if at >= end && !self.goes_first(view, (at, message), end) {
                 if at == NEVER || is_horizon {
                     break;
@@ -192,6 +209,7 @@ impl SharedState<'_> {
     fn leave(&mut self, view: &mut ProcessView<'_>) {
         let process = view.process;
         if view.rank.is_redirected {
+            // A variable that decides about receivers has changed since the last visit.
             view.rank.receivers = self.receivers(view);
             view.rank.is_redirected = false;
         }
