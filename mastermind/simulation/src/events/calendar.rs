@@ -224,6 +224,7 @@ impl Calendar {
         let by = by_ns.map(|by_ns| by_ns / self.window_ns);
         self.now = [ring, later, by].into_iter().flatten().min()?;
         self.bounds_ns = [self.now, self.now + 1].map(|window| window * self.window_ns);
+        // The ring has moved on, and covers more windows at its end.
         while let Some(Reverse((window, process))) = self.later.peek().copied() {
             if window - self.now >= BUCKETS as u64 {
                 break;

@@ -51,7 +51,8 @@ pub(crate) struct Event {
     pub(crate) other: u32,
 }
 
-/// An event in the bucket of its time.
+/// An event in the bucket of its time. The bucket gives the upper bits of the time; the key has the
+/// rest and the order, so that entries are compared by one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     /// The time in the bucket, and in the lower bits the order.
@@ -149,7 +150,8 @@ fn put_by_time(entries: &[Entry], into: &mut Vec<Entry>) {
     }
 }
 
-/// The calendar.
+/// The calendar of events: a ring of buckets for those that are near, of which only the present one
+/// is sorted, and lists for later ones.
 pub(crate) struct Queue {
     /// The buffer of each bucket, or [`NONE`].
     buckets: Vec<u32>,

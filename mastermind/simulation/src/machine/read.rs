@@ -25,7 +25,8 @@ use super::{
 /// Longest time and greatest time a byte, nanoseconds: an hour.
 const LONGEST_NS: f64 = 3.6e12;
 
-/// A machine file that cannot be used.
+/// A machine file that cannot be used: it has another form, a value is out of its bounds, or some
+/// values do not go together.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
@@ -241,6 +242,7 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
         Some(RawWaiting::Spins) => Waiting::Spins,
     };
     let n = &document.network;
+    // The values of [network] in the form of a class, to be completed by the defaults.
     let both = RawLink {
         latency_ns: n.latency_ns,
         overhead_ns: n.overhead_ns,

@@ -47,6 +47,7 @@ impl Engine<'_> {
         let mut steps = 0_u64;
         let due = loop {
             steps += 1;
+            // A loop in which nothing takes time would never return.
             if steps > MAX_TIMELESS_STEPS {
                 let at_ns = now;
                 return Err(Box::new(SimulationError::Endless {
@@ -103,6 +104,7 @@ impl Engine<'_> {
                         process,
                     }));
                 }
+                // Outside of a region there is one thread: no other can have the lock.
                 Operation::Lock { .. } | Operation::Unlock { .. } => at += 1,
                 Operation::Compute { .. } | Operation::Parallel(_) => {
                     break self.processes[process as usize].processor;
@@ -410,6 +412,7 @@ impl Engine<'_> {
             return Err(self.value(process, element, value));
         }
         let place = region::RegionProcessors {
+            // The processes of a node share its processors evenly; none borrows those of another.
             processors: (self.machine.processors / self.per_node).max(1),
             queue: self.machine.queue,
             locks: self.locks,
@@ -472,6 +475,7 @@ impl Engine<'_> {
             return Ok(true);
         };
         let mut peer = self.processes[process as usize].peer;
+        // `advance` has left the receiver here; one that is no rank of the program is reported now.
         if peer as usize >= self.processes.len() {
             let to = self.value_of(process, to);
             peer = self.rank(process, *element, "its receiver", to)?;

@@ -38,6 +38,7 @@ impl Engine<'_> {
     pub(crate) fn post(&mut self, to: u32, message: Message) {
         let part = message.load.part();
         let is_first = matches!(part, MessagePart::Eager | MessagePart::RequestToSend);
+        // A rendezvous is one message, whatever its parts.
         self.messages += u64::from(is_first);
         self.tell_flight(to, &message);
         if self.shared_links.is_some() {
@@ -56,6 +57,7 @@ impl Engine<'_> {
         }
         let p = &mut self.processes[to as usize];
         p.arrivals = self.pool.push(p.arrivals, index, Order::Arrival);
+        // Only a message that is now the first to arrive can bring the visit forward.
         let at = message.at.max(p.processor);
         if p.arrivals == index {
             if self.is_oversubscribed {
@@ -346,6 +348,7 @@ impl Engine<'_> {
         let p = &mut self.processes[process as usize];
         let which = usize::from(mode == Mode::Internal);
         p.pending[which] -= 1;
+        // Operations of a collective and those of the program are waited for separately.
         let waited = matches!(
             &self.operations[p.at as usize],
             Operation::Wait { mode: waited, .. } if *waited == mode

@@ -221,6 +221,7 @@ fn run(
 fn window(program: &Program, machine: &Machine) -> (bool, u64) {
     let per_node = program.system.processes_per_node();
     let is_oversubscribed = per_node > machine.processors;
+    // The processes of an oversubscribed node are visited together: messages in it need no window.
     let is_alone = per_node == 1 || is_oversubscribed;
     let between = machine.node_links().map(Link::lookahead_ns).min();
     let between_ns = between.unwrap_or(MAX_WINDOW_NS);
@@ -234,6 +235,8 @@ fn window(program: &Program, machine: &Machine) -> (bool, u64) {
     (is_oversubscribed, lookahead_ns)
 }
 
+/// The engine for all programs: the processes with their variables and counts, the messages in
+/// flight, and the schedule of visits. `advance` and `deliver` add what happens in a visit.
 pub(crate) struct Engine<'a> {
     pub(crate) choice: EngineChoice,
     pub(crate) limits: Limits,

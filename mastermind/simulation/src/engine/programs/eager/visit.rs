@@ -59,7 +59,8 @@ const POSTED_AHEAD: usize = 12;
 /// Mailboxes of fewer processes fit into the caches.
 pub(super) const MIN_OUTBOX: usize = 1 << 15;
 
-/// State that the processes share.
+/// State that the processes share: the compiled program, the messages in flight, the mailboxes and
+/// the schedule of visits. The state of one process is a [`ProcessView`].
 pub(super) struct EagerState<'a> {
     pub(super) code: &'a Code,
     pub(super) scratch: Scratch,
@@ -99,6 +100,8 @@ impl Visits for EagerState<'_> {
     fn next(&mut self) -> Option<u32> {
         loop {
             if let Some(process) = self.calendar.next_of_window() {
+                // No message arrives in the window in which it was sent, so delivery may lag behind
+                // the visits.
                 self.deliver_but(POSTED_AHEAD);
                 return Some(process);
             }
@@ -150,6 +153,7 @@ impl Visits for EagerState<'_> {
         let (mut end, mut is_horizon) = (window_end, self.horizons.is_none());
         let mut answer_ns = NEVER;
         let comes_ns = loop {
+            // A message may have taken the processor since the operation became due.
             let due = view.rank.due.max(view.rank.processor);
             let (comes, first) = self.next_message(view.rank, due);
             let (mut at, mut message, mut is_tie) = (due, NIL, false);

@@ -30,7 +30,8 @@ use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
 use mastermind_programs::expression::{Compiled, Context};
 
-/// State that the processes share.
+/// State that the processes share: the steps, the messages in flight, the inboxes, the horizons and
+/// the schedule of visits. The state of one process is a [`ProcessView`].
 pub(super) struct SharedState<'a> {
     pub(super) steps: Vec<Step<'a>>,
     pub(super) n_processes: u32,
@@ -199,6 +200,7 @@ impl SharedState<'_> {
         let arrivals = view.rank.arrivals;
         view.rank.arrivals = match (inbox.first, inbox.rest) {
             (NIL, _) => arrivals,
+            // A single message needs no sorting.
             (first, NIL) if arrivals == NIL => first,
             _ => self.pool.sort_in(arrivals, inbox, &mut self.totals.ties),
         };
@@ -217,6 +219,8 @@ impl SharedState<'_> {
         let due = rank.due.max(rank.processor);
         let (mut ns, mut via, mut next) = (due, NONE, due);
         if rank.peer != NIL {
+            // It goes on when its message has come: known if that is here, else not before `peer`
+            // may send.
             match self.pool.first_of(rank.arrivals, rank.peer) {
                 None => {
                     let place = self.horizons.place_of(rank.peer, process);
