@@ -68,7 +68,8 @@ fn absolute_error(observed: &[f64], calculated: &[f64]) -> f64 {
     (squares / observed.len() as f64).sqrt()
 }
 
-/// One trial of one case.
+/// One trial of one case: the outcome of a search with one seed, and the errors of the model that it
+/// returns.
 #[derive(Debug, Clone)]
 pub struct Trial {
     /// The case.
@@ -104,7 +105,8 @@ pub struct Improvement {
     pub best_reduction_percent: f64,
 }
 
-/// The trials of a case together.
+/// The trials of a case together: how many were accepted, and how often and how far they improve on
+/// either base.
 #[derive(Debug, Clone, Serialize)]
 pub struct Summary {
     /// The case.
@@ -122,7 +124,8 @@ pub struct Summary {
     pub against_relative: Option<Improvement>,
 }
 
-/// Settings of a procedure.
+/// Settings of a procedure: which cases are tried, how often, and up to which error a base needs no
+/// correction.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Cases to try.
@@ -150,7 +153,8 @@ impl Default for Plan {
     }
 }
 
-/// Results of the procedure.
+/// Results of the procedure: both bases with their errors, all trials, their summary by case, and a
+/// control without a search.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// Fitted to squared residuals.
@@ -231,6 +235,7 @@ pub fn procedure(
         Err(_) => f64::INFINITY,
     };
     let is_good_enough = base_error <= plan.good_enough;
+    // Relative residuals need positive times; only a correction needs relative residuals.
     let relative = match relative {
         Ok(relative) => Some(relative),
         Err(error) if !is_good_enough => return Err(error),

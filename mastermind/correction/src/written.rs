@@ -108,6 +108,8 @@ impl Corrected {
         let names = specification.unknown_names();
         substituted(base, &|known| {
             let place = names.iter().position(|name| *name == known)?;
+            // The model has one value for a name, that of `self`; a member's own is written as a
+            // multiple of it.
             let factor = unknowns[place] / self.unknowns[place];
             if factor == 1.0 {
                 return None;
@@ -314,6 +316,7 @@ fn model_of(
         expression: formula.to_string(),
         formula,
         coefficients: coefficients.collect(),
+        // `sigma` covers the uncertainty of the unknowns too.
         covariance: Some(Covariance::new(size, |_, _| 0.0)),
         smape: smape.sum::<f64>() / n,
         r2: (total > 0.0).then(|| 1.0 - rest / total),

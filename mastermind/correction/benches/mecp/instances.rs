@@ -25,7 +25,8 @@ const SHARE: f64 = 0.4;
 /// Standard deviation of the noise, relative.
 pub const NOISE: f64 = 0.03;
 
-/// A base formula and the layout of its points.
+/// A base formula and the layout of its points: three forms that results are reported for, and five
+/// that settings are chosen on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// EVH1's communication time, the paper's Eq. 2.
@@ -388,7 +389,8 @@ impl Contention {
     }
 }
 
-/// Points of a machine with and without contention.
+/// Points of a machine with and without contention: the true unknowns of the base, the hidden term,
+/// and the noisy times.
 #[derive(Debug, Clone)]
 pub struct Instance {
     pub specification: Specification,

@@ -104,7 +104,8 @@ pub struct Parameters {
     rest_squares: f64,
 }
 
-/// The linear constants of a corrected model.
+/// The linear constants of a corrected model, at their least-squares values for one tree and one
+/// place of the parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Linear {
     /// Times the scale, `a`.
@@ -115,7 +116,8 @@ pub struct Linear {
     pub of_base: f64,
 }
 
-/// Buffers with which a thread judges candidates.
+/// Buffers with which a thread judges candidates: columns that each tree would otherwise allocate
+/// anew.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     evaluator: Evaluator,
@@ -237,6 +239,7 @@ impl Problem<'_> {
             input.extend(triples.map(|(b, s)| b / s / self.base_unit));
         }
         if self.case.scales_base() {
+            // Gram and Schmidt: constant, base, times, each without its part along those before.
             let length = dot(&of_base, &of_base);
             deflate(&mut of_base, &workspace.constant);
             normalise(&mut of_base, length);
@@ -334,6 +337,7 @@ impl Problem<'_> {
     /// Values of a tree into the workspace.
     fn evaluate(&self, tree: &[Node], parameters: &Parameters, workspace: &mut Workspace) {
         let mut inputs: [&[f64]; MAX_INPUTS] = [&[]; MAX_INPUTS];
+        // The last input of an integrated term is the base, whose column depends on the parameters.
         let n_inputs = self.inputs.len() - usize::from(self.case.is_integrated());
         let columns = self.inputs.iter().take(n_inputs);
         let slots = inputs.iter_mut().zip(columns);

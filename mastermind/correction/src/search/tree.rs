@@ -18,7 +18,8 @@
 
 use fastrand::Rng;
 
-/// An operator, an input or a constant of a tree.
+/// An operator, an input or a constant of a tree. Powers and logarithms take the magnitude of their
+/// argument, so that negative ones have a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Node {
     /// A constant.
@@ -98,7 +99,8 @@ pub fn with_weights(tree: &[Node]) -> Option<Tree> {
     (weighted.len() > tree.len() && weighted.len() <= MAX_NODES).then_some(weighted)
 }
 
-/// Makes trees for a number of inputs.
+/// Makes trees for a number of inputs: at random, from two parents, or by a mutation. None has more
+/// than [`MAX_NODES`] nodes.
 #[derive(Debug, Clone)]
 pub struct Gardener {
     /// Inputs of the trees.
