@@ -321,6 +321,7 @@ pub(super) fn edited(text: &str, edit: &Edit) -> Result<String, EditError> {
                     .as_inline_table()
                     .is_some_and(|branch| branch.contains_key("guard"))
             };
+            // The branch without a guard stays the last.
             let at = branches.iter().position(|branch| !has_guard(branch));
             let mut new = InlineTable::new();
             match (guard.trim(), at) {
@@ -432,6 +433,7 @@ fn insert(flow: &mut Array, at: usize, new: InlineTable, key: &str) -> Result<()
     }
     let next = before(flow, at);
     let (behind, own) = parted(&next);
+    // Indented like the element in its place, or like the last.
     let like = before(flow, at.min(flow.len().saturating_sub(1)));
     let like = indentation(parted(&like).1);
     let like = if like.is_empty() && at > 0 { " " } else { like };
@@ -485,6 +487,7 @@ fn swap(flow: &mut Array, first: usize) {
     let [at_a, at_b, at_end] = [first, first + 1, first + 2].map(|at| before(flow, at));
     let ((behind_before, own_a), (behind_a, own_b)) = (parted(&at_a), parted(&at_b));
     let (behind_b, own_end) = parted(&at_end);
+    // Comments move with their element; without any, blanks stay at their place in the list.
     let has_comment = own_a.contains('#') || own_b.contains('#');
     let (own_a, own_b) = if has_comment {
         (own_a, own_b)

@@ -444,6 +444,8 @@ impl<'a> Drawer<'a> {
             true => (edge.to_group, edge.from_group),
             false => (edge.from_group, edge.to_group),
         };
+        // An edge of a frame begins or ends at the frame, not at the node in it that the layout
+        // used.
         if let Some(group) = first {
             begin[1] = self.layout.groups[group][3].max(begin[1]);
         }

@@ -386,6 +386,7 @@ fn new_branch(text: &str, node: &Node, guard: &str) -> Result<(usize, String), E
         return wrong("its brackets do not match");
     }
     let is_else = node.branches.len() > 1 && last.words.iter().all(|said| said.word != "guard");
+    // `split` is a fork too, with words of its own.
     let first = text[node.span.start..].trim_start();
     match (node.kind.as_str(), guard) {
         ("decision", "") if is_else => wrong("it has one without a condition"),

@@ -24,7 +24,7 @@ use super::text::after;
 use crate::diagram::{Collected, Place};
 use mastermind_programs::Rule;
 
-/// A diagram.
+/// A diagram: its name, its title, and the lines up to `@enduml` that may matter for its flow.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     pub(super) name: String,

@@ -240,6 +240,7 @@ impl Reader<'_> {
         let text = text.replace('"', "");
         let mut annotation = Annotation::default();
         let name = name_and_words(&text, &mut annotation, &line.at(), self.out);
+        // A group with a type is a flow of its own; all others only frame what is in them.
         let outer = annotation
             .is_wrapper()
             .then(|| std::mem::take(&mut self.flow));

@@ -28,7 +28,8 @@ use crate::diagram::graph::Graph;
 /// The whole graph, as a region: it is in no loop.
 pub(super) const WHOLE: usize = usize::MAX;
 
-/// A natural loop.
+/// A natural loop: its header, and the nodes from which the header is reached again without leaving
+/// the loop.
 pub(super) struct Loop {
     pub(super) header: usize,
     /// The enclosing loop, or [`WHOLE`].
@@ -37,7 +38,8 @@ pub(super) struct Loop {
     pub(super) body: Vec<usize>,
 }
 
-/// The loops of a graph.
+/// The loops of a graph, inner ones in front of those around them, and the innermost loop of each
+/// node.
 pub(super) struct Loops {
     pub(super) all: Vec<Loop>,
     /// The innermost loop of each node, or [`WHOLE`].
@@ -185,6 +187,7 @@ impl Loops {
     /// Where the edges of a node lead in a region, those out of the region left out.
     fn targets(&self, graph: &Graph, edges: &Edges, region: usize, node: usize) -> Vec<usize> {
         let inner = self.of[node];
+        // An inner loop counts as one node, which its exits leave.
         let leaving: Vec<usize> = if inner == region {
             edges.out[node].iter().map(|e| graph.edges[*e].to).collect()
         } else {
@@ -198,6 +201,7 @@ impl Loops {
         if edges.out[node].is_empty() {
             return vec![SINK];
         }
+        // Back to the own header: the round ends, as the flow does at its end.
         let header = (region != WHOLE).then(|| self.all[region].header);
         leaving
             .into_iter()
