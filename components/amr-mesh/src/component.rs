@@ -264,6 +264,7 @@ impl MeshPort for AmrMesh {
         let ranks = ports.comm.size()? as usize;
         self.with(|mesh| {
             let (mut marks, mut messages) = (Vec::new(), Messages::default());
+            // Marks of a level make the next one, so the finest level that is allowed gets none.
             for level in 0..finest.min(mesh.levels().len()) {
                 messages.append(mesh.fill_ghosts(&ports, level as u32, ArrayName::State, time)?);
                 let mut of_level = Marks::new(&level_cells(mesh.domain(), level));

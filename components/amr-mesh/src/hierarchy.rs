@@ -33,7 +33,8 @@ use crate::plan::{Coarser, to_coarser};
 use crate::region::{read, write};
 use crate::{Arrays, Fill, Kind, Messages, Side, Step, Transfer};
 
-/// One rank's part of an adaptive mesh.
+/// One rank's part of an adaptive mesh: the layouts of all levels, the arrays of its own patches, and
+/// the plans of copies within and between the levels.
 #[derive(Debug)]
 pub struct Hierarchy {
     domain: Domain,
@@ -281,6 +282,7 @@ impl Hierarchy {
         ports: &Ports<'_, C, B, I>,
         layouts: Vec<Layout>,
     ) -> Result<Messages, PortError> {
+        // Before the first message: layouts are equal on all ranks, so all find the same error.
         for (level, layout) in layouts.iter().enumerate() {
             let coarser = level
                 .checked_sub(1)
@@ -290,6 +292,7 @@ impl Hierarchy {
         for level in &self.levels {
             level.check_whole().map_err(PortError::failed)?;
         }
+        // Behind an empty level all are empty, since patches are nested.
         let has_patches = |layout: &Layout| !layout.boxes.is_empty();
         let layouts = layouts.into_iter().take_while(has_patches);
         let (made, messages) = self.make(ports, layouts)?;
@@ -317,6 +320,7 @@ impl Hierarchy {
         for (at, layout) in layouts.enumerate() {
             let patches = layout.boxes.len() as u64;
             let old = self.levels.get(at);
+            // A level with the same patches keeps its arrays, even if the coarser one is new.
             let stays = old.is_some_and(|old| old.layout == layout);
             made.push(if stays {
                 None

@@ -23,7 +23,8 @@ use thiserror::Error;
 /// the slopes in it.
 pub const NESTING: i64 = 2;
 
-/// The patches of one level, of all ranks.
+/// The patches of one level, of all ranks. It is equal on every rank, so that the plans made from it
+/// agree without a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Cells of each patch.
@@ -32,7 +33,7 @@ pub struct Layout {
     pub ranks: Vec<usize>,
 }
 
-/// Patches that make no mesh.
+/// Patches that make no mesh, or ranks that do not exist. The error names the level and the cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LayoutError {

@@ -22,7 +22,8 @@
 use hydro_ports::{GHOST, Shape};
 use thiserror::Error;
 
-/// A rectangle of cells of the mesh, owned by one rank.
+/// A rectangle of cells of the mesh, owned by one rank. Its place in the list of all blocks is the
+/// identifier of the patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     /// First column, counted in the mesh.
@@ -53,7 +54,8 @@ impl Block {
     }
 }
 
-/// How many patches to cut.
+/// How many patches to cut: a given grid, a number for each rank, or as few as a largest side
+/// permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Splitting {
     /// This many columns and rows of patches, whatever the number of ranks.
@@ -64,7 +66,7 @@ pub enum Splitting {
     MaxSide(usize),
 }
 
-/// How long the sides of the patches are.
+/// How long the sides of the patches are: equal, or of many lengths, as measurements need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizes {
     /// All alike, to one cell.
@@ -90,6 +92,7 @@ impl Sizes {
     fn parts(self, n: usize, side: usize) -> usize {
         let last = |parts: usize| n - self.cut(parts - 1, parts, n);
         let fits = |parts: &usize| last(*parts) <= side;
+        // Uneven sides need more patches than `n / side`: the first number that fits.
         (n.div_ceil(side)..n).find(fits).unwrap_or(n)
     }
 }
@@ -241,6 +244,7 @@ fn assign(patches: &mut [Block], ranks: usize) {
     let (mut before, mut next) = (0, 0);
     for rank in 0..ranks {
         let first = next;
+        // Enough patches must remain for each later rank to get one.
         let last_start = patches.len() - (ranks - rank);
         while next < patches.len() {
             let cells = patches[next].cells();

@@ -2,7 +2,8 @@
 //!
 //! [`decompose`] cuts the mesh and assigns the patches to ranks; [`ghost_plan`] lists every copy
 //! from a patch's interior to another's ghost cells, corners included; [`pack`] and [`unpack`] move
-//! a region to and from a message; [`Exchange`] carries the plan out, and [`Mesh`] keeps the arrays. Ghost cells outside the mesh belong to the boundary conditions.
+//! a region to and from a message; [`Exchange`] carries the plan out, and [`Mesh`] keeps the
+//! arrays. Ghost cells outside the mesh belong to the boundary conditions.
 
 mod component;
 mod decomposition;

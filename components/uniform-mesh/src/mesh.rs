@@ -21,7 +21,8 @@ use thiserror::Error;
 
 use crate::{Block, Exchange, Field, ghost_plan};
 
-/// Errors of operations on a patch's arrays.
+/// Errors of operations on a patch's arrays: the patch is on another rank, or its array is taken, not
+/// taken, or of another length.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StorageError {
@@ -78,7 +79,8 @@ pub enum StorageError {
     },
 }
 
-/// One rank's part of a uniform mesh.
+/// One rank's part of a uniform mesh: its patches with their arrays, and the exchange of their ghost
+/// cells with other patches.
 #[derive(Debug)]
 pub struct Mesh {
     /// The domain.
