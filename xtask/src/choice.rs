@@ -129,7 +129,7 @@ fn record_best(demo: &Demo<'_>, choice: &Value, round: u32) -> Result<String, St
 /// Predicted and measured total of the present assembly and of the chosen one, seconds.
 ///
 /// # Returns
-/// Whether the chosen one is no slower, but for a tie.
+/// Whether the chosen one is no slower, except for a tie.
 fn compare_totals(choice: &Value, measured_s: [f64; 2]) -> bool {
     println!("\n==> all calls of the components");
     let rows = [

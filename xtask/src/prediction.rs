@@ -157,7 +157,7 @@ impl Runs<'_> {
         Ok(recorded)
     }
 
-    /// Processors that so many ranks keep busy, as far as a model is made for them.
+    /// Processors that `ranks` ranks keep busy, as far as a model is made for them.
     fn busy(&self, ranks: u32) -> u32 {
         let processors = available_parallelism().map_or(1, |n| n.get() as u32);
         ranks.min(processors).min(4)

@@ -72,7 +72,7 @@ impl BoundaryPort for Open {
     }
 }
 
-/// Interpolates so many times, and fails from then on.
+/// Interpolates this number of times, and fails from then on.
 struct Icc(AtomicUsize);
 
 impl InterLevelPort for Icc {

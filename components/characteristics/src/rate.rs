@@ -81,7 +81,7 @@ mod tests {
         ghost: 2,
     };
 
-    /// Gas at rest with c = sqrt(1.4), but for one cell.
+    /// Gas at rest with c = sqrt(1.4), except for one cell.
     fn patch(i: usize, j: usize, state: [f64; NVAR]) -> Vec<f64> {
         let rest = [1.0, 0.0, 0.0, 2.5, 0.0];
         let mut u: Vec<f64> = (0..SHAPE.len()).map(|k| rest[k / SHAPE.plane()]).collect();

@@ -16,7 +16,7 @@ impl Component for EfmFlux {
         let component = Arc::new(EfmFlux);
         services.add_provides_port::<dyn FluxPort, _>("flux", &component)?;
         services.declare_stateless("flux")?;
-        // Patches that share faces are to get the same fluxes through them.
+        // Patches that share faces must get the same fluxes through them.
         services.declare_whole_steps("flux")?;
         Ok(component)
     }

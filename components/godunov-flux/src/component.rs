@@ -21,7 +21,7 @@ impl Component for GodunovFlux {
         let component = Arc::new(Self::default());
         services.add_provides_port::<dyn FluxPort, _>("flux", &component)?;
         services.declare_stateless("flux")?;
-        // Patches that share faces are to get the same fluxes through them.
+        // Patches that share faces must get the same fluxes through them.
         services.declare_whole_steps("flux")?;
         services.add_provides_port::<dyn CounterPort, _>("counters", &component)?;
         Ok(component)

@@ -18,7 +18,7 @@ pub trait HeatPort {
     /// The largest of the temperatures.
     ///
     /// # Errors
-    /// An array that is not a grid of so many columns.
+    /// An array that is not a grid with this number of columns.
     #[perf(cells = to.len(), units(cells = "1"))]
     fn hot_spot(
         &self,
@@ -42,7 +42,7 @@ pub trait HeatPort {
     /// The largest temperature of the new ones.
     ///
     /// # Errors
-    /// Arrays that are not grids of so many columns; a temperature that is not above 0.
+    /// Arrays that are not grids with this number of columns; a temperature that is not above 0.
     #[perf(cells = from.len(), units(cells = "1"))]
     fn step(
         &self,

@@ -22,7 +22,7 @@ impl ProcessGrid {
     /// * `columns` - how many; 0 for the most that are not more than the rows
     ///
     /// # Errors
-    /// The ranks do not fill so many columns.
+    /// The ranks do not fill this number of columns.
     pub fn new(rank: i32, size: i32, columns: i32) -> Result<Self, PortError> {
         let most = (1..=size).take_while(|columns| columns * columns <= size);
         let square = most.filter(|columns| size % columns == 0).last();
@@ -43,7 +43,7 @@ impl ProcessGrid {
         })
     }
 
-    /// The rank so many columns and rows away; none beyond the edges.
+    /// The rank `dx` columns and `dy` rows away; none beyond the edges.
     pub fn neighbour(&self, dx: i32, dy: i32) -> Option<i32> {
         let (x, y) = (self.x + dx, self.y + dy);
         let inside = (0..self.columns).contains(&x) && (0..self.rows).contains(&y);

@@ -64,7 +64,7 @@ impl Shape {
         self.len() == 0
     }
 
-    /// Checks that an array that goes with one of this shape has the same.
+    /// Checks that an array that belongs to one of this shape has the same shape.
     ///
     /// # Errors
     /// It has another.

@@ -10,7 +10,7 @@ pub struct Tally {
     pub born: f64,
     /// Removed by absorption and scattering.
     pub removed: f64,
-    /// Gone out of the cube.
+    /// Particles that left the cube.
     pub leaked: f64,
 }
 

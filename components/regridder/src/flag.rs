@@ -69,7 +69,7 @@ mod tests {
         ghost: 2,
     };
 
-    /// Uniform gas but for the interior cell (1, 1).
+    /// Uniform gas except for the interior cell (1, 1).
     fn marked(state: [f64; NVAR]) -> Vec<bool> {
         let (plane, row) = (SHAPE.plane(), SHAPE.row());
         let gas = |k: usize| {

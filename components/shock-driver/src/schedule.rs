@@ -22,7 +22,7 @@ pub struct Clock {
     pub time: f64,
 }
 
-/// A time step that leads nowhere.
+/// Reasons why no time step can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum StepError {

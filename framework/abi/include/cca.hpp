@@ -705,7 +705,7 @@ class Services {
         registerUsesPort(name, REGISTRY);
     }
 
-    // Has `release` called before the instance is destroyed.
+    // Registers `release`, which is called before the instance is destroyed.
     void registerForRelease(std::shared_ptr<ComponentRelease> release) const {
         struct Ended {
             std::shared_ptr<ComponentRelease> release;

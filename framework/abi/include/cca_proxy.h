@@ -77,8 +77,9 @@ typedef struct {
     const char *interface;
     const cca_proxy_function *functions;
     uint64_t n_functions;
-    /* Has `callback` called before the first call of each function begins, by every thread that comes by; it does its work
-     * once, and lets others wait meanwhile. It gives 1 to be called again before the function's next call. */
+    /* From now on `callback` is called before the first call of each function begins, by every thread that makes such a
+     * call; it does its work once, and lets other threads wait meanwhile. It returns 1 to be called again before the
+     * function's next call. */
     void (*before_first_call)(uint32_t (*callback)(void));
     /* Path of the program's own library, as far as one is loaded; null if none is. */
     const char *(*own_library)(void);

@@ -259,8 +259,8 @@ static inline uint32_t cca_other_slot(uint64_t key) {
     return (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 58);
 }
 
-/* The first word of the records of a method that is called from here, but for the number of words and the check; 0 if the call path
- * cannot be defined, which is counted. */
+/* The first word of the records of a method that is called from here, without the number of words and the check; 0 if the call
+ * path cannot be defined, which is counted. */
 static __attribute__((noinline, cold, unused)) uint64_t cca_find_path(const cca_recorder *recorder,
                                                                       cca_recording_context *context, uint32_t id) {
     uint64_t parent = context->parent, key = parent + ((uint64_t)id << 32);

@@ -118,7 +118,7 @@ struct State {
     were_signals_blocked: bool,
 }
 
-/// Blocks the calling thread's signals but for those that an instruction raises.
+/// Blocks the calling thread's signals except for those that an instruction raises.
 ///
 /// # Returns
 /// Those that were blocked before.

@@ -240,7 +240,7 @@ pub fn checked_text<'a>(text: &RStr<'a>) -> Option<&'a str> {
     if text.as_ptr().is_null() || length > MAX_TEXT_BYTES {
         return None;
     }
-    // SAFETY: the library promises so many bytes, for as long as the text lives; pointer and length have been checked.
+    // SAFETY: the library promises `length` bytes, for as long as the text lives; pointer and length have been checked.
     let bytes = unsafe { core::slice::from_raw_parts(text.as_ptr(), length) };
     core::str::from_utf8(bytes).ok()
 }

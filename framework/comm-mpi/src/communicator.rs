@@ -122,7 +122,7 @@ impl MpiCommunicator {
     /// [`cca_comm::compare_sizes`].
     ///
     /// # Errors
-    /// [`StartError`]; but where the library cannot be started at all, most end the process.
+    /// [`StartError`]; but most MPI libraries end the process if they cannot be started.
     pub fn start() -> Result<Self, StartError> {
         // SAFETY: a constant of the rsmpi shim, never written.
         Self::start_with(unsafe { ffi::RSMPI_THREAD_MULTIPLE })

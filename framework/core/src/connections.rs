@@ -156,7 +156,7 @@ impl Framework {
     /// Takes all connections between two instances away, in either direction.
     ///
     /// # Errors
-    /// No such instance; one still in use after `timeout`: those before it are then gone.
+    /// No such instance; a connection still in use after `timeout`: those before it have then been removed.
     pub fn disconnect_all(
         &self,
         first: &str,

@@ -112,7 +112,7 @@ impl Connector {
         self.in_use > 0
     }
 
-    /// Leads to another target from the next call on.
+    /// Switches to another target from the next call on.
     ///
     /// # Returns
     /// Targets that no caller can be inside any more. The caller drops them after it has released the framework's lock:
@@ -160,7 +160,7 @@ impl Connector {
         self.in_use += 1;
     }
 
-    /// A user goes out; `None` if none was in.
+    /// A user leaves; `None` if none was inside.
     ///
     /// # Returns
     /// As [`Connector::point_to`].

@@ -273,7 +273,7 @@ impl Framework {
         };
         drop(replaced);
         for connection in self.connections() {
-            // It may have gone meanwhile, and have come again with a proxy.
+            // The connection may have been removed meanwhile, and made again with a proxy.
             let Ok((user, connection, port, expected)) =
                 self.connected(&connection.user, &connection.uses)
             else {

@@ -30,7 +30,7 @@ impl Repository {
         errors.into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Adds a library, or all component libraries of a folder, but for those that cannot be opened.
+    /// Adds a library, or all component libraries of a folder, except for those that cannot be opened.
     ///
     /// # Returns
     /// Why they cannot.

@@ -213,7 +213,7 @@ impl Framework {
         connected
     }
 
-    /// Leads each uses port of an instance that leads nowhere to its service, if it has one; nothing where the instance is gone.
+    /// Connects each unconnected uses port of an instance to its service, if it has one; does nothing if the instance is gone.
     fn connect_services_of(&self, user: &str) -> Result<(), FrameworkError> {
         let (id, free) = {
             let state = self.shared.lock();

@@ -1,15 +1,15 @@
 //! Methods that are left out: in a dry run, calls of a method return at once and compute nothing.
 //!
-//! [`Framework::leave_out`] puts a dispatcher (`dispatch.rs`) in front of a provides port. Calls of the methods left out go to a
-//! [`StandIn`] each, all others to the provider. The port keeps its instance and its class, so that a proxy in front of it records
-//! every call, with its parameters, as if it were the provider's.
+//! [`Framework::leave_out`] puts a dispatcher (`dispatch.rs`) in front of a provides port. Calls of each method that is left
+//! out go to a [`StandIn`], all others to the provider. The port keeps its instance and its class, so that a proxy in front of
+//! it records every call, with its parameters, as if it were the provider's.
 //!
 //! # Decisions
 //!
 //! A dry run puts a dispatcher in front of a provides port (`core/src/stand_in.rs`): calls of
 //! methods that are left out lead to a port without a table, which the generated dispatcher knows
 //! and answers itself; all others lead to the provider. The port keeps its instance and class, so
-//! that proxies record as always; the logs name the methods, and times are put in afterwards, from
+//! that proxies record as always; the logs name the methods, and their times are added afterwards, from
 //! models (`cli/src/commands/run/dry/total.rs`) or in a replay.
 
 use std::sync::Arc;

@@ -340,7 +340,7 @@ impl State {
         self.proxied.get(&interface_key(interface)).copied()
     }
 
-    /// A service came: any uses port that leads nowhere may have one now.
+    /// A service was added: any unconnected uses port may have one now.
     pub fn all_unserved(&mut self) {
         self.unserved.extend(self.instances.keys().cloned());
     }

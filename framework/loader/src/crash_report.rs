@@ -285,7 +285,7 @@ unsafe extern "C" {
     /// Of the unwinder that Rust's standard library is linked with: visits each frame.
     fn _Unwind_Backtrace(visit: Visit, argument: *mut c_void) -> c_int;
 
-    /// The address that a frame goes on at.
+    /// The address at which a frame continues.
     fn _Unwind_GetIP(context: *mut UnwindContext) -> usize;
 }
 
@@ -342,7 +342,7 @@ impl Text {
     fn add(&mut self, parts: &[&str]) {
         for byte in parts.iter().flat_map(|part| part.bytes()) {
             if self.length < self.bytes.len() {
-                // Names may hold anything; a terminal is to show it.
+                // Names may contain any character; the output must be safe on a terminal.
                 let is_shown = byte >= b' ' || byte == b'\n';
                 self.bytes[self.length] = if is_shown { byte } else { b'?' };
                 self.length += 1;

@@ -1,4 +1,4 @@
-//! Noticing that the code of a library ends the process while it is to return.
+//! Notices that the code of a library ends the process instead of returning.
 //!
 //! # Decisions
 //!
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 unsafe extern "C" {
-    /// Of glibc: has a function called at `exit`, with the exit code and a pointer.
+    /// Of glibc: registers a function that `exit` calls with the exit code and a pointer.
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
 
     /// Ends the process at once.
@@ -27,7 +27,7 @@ struct Watch {
     last_words: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
-/// While it lives, `exit` does not end the process with success, and not in silence.
+/// While it lives, `exit` does not end the process with success, nor without a message.
 ///
 /// A component is other people's code, in Fortran or C too, where `stop` and `exit(0)` are usual words for "there is an error".
 /// The peers of a rank that is gone would wait for it, and its launcher may take the code 0 for the end of the run.
@@ -43,8 +43,8 @@ impl ExitWatch {
             last_words: Box::new(last_words),
         });
         let counted = Arc::into_raw(Arc::clone(&watch)).cast_mut().cast();
-        // SAFETY: the function takes the pointer that goes with it, which is counted for it. If it is refused there is no
-        // watch, and the count stays: nothing else is lost.
+        // SAFETY: `at_exit` takes the pointer that is passed with it, whose count has been raised for it. If the registration
+        // fails there is no watch, and the count stays raised: nothing else is lost.
         unsafe { on_exit(at_exit, counted) };
         ExitWatch(watch)
     }

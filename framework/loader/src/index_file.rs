@@ -20,7 +20,7 @@ pub struct IndexedClass {
     pub library: PathBuf,
     /// Its own name; in the text form as the function that made it in Ccaffeine was called, without `create_`.
     pub class: String,
-    /// The name it is to have.
+    /// The name that it will have.
     pub alias: String,
 }
 

@@ -148,8 +148,8 @@ impl LibraryProxy {
         unsafe { slice(self.functions.functions, n) }
     }
 
-    /// Has `callback` called before the first call of each function begins, by every thread that comes by: it does its work
-    /// once, and lets others wait meanwhile, or their calls go unrecorded.
+    /// From now on `callback` is called before the first call of each function begins, by every thread that makes such a
+    /// call: it does its work once, and lets other threads wait meanwhile, or their calls are not recorded.
     /// It returns 1 to be called again before the function's next call.
     pub fn before_first_call(&self, callback: extern "C" fn() -> u32) {
         (self.functions.before_first_call)(Some(callback));

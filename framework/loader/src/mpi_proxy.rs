@@ -85,17 +85,17 @@ impl MpiProxy {
         names
     }
 
-    /// Has `callback` called once, in the thread that is the first to call MPI, before that call begins.
+    /// Registers `callback`, which is called once, in the thread that is the first to call MPI, before that call begins.
     pub fn before_first_call(&self, callback: extern "C" fn()) {
         (self.functions.before_first_call)(Some(callback));
     }
 
-    /// Has `callback` called with the level at each call of `MPI_Pcontrol` from now on.
+    /// From now on `callback` is called with the level at each call of `MPI_Pcontrol`.
     pub fn on_pcontrol(&self, callback: extern "C" fn(level: c_int)) {
         (self.functions.on_pcontrol)(Some(callback));
     }
 
-    /// Has `callback` called with each communicator that a recorded call is the first to use from now on, before that call begins.
+    /// From now on `callback` is called with each communicator that a recorded call is the first to use, before that call begins.
     ///
     /// # Arguments
     /// * `callback` - gets null as its context
@@ -103,7 +103,7 @@ impl MpiProxy {
         (self.functions.on_communicator)(ptr::null_mut(), Some(callback));
     }
 
-    /// Has `callback` called with each stack of calls that a recorded call is the first to come from, from now on.
+    /// From now on `callback` is called with each stack of calls that a recorded call is the first to come from.
     pub fn on_stack(&self, callback: MpiStackCallback) {
         (self.functions.on_stack)(Some(callback));
     }

@@ -34,7 +34,7 @@ struct Known {
 
 static KNOWN: Mutex<Option<HashMap<PathBuf, Known>>> = Mutex::new(None);
 
-// SAFETY: a region is immutable but for its label, which is an atomic; those after it live for ever as well.
+// SAFETY: a region is immutable except for its label, which is an atomic; the regions after it are never freed either.
 unsafe impl Sync for Region {}
 // SAFETY: as for `Sync`.
 unsafe impl Send for Region {}
@@ -184,7 +184,7 @@ unsafe extern "C" fn add_ranges(
     _: libc::size_t,
     search: *mut c_void,
 ) -> c_int {
-    // SAFETY: `add_region` passes its search, the dynamic linker an object with so many segments.
+    // SAFETY: `add_region` passes its search, the dynamic linker an object with that number of segments.
     let (object, search, segments) = unsafe {
         let object = &*object;
         let segments = std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into());

@@ -49,7 +49,7 @@ pub fn is_component_library(path: &Path) -> bool {
     exports(path, MARK).unwrap_or_else(|| names(MARK)) && !NO_COMPONENT.into_iter().any(names)
 }
 
-/// Whether the beginning of a file, of so many bytes, contains some bytes.
+/// Whether the first `limit` bytes of a file contain some bytes.
 fn names(path: &Path, mark: &[u8], limit: u64) -> io::Result<bool> {
     let mut file = File::open(path)?.take(limit);
     let mut piece = vec![0; PIECE_BYTES];

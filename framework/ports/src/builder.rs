@@ -193,7 +193,7 @@ pub trait BuilderServicePort {
     /// Takes all connections between two components away, in either direction.
     ///
     /// # Errors
-    /// As [`BuilderServicePort::disconnect`]; those before the one in use are then gone.
+    /// As [`BuilderServicePort::disconnect`]; those before the one in use have then been removed.
     fn disconnect_all(
         &self,
         first: ComponentId,

@@ -164,12 +164,12 @@ impl ParameterSet {
         write(&self.texts).group = group.into();
     }
 
-    /// Has `listener` called with the key of each parameter that is set, after it was.
+    /// Registers `listener`, which is called with the key of each parameter after the parameter is set.
     pub fn on_set(&self, listener: impl Fn(&str) + Send + Sync + 'static) {
         write(&self.set_listeners).push(Arc::new(listener));
     }
 
-    /// Has `listener` called before parameters are described; it may add some.
+    /// Registers `listener`, which is called before parameters are described; it may add some.
     pub fn on_get(&self, listener: impl Fn() + Send + Sync + 'static) {
         write(&self.get_listeners).push(Arc::new(listener));
     }

@@ -128,7 +128,7 @@ pub struct Corrected {
     pub(crate) held_out: Option<HeldOut>,
 }
 
-/// An input of a tree but for the base.
+/// An input of a tree, other than the base.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Terminal {
     pub(crate) source: Source,
@@ -141,7 +141,7 @@ pub(crate) struct Terminal {
 pub(crate) enum Source {
     /// The input of this place.
     Input(usize),
-    /// How the base goes with one of its unknowns, over the scale.
+    /// Derivative of the base by one of its unknowns, divided by the scale.
     Slope(Expression),
 }
 

@@ -1,4 +1,4 @@
-//! How a formula goes with one of its unknowns: its derivative, as a formula of the inputs.
+//! The derivative of a formula by one of its unknowns, as a formula of the inputs.
 //!
 //! A fit with a missing term biases its unknowns, and its residuals then correlate with the slopes; so a term takes the
 //! slopes as inputs in addition to those of the formula.
@@ -9,7 +9,7 @@ use mastermind_models::expression::{Binary, Expression, Unary};
 
 use crate::formula_text::{add, call, divide, multiply, number, power, subtract};
 
-/// The derivative of an expression by a name, the other names that have a value put in.
+/// The derivative of an expression by a name, with the values of the other names inserted where they have one.
 ///
 /// # Returns
 /// `None` where a function of the name has no derivative that is known here.

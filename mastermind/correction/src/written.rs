@@ -352,7 +352,7 @@ fn held([low, high]: [f64; 2], expression: Expression) -> Expression {
     call("max", vec![number(low), capped])
 }
 
-/// An expression with the constants of the specification put in.
+/// An expression with the constants of the specification inserted.
 fn with_constants(expression: &Expression, specification: &Specification) -> Expression {
     substituted(expression, &|known| {
         specification.constants.get(known).copied().map(number)

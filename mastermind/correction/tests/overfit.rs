@@ -20,7 +20,7 @@ b = { lower = 1e-7, upper = 1e-2, unit = "s" }
 /// The missing term, by the size and the processes.
 #[derive(Debug, Clone, Copy)]
 enum Lacks {
-    /// Nothing: the base is right, but for noise of 12 %.
+    /// Nothing: the base is right, except for noise of 12 %.
     Nothing,
     /// A share of the processes contends from 16 on.
     Contention,

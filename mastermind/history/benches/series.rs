@@ -20,10 +20,10 @@ use serde_json::{Value, json};
 const FIRST: usize = 10;
 const BEFORE: usize = 50;
 
-/// Places of changes, so many runs apart.
+/// Distance between two places where a change is tried, runs.
 const APART: usize = 7;
 
-/// Runs after a change within which it is to be found.
+/// Number of runs after a change within which it must be found.
 const WITHIN: usize = 5;
 
 /// Runs of a busy afternoon.

@@ -1,6 +1,6 @@
 //! Cells: the parameters of calls, exact or cut to a few bits, and the sums of each.
 //!
-//! If a method is called with ever new parameters, numbers are cut to so many bits behind the leading one that at most
+//! If a method is called with ever new parameters, numbers are cut to as many bits behind the leading one as leave at most
 //! [`MAX_CELLS`](crate::MAX_CELLS) cells are left: so the bounds of cells are the same in all runs, and those of a
 //! coarser cut are bounds of all finer ones.
 
@@ -65,7 +65,7 @@ fn real(x: f64) -> Json {
     Number::from_f64(x).map_or_else(|| Json::from(x.to_string()), Json::Number)
 }
 
-/// A number with so many bits behind the leading one, the others 0.
+/// A number with only `bits` bits behind the leading one, the others 0.
 fn cut(x: f64, bits: i64) -> f64 {
     const BITS: i64 = f64::MANTISSA_DIGITS as i64 - 1;
     let drop = (BITS - bits).clamp(0, BITS);

@@ -16,7 +16,8 @@ use mastermind_records::Record;
 
 use crate::quantiles::Quantiles;
 
-/// Most groups of a cell: beyond, parameters are left out of their keys. Arbitrary: as many pairs as 16 cells of calls have.
+/// Maximum number of groups of a cell: beyond it, parameters are left out of their keys. Arbitrary: as many pairs as 16 cells
+/// of calls have.
 const MAX_GROUPS: usize = 256;
 
 /// Segments of an open call that are kept singly. Arbitrary.

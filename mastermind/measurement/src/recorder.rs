@@ -259,7 +259,7 @@ impl RunRecorder {
             .map_or_else(Vec::new, |shared| shared.mpi_routines())
     }
 
-    /// Puts a definition into every log: at once into the calling thread's, into the others as they come by.
+    /// Puts a definition into every log: at once into the calling thread's, into the others when their threads record next.
     pub fn announce(&self, definition: Definition) {
         let Some(shared) = &self.shared else { return };
         shared.announce(definition);

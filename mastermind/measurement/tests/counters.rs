@@ -43,7 +43,7 @@ fn call(run: &RunRecorder, method: &ProxyMethod, body: &dyn Fn()) {
     }
 }
 
-/// Touches so many pages for the first time.
+/// Touches this number of pages for the first time.
 fn touch(pages: usize) {
     let mut map = memmap2::MmapMut::map_anon(pages * 4096).unwrap();
     // One fault a page, not one for many.

@@ -32,7 +32,7 @@ pub enum Collectives {
     OpenMpi,
 }
 
-/// An algorithm for messages of at most so many bytes.
+/// An algorithm for messages up to a size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Choice {
     /// Bytes; infinite for the last.

@@ -16,7 +16,7 @@
 //!
 //! A collective is not an operation. It is replaced by the point-to-point messages of the algorithm
 //! that the MPI library would choose (`put_in`, `choose`); those messages have a negative tag, so
-//! that they never match the program's own. If the size is an expression, all algorithms are put in
+//! that they never match the program's own. If the size is an expression, all algorithms are inserted
 //! and the choice is made at run time.
 
 use std::collections::BTreeSet;
@@ -201,7 +201,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Lets a jump that was pushed before lead to here.
+    /// Sets the target of an earlier jump to this place.
     fn land(&mut self, jump: usize) {
         let here = self.here();
         match &mut self.operations[jump] {
@@ -443,7 +443,7 @@ impl Lowering<'_> {
         self.put_in(kind.name(), &arguments, element);
     }
 
-    /// Puts in a collective and counts it, given the values of its arguments, unless the process is in no group.
+    /// Inserts a collective and counts it, given the values of its arguments, unless the process is in no group.
     pub(crate) fn put_in(
         &mut self,
         kind: &'static str,
@@ -467,7 +467,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Puts in the algorithm that the library takes; the choice is left to the run where the size is.
+    /// Inserts the algorithm that the library chooses; if the size is known only at run time, so is the choice.
     fn choose(&mut self, kind: &'static str, arguments: &[(&str, Compiled)], element: u32) {
         let size = arguments.iter().find(|(name, _)| *name == GROUP_SIZE);
         let size = size.and_then(|(_, size)| size.constant());

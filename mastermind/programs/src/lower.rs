@@ -110,7 +110,7 @@ pub(crate) struct Lowering<'a> {
     /// Variables of `chance`, the first ones, and how many of them are given out.
     pub(crate) chances: u32,
     pub(crate) n_drawn: u32,
-    /// Activities that lead to where the lowering is.
+    /// The activities, each called by the one before, that contain the present place of the lowering.
     pub(crate) inside: Vec<String>,
     pub(crate) reached: BTreeSet<String>,
     pub(crate) in_parallel: bool,
@@ -401,7 +401,7 @@ impl<'a> Lowering<'a> {
         self.push(Operation::End);
     }
 
-    /// Puts in an activity of the model; `user` is the element that leads to it.
+    /// Inserts an activity of the model; `user` is the element that leads to it.
     pub(crate) fn activity(&mut self, name: &str, user: &str) {
         let Some(activity) = self.model.activities.get(name) else {
             let known: Vec<_> = self.model.activities.keys().map(String::as_str).collect();
@@ -424,7 +424,7 @@ impl<'a> Lowering<'a> {
         self.inside.pop();
     }
 
-    /// Puts in a collective, given the values of its arguments.
+    /// Inserts a collective, given the values of its arguments.
     pub(crate) fn collective(&mut self, name: &str, arguments: &[(&str, Compiled)], element: u32) {
         let Some(activity) = crate::collectives::activity(name) else {
             return;

@@ -252,7 +252,7 @@ impl Recorder {
         self.group = Some([first, size, stride]);
     }
 
-    /// Each of so many threads runs the body.
+    /// Each of `threads` threads runs the body.
     pub fn parallel(&mut self, Element(element): Element, threads: f64, body: impl Fn(&mut Self)) {
         let whole = threads.round();
         let mut operations = Vec::new();

@@ -79,7 +79,7 @@ impl Calibration {
             .count()
     }
 
-    /// Factor by which intervals of a type are to be wider.
+    /// Factor by which intervals of a type should be wider.
     pub fn factor(&self, kind: Kind) -> f64 {
         let own = self.scores.iter().filter(|score| score.kind == kind);
         let mut off: Vec<f64> = own.filter_map(Score::off).collect();

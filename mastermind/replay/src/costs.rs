@@ -133,7 +133,7 @@ fn fit(formula: &str, runs: &[(u32, &[f64])]) -> Option<Model> {
             let _ = set.push(method, &[f64::from(*ranks)], cost * 1e-9);
         }
     }
-    // Neither work that is shared nor work that is not is less than none.
+    // Neither the shared work nor the other work can be negative.
     let unknowns = ["a", "b"].into_iter().filter(|name| formula.contains(name));
     let unknowns = unknowns.map(|name| (name.to_owned(), Unknown::within(0.0, f64::INFINITY)));
     let options = FitOptions {

@@ -1,4 +1,4 @@
-//! Computation that a recorded run left out and that a replay is to have: the methods of a dry run.
+//! Computation that a recorded run left out and that a replay adds: the methods of a dry run.
 //!
 //! Input: a rank, and for each of its threads the time at which it would have computed longer and by how much. Output:
 //! the rank, with all later calls delayed by that, and with the processor time before the next one.

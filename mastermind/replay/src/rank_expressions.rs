@@ -62,7 +62,7 @@ impl Pattern {
     }
 }
 
-/// Whether two values are the same, but for rounding.
+/// Whether two values are the same, except for rounding.
 trait Same: Copy {
     fn is(self, other: Self) -> bool;
 }

@@ -88,7 +88,7 @@ impl Writer {
     }
 }
 
-/// A run of so many ranks.
+/// A run of `n` ranks.
 pub fn run_of(n: u32, write: impl Fn(&mut Writer)) -> Vec<RecordedRank> {
     let mut ended_us = Vec::new();
     let calls = (0..n).map(|rank| {

@@ -37,7 +37,7 @@ pub enum Edit {
     },
     /// A library, or a folder of libraries, in which classes are searched.
     AddPath {
-        /// As it is to be written in the file.
+        /// As it will be written in the file.
         path: String,
     },
     /// An instance with its connections, parameters and alternatives.
@@ -281,7 +281,7 @@ fn remove(document: &mut DocumentMut, instance: &str) {
 
 /// Renames a key of a table at its place.
 fn rename_key(table: &mut dyn TableLike, old: &str, new: &str) {
-    // The entries are put in anew from the renamed one on, so that their order stays.
+    // The entries are inserted again from the renamed one on, so that their order stays.
     let keys: Vec<_> = table.iter().map(|(key, _)| key.to_owned()).collect();
     let later = keys.iter().skip_while(|key| *key != old);
     for key in later {

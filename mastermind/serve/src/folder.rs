@@ -1,8 +1,8 @@
 //! The one folder that is shown, its entries, and how its files are written. No path leads out of
 //! it, not by a link either.
 //!
-//! The page sends paths, and a path is the one thing by which a page could reach more than it was
-//! given. Every path therefore goes through `existing` or `new_file`: parts that lead up or start
+//! The page sends paths, and only by a path could a page reach files outside the folder that it may
+//! use. Every path therefore goes through `existing` or `new_file`: parts that lead up or start
 //! at the root are refused by their form; the rest is resolved by the system and must lie below the
 //! folder, so a link out of it is refused too.
 //!

@@ -153,7 +153,7 @@ fn halo(n: u32, then: &str) -> String {
     )
 }
 
-/// Pieces that go round, so many steps.
+/// Pieces that move round a ring, for `steps` steps.
 fn ring(steps: u32) -> String {
     format!(
         r#"{{ loop = "steps", count = {steps}, body = [

@@ -239,7 +239,7 @@ fn lines(
     let fitted =
         fit_family(samples, Family::Regimes).or_else(|_| fit_family(samples, Family::Line));
     let Ok(models) = fitted else {
-        // Noise that leaves no line above 0 at all sizes.
+        // Noise, with which no line is above 0 at all sizes.
         return Ok(vec![middle_line(times, above_bytes)]);
     };
     let formula = models.first().map(|model| &model.formula);

@@ -208,7 +208,7 @@ fn a_machine_file_says_which_nodes_are_near() {
     }
 }
 
-/// L 1000, o 100, g 10, G 1, a process a node, `per_switch` and `per_group` with so many links upwards.
+/// L 1000, o 100, g 10, G 1, one process on each node, `per_switch` and `per_group` with `uplinks` links upwards.
 fn machine(per_switch: u32, per_group: u32, uplinks: [Option<u32>; 2]) -> Machine {
     let link = Link {
         latency_ns: 1000,

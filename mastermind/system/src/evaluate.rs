@@ -40,7 +40,7 @@ pub struct MethodValue {
     pub interval: Option<[f64; 2]>,
     /// Notes for the reader.
     pub notes: Vec<String>,
-    /// Difference from the dearest method, relative to that.
+    /// Difference from the most expensive method, relative to that.
     pub difference: Option<f64>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A system is a set of components in three domains, after POEMS. A component has a *profile*
 //! (domain, kind, attributes) by which others find it; *requests* to components that it runs on or
-//! goes on to, each with conditions over profiles instead of a name; and *methods*, the cheapest
+//! continues with, each with conditions over profiles instead of a name; and *methods*, the cheapest
 //! first, that compute its result from its parameters and the results of its requests. So a
 //! component may be exchanged without an edit of those that use it.
 //!
@@ -115,7 +115,7 @@ pub struct Component {
     pub requests: BTreeMap<String, Request>,
     /// Components it continues with: data flow.
     pub then: BTreeMap<String, Request>,
-    /// From the cheapest to the dearest, which the others are judged by.
+    /// From the cheapest to the most expensive, which the others are compared with.
     pub methods: Vec<Method>,
 }
 

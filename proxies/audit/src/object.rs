@@ -132,7 +132,7 @@ enum HashTable {
     SysV(*const u32),
 }
 
-// SAFETY: the tables are read only, but for values that `Proxy` writes under a lock.
+// SAFETY: the tables are only read, except for values that `Proxy` writes under a lock.
 unsafe impl Send for Object {}
 // SAFETY: as above.
 unsafe impl Sync for Object {}
@@ -469,7 +469,7 @@ impl GnuHash {
         bit(hash) && bit(hash.checked_shr(self.shift).unwrap_or(0))
     }
 
-    /// Symbols of a bucket, with their hashes but for the lowest bit.
+    /// Symbols of a bucket, with their hashes without the lowest bit.
     unsafe fn chain(&self, bucket: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
         // SAFETY: required of the caller; the last hash of a chain has the lowest bit.
         let mut at = unsafe { *self.buckets.add(bucket as usize) };

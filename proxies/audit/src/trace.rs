@@ -4,7 +4,7 @@
 //! A line each, its fields separated by tabulators, in one `write` to the file's end:
 //!
 //! ```text
-//! program    PROCESS  PATH  ADDRESS   a process began to run a program, which was moved by so many bytes (hexadecimal)
+//! program    PROCESS  PATH  ADDRESS   a process began to run a program, which was moved by ADDRESS bytes (hexadecimal)
 //! linked     PROCESS                  the program's own code is about to run: all its first libraries are mapped
 //! object     PROCESS  PATH  ADDRESS   a library that it mapped
 //! elsewhere  PROCESS  PATH            a library that it mapped by dlmopen, whose calls no preloaded library sees

@@ -3,7 +3,7 @@
 //! ```text
 //! MPI_Send      cmp [STATE], 0         no call is recorded: the timed wrapper, which has the caller's words as its own
 //!               je  timed_n
-//!               mov eax, n             else all of them go one way
+//!               mov eax, n             else all of them take one path
 //!               jmp record             keeps the six registers, with room for the other words behind them
 //!                 call event::ENTER[n] gets where these, the caller's stack and the return address are
 //! ```

@@ -239,7 +239,7 @@ static CALLBACK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 /// First argument of the callback.
 static CONTEXT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
-/// Has `callback` called with each communicator that is found from now on, and with `context`.
+/// From now on `callback` is called with each communicator that is found, and with `context`.
 pub(crate) fn on_communicator(context: *mut c_void, callback: Option<MpiCommunicatorCallback>) {
     let address = callback.map_or(ptr::null_mut(), |callback| callback as *mut ());
     CONTEXT.store(context, Ordering::Release);

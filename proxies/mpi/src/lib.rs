@@ -1,8 +1,8 @@
 //! The proxy of MPI itself: every MPI function is wrapped, forwarded to the next definition of its name, and timed.
 //!
 //! One library for every MPI, and for C and Fortran, built without any: on x86-64 each argument of each MPI function is
-//! one integer-class register or stack word, so that the numbers of arguments in `functions.txt` are all there is to
-//! know. It is loaded before the MPI library, by `RTLD_GLOBAL` or `LD_PRELOAD`, and takes its place by name.
+//! one integer-class register or stack word, so that the numbers of arguments in `functions.txt` are all that must be
+//! known. It is loaded before the MPI library, by `RTLD_GLOBAL` or `LD_PRELOAD`, and takes its place by name.
 //!
 //! ```text
 //! MPI_Waitsome(a0 … a4)                 any caller: C, Fortran (mpi_waitsome_, mpi_waitsome_f08_), a dlopened library

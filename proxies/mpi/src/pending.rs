@@ -140,8 +140,8 @@ impl Table {
         self.others.get_mut(&key).map(|queue| &mut queue.first)
     }
 
-    /// Forgets a receive of a handle that MPI gives to another one: no two receives that move anything have one handle, so the first is
-    /// gone, by a call that an error handler left with a jump.
+    /// Forgets a receive of a handle that MPI gives to another one: no two receives that move anything have one handle, so
+    /// the first has ended, in a call that an error handler left with a jump.
     #[inline(always)]
     pub(crate) fn forget_abandoned(&mut self, key: Key) {
         let is_receive =

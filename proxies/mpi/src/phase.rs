@@ -29,7 +29,7 @@ static TARGET: Target = Target::new(c"MPI_Pcontrol", c"PMPI_Pcontrol");
 static IN_FORTRAN: Target = Target::new(c"mpi_pcontrol_", c"pmpi_pcontrol_");
 static IN_F08: Target = Target::new(c"mpi_pcontrol_f08_", c"pmpi_pcontrol_f08_");
 
-/// Has `callback` called at each call of `MPI_Pcontrol`.
+/// From now on `callback` is called at each call of `MPI_Pcontrol`.
 pub(crate) fn on_pcontrol(callback: Option<extern "C" fn(level: c_int)>) {
     let address = callback.map_or(ptr::null_mut(), |callback| callback as *mut ());
     CALLBACK.store(address, Ordering::Release);

@@ -146,7 +146,7 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
 mod tests {
     use super::*;
 
-    /// Computes for so many nanoseconds of processor time.
+    /// Computes for `ns` nanoseconds of processor time.
     fn compute(ns: u64) {
         let begun = processor_ns();
         while processor_ns() < begun + ns {}

@@ -53,7 +53,7 @@ impl<T> Shared<T> {
         self.take(thread)
     }
 
-    /// Goes in as the owner, if the calling thread still is that.
+    /// Enters as the owner, if the calling thread still is the owner.
     #[inline(always)]
     fn enter_as_owner(&self, thread: usize) -> bool {
         self.is_owner_inside.store(true, Ordering::Relaxed);
@@ -84,8 +84,8 @@ impl<T> Shared<T> {
         } else if owner != EVERYBODYS {
             self.owner.store(EVERYBODYS, Ordering::SeqCst);
             if !membarrier(PRIVATE_EXPEDITED) {
-                // Forbidden since then. Stores of a running thread are visible long before, and another thread has gone
-                // through a barrier.
+                // The call has been forbidden since the registration. Stores of a running thread are visible long before
+                // the end of the sleep, and any other thread has passed a barrier.
                 std::thread::sleep(Duration::from_millis(1));
             }
             while self.is_owner_inside.load(Ordering::Acquire) {

@@ -32,7 +32,7 @@ pub(crate) fn set_depth(n: u32) {
     DEPTH.store((n as usize).clamp(1, MAX_DEPTH), Ordering::Relaxed);
 }
 
-/// Has `callback` called with each stack that is found from now on.
+/// From now on `callback` is called with each stack that is found.
 pub(crate) fn on_stack(callback: Option<MpiStackCallback>) {
     let address = callback.map_or(ptr::null_mut(), |callback| callback as *mut ());
     CALLBACK.store(address, Ordering::Release);

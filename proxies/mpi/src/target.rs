@@ -10,7 +10,7 @@ use crate::wrappers::N_FUNCTIONS;
 /// Callback before the first call of MPI; null if there is none, or after the call.
 static CALLBACK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
-/// Has `callback` called once, before the first call of MPI begins.
+/// Registers `callback`, which is called once, before the first call of MPI begins.
 pub(crate) fn before_first_call(callback: Option<extern "C" fn()>) {
     let address = callback.map_or(ptr::null_mut(), |callback| callback as *mut c_void);
     CALLBACK.store(address, Ordering::Release);

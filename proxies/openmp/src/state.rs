@@ -53,7 +53,7 @@ fn begin_first() -> bool {
     is_on()
 }
 
-/// Has `callback` called before the first construct.
+/// Registers `callback`, which is called before the first construct.
 pub(crate) fn before_first_call(callback: Option<OpenMpStartCallback>) {
     let address = callback.map_or(ptr::null_mut(), |callback| callback as *mut ());
     CALLBACK.store(address, Ordering::Release);

@@ -1,6 +1,6 @@
-//! Which calls of a program and its libraries go round a preloaded proxy, read from their files.
+//! Finds which calls of a program and its libraries bypass a preloaded proxy, from their files.
 //!
-//! A preloaded library takes the calls that the dynamic linker binds by name. Everything else goes round it, unseen: a copy of
+//! A preloaded library takes the calls that the dynamic linker binds by name. Everything else bypasses it, unseen: a copy of
 //! the library within the program, calls that a library makes of its own functions and that were bound when it was linked, a
 //! program that has no dynamic linker. [`survey`] finds these in an object's symbols, relocations and code, with the number of
 //! places that call:

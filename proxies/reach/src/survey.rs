@@ -69,7 +69,7 @@ pub struct Finding {
     pub n_sites: u64,
 }
 
-/// Reasons why a call goes round a preloaded proxy, in the order in which findings are listed.
+/// Reasons why a call bypasses a preloaded proxy, in the order in which findings are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Reason {

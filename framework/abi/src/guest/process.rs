@@ -52,7 +52,7 @@ pub fn run_in_process<T, W: FnOnce() -> T>(work: W) -> io::Result<T> {
 fn keeps_its_namespace() -> bool {
     let namespace = |path: &std::ffi::CStr| {
         let mut text = [0_u8; 64];
-        // SAFETY: the system writes at most so many bytes.
+        // SAFETY: the system writes at most `text.len()` bytes.
         let n = unsafe { libc::readlink(path.as_ptr(), text.as_mut_ptr().cast(), text.len()) };
         (n > 0).then_some(text)
     };

@@ -82,7 +82,7 @@ pub(super) const fn method_slot(id: u32) -> u32 {
 pub(super) struct CachedPath {
     /// The caller's path, and [`method_key`] of the method; 0 if unused.
     pub(super) key: u64,
-    /// First word of its records, but for the number of words and the check.
+    /// First word of its records, without the number of words and the check.
     pub(super) head: u64,
 }
 
@@ -247,7 +247,7 @@ impl RecordingContext {
     /// Keeps a call path in the caches.
     ///
     /// # Returns
-    /// The first word of its records, but for the number of words and the check.
+    /// The first word of its records, without the number of words and the check.
     pub(super) fn remember_call_path(&mut self, slot: u32, key: u64, path: u32) -> u64 {
         let head = super::word::record(path, 0, self.flags);
         self.other_paths[other_slot(key)] = CachedPath { key, head };

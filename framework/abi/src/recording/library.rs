@@ -63,7 +63,7 @@ pub struct LibraryProxyFunctions {
     pub functions: *const LibraryProxyFunction,
     /// Number of them.
     pub n_functions: u64,
-    /// Has `callback` called before the first call of each function begins, by every thread that comes by.
+    /// From now on `callback` is called before the first call of each function begins, by every thread that makes such a call.
     /// It returns 1 to be called again before the function's next call.
     pub before_first_call: extern "C" fn(callback: Option<extern "C" fn() -> u32>),
     /// Path of the library that the program's calls go to of themselves, as far as one is loaded; null if none is.

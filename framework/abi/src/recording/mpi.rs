@@ -55,7 +55,7 @@ pub const MPI_EVENT_PARAMETERS: [&str; 10] = [
 /// Which of [`MPI_EVENT_PARAMETERS`] a call of MPI is recorded with that are not always there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MpiEventOptions {
-    /// With 1 the return address of the call, with more the number of its stack of so many calls, with 0 neither.
+    /// With 1 the return address of the call, with more the number of its stack of that many calls, with 0 neither.
     pub call_depth: u32,
     /// Whether with `cpu_before`.
     pub processor_time: bool,

@@ -64,7 +64,7 @@ pub trait Host {
 pub enum Step {
     /// With the next line.
     Next,
-    /// Not at all, with this exit code.
+    /// End, with this exit code.
     Exit(i32),
     /// Not with this script.
     End,

@@ -70,7 +70,7 @@ impl Continuation {
     /// Takes a line.
     ///
     /// # Returns
-    /// The whole line, if no more is to come.
+    /// The whole line, if it is complete.
     pub fn push<'a>(&mut self, line: &'a str) -> Option<Cow<'a, str>> {
         let (part, goes_on) = match line.trim_end().strip_suffix('\\') {
             Some(part) => (part, true),

@@ -408,7 +408,7 @@ impl Instance {
     /// An instance of a form.
     ///
     /// # Arguments
-    /// * `share` - of the contention: 1 as it is to be, 0 for none
+    /// * `share` - of the contention: 1 for all of it, 0 for none
     pub fn draw(form: Form, place: usize, seed: u64, share: f64) -> Self {
         let mut rng = Rng::with_seed(seed.wrapping_mul(1_000_003).wrapping_add(place as u64));
         let specification = form.specification();

@@ -81,7 +81,7 @@ pub struct Problem<'a> {
 /// A candidate: a tree and, if parameters are searched, their positions in their ranges.
 #[derive(Debug, Clone)]
 pub struct Genome {
-    /// The term but for its factor and constant.
+    /// The term without its factor and constant.
     pub tree: Tree,
     /// Shared by candidates that have the same.
     pub parameters: Rc<Parameters>,

@@ -186,7 +186,7 @@ impl Gardener {
         spliced(a, from, until, &b[start..end])
     }
 
-    /// A changed child: a new part, a part put in place of the whole, another operator, or another constant.
+    /// A changed child: a new part, a part in place of the whole, another operator, or another constant.
     pub fn mutated(&self, a: &[Node], rng: &mut Rng) -> Tree {
         let at = rng.usize(0..a.len());
         match rng.u8(0..4) {

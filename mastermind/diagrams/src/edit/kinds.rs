@@ -30,7 +30,7 @@ const fn kind(kind: &'static str, words: &'static [WordOfKind], holds: bool) -> 
     KindOfElement { kind, words, holds }
 }
 
-// Arbitrary sizes: a new element is to be sound, and to be changed.
+// Arbitrary sizes: a new element must be valid, and the user will change it.
 const BYTES: WordOfKind = word("bytes", "1000");
 const GROUP: [WordOfKind; 3] = [
     word("group_first", ""),

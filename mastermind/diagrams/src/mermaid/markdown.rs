@@ -15,7 +15,7 @@ struct Block {
 /// heading.
 ///
 /// # Arguments
-/// * `wanted` - its number from 1, or its heading; without one, the file is to have one alone
+/// * `wanted` - its number from 1, or its heading; without one, the file must contain only one
 ///
 /// # Errors
 /// [`DiagramError::NoSuchFlowchart`], with those that there are.

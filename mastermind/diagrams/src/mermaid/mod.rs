@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Answers at the links out of a decision are guards, as in the other forms: expressions, `yes` and `no` to a condition that is
-//! one, or prose, with a share (`yes, 30 %`) or in equal parts. Forks, joins, merges and decisions that are left out are put in as
+//! one, or prose, with a share (`yes, 30 %`) or in equal parts. Forks, joins, merges and decisions that are left out are added as
 //! for XMI.
 //!
 //! # Source

@@ -21,7 +21,7 @@ pub(super) fn colour(text: &str) -> Option<String> {
     }
 }
 
-/// Whether a colour is so dark that letters on it are to be white.
+/// Whether a colour is so dark that letters on it should be white.
 pub(super) fn is_dark(colour: &str) -> bool {
     let Some(digits) = colour.strip_prefix('#') else {
         let dark = [

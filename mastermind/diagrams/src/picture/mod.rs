@@ -149,7 +149,7 @@ pub enum Stroke {
     Dashed,
     /// Thick.
     Thick,
-    /// Not at all: it only orders its ends.
+    /// It is not drawn: it only orders its ends.
     Hidden,
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::diagram::{Annotation, Collected, Graph, Guard, Node, NodeKind, Part, Place, Wrapper};
 use mastermind_programs::{ElementKind, Rule};
 
-/// An end that leads nowhere yet.
+/// A loose end: an edge without a target yet.
 #[derive(Debug, Clone)]
 pub(super) struct Tail {
     pub(super) from: usize,

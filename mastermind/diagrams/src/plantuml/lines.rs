@@ -86,7 +86,7 @@ const END_OF_TITLE: &str = "end title";
 /// Preprocessor lines that do not change the flow.
 const HARMLESS: [&str; 4] = ["!theme", "!pragma", "!option", "!assume"];
 
-/// Longest line that names put in may make, bytes, and most of such names: a file of few lines could make any length.
+/// Longest line after names are replaced, bytes, and most of such names: a file of few lines could make a line of any length.
 const MAX_EXPANDED: usize = 1 << 14;
 const MAX_DEFINITIONS: usize = 1000;
 

@@ -32,7 +32,8 @@ const RULES: f64 = 0.25;
 /// Runs of a stride in a window from which on it no longer decides which sets are filled.
 const RUNS: f64 = 3.0;
 
-/// Of the counts of instructions of an unrolled loop, the least by the greatest. Arbitrary: they are equal but for the rest of a row.
+/// Ratio of the least to the greatest count of instructions of an unrolled loop. Arbitrary: the counts are equal except for
+/// the rest of a row.
 const UNROLLED: f64 = 0.8;
 
 /// Maximum relative error of a form at a left-out size; beyond, it gives way to a power law between the two nearest

@@ -3,7 +3,7 @@
 //! An expression of a model is evaluated millions of times in a simulation, each time with other
 //! values of few variables. Everything that does not depend on these is done here, once: a name
 //! becomes the place of a variable or a constant, a call of a cost function is replaced by its
-//! value with the arguments put in, and parts that are constant become numbers. Errors are found
+//! value with the arguments inserted, and parts that are constant become numbers. Errors are found
 //! here as well, with the names that are known, so that evaluation cannot fail.
 //!
 //! ```text

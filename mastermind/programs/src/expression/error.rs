@@ -11,7 +11,7 @@ pub enum ExpressionError {
     /// It does not follow the grammar.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// With its cost functions put in, it is larger than any expression may be.
+    /// With its cost functions inlined, it is larger than any expression may be.
     #[error(
         "cannot use expression: more than {most} operations with its cost functions, expected at most so many; do functions double one another?"
     )]

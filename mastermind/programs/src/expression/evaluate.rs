@@ -217,7 +217,7 @@ impl Compiled {
         self.evaluate(context) != 0.0
     }
 
-    /// Has `seen` called with the place of each variable that it is made of.
+    /// Calls `seen` with the place of each variable that the expression contains.
     pub fn each_slot(&self, seen: &mut impl FnMut(u32)) {
         let parts: &[Self] = match self {
             Self::Slot(slot) => return seen(*slot),

@@ -42,7 +42,7 @@ pub struct Ops {
     table: Vec<Op>,
 }
 
-/// As many bits as a number has, the greatest for [`ANY`]; `None` if it needs more.
+/// A number for a field of `bits` bits, the greatest for [`ANY`]; `None` if it needs more bits.
 #[inline]
 fn short(number: u32, bits: u32) -> Option<u64> {
     let any = (1 << bits) - 1;
@@ -52,7 +52,7 @@ fn short(number: u32, bits: u32) -> Option<u64> {
     }
 }
 
-/// The number with so many bits at a place.
+/// The number in `bits` bits at a place.
 #[inline(always)]
 fn field(packed: u64, at: u32, bits: u32) -> u64 {
     packed >> at & ((1 << bits) - 1)
@@ -92,7 +92,7 @@ impl Ops {
         self.packed.capacity()
     }
 
-    /// Makes room for so many more, if memory allows: a file may claim any length.
+    /// Makes room for `more` operations, if memory allows: a file may claim any length.
     pub(crate) fn make_room(&mut self, more: usize) {
         if self.packed.try_reserve_exact(more).is_ok() {
             reserve(&mut self.packed, more);

@@ -108,7 +108,7 @@ pub fn read_goal(source: impl Read) -> Result<Schedule, GoalError> {
     read_goal_of(source, 0)
 }
 
-/// Reads a schedule whose text has about so many bytes, such as the size of its file: room for it is
+/// Reads a schedule whose text has about `bytes` bytes, such as the size of its file: room for it is
 /// made at once.
 ///
 /// # Errors

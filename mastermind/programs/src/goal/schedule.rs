@@ -15,7 +15,7 @@
 //! ```
 //!
 //! A list is not known to be complete until its rank has been read, so its waits are collected in
-//! `rest` and laid out at `end_rank`. While the schedule runs it is only read, but for the number
+//! `rest` and laid out at `end_rank`. While the schedule runs it is only read, except for the number
 //! of waits that each operation counts down.
 
 use std::ops::Range;
@@ -102,7 +102,7 @@ pub struct Dependents {
     firsts: Vec<Waiters>,
     /// For operations whose dependents are no run: their number, and they.
     lists: Vec<Dependent>,
-    /// Entries of the present rank that `lists` is to get.
+    /// Entries of the present rank that will be added to `lists`.
     rest: Vec<Wait>,
 }
 
@@ -258,7 +258,7 @@ impl Dependents {
     }
 }
 
-/// Makes room for so many more; if there is none, doubles the room.
+/// Makes room for `more` elements; if there is not enough, doubles the room.
 fn make_room<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
         reserve(list, more.max(list.len()).max(1 << 12));

@@ -48,7 +48,7 @@ fn schedule<W: Write>(
     Ok(())
 }
 
-/// Work and an all-reduce of 8 bytes by recursive doubling, so many rounds.
+/// Work and an all-reduce of 8 bytes by recursive doubling, for `rounds` rounds.
 fn allreduce(out: &mut impl Write, n: u32, rounds: u32) -> io::Result<()> {
     schedule(out, n, |text, rank| {
         let mut last = Vec::new();
@@ -74,7 +74,7 @@ fn mixed(place: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// Work and messages along the edges of a random directed graph, four to each rank on average, so many rounds.
+/// Work and messages along the edges of a random directed graph, four to each rank on average, for `rounds` rounds.
 fn random(out: &mut impl Write, n: u32, rounds: u32) -> io::Result<()> {
     let [mut targets, mut sources] = [(); 2].map(|()| vec![Vec::new(); n as usize]);
     for edge in 0..u64::from(4 * n) {
@@ -119,7 +119,7 @@ fn all_to_all(out: &mut impl Write, n: u32) -> io::Result<()> {
     })
 }
 
-/// Work and an exchange with six neighbours on a periodic grid of `side`³ ranks, all at once, so many steps.
+/// Work and an exchange with six neighbours on a periodic grid of `side`³ ranks, all at once, for `steps` steps.
 fn halo(out: &mut impl Write, side: u32, steps: u32, bytes: u32) -> io::Result<()> {
     schedule(out, side * side * side, |text, rank| {
         let [x, y, z] = [rank % side, rank / side % side, rank / side / side];

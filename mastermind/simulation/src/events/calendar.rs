@@ -92,8 +92,8 @@ impl Calendar {
         self.bounds_ns[1]
     }
 
-    /// Has `process` visited at `at_ns`, or in the present window if that is past, but not later
-    /// than it is to be anyway.
+    /// Schedules a visit of `process` at `at_ns`, or in the present window if that time is past; an earlier visit that is
+    /// already scheduled stays.
     #[inline]
     pub(crate) fn visit(&mut self, process: u32, at_ns: u64) {
         // A time in the past belongs to the present window, which is not over yet.

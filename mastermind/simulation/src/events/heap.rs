@@ -25,7 +25,7 @@ pub(crate) trait PairingHeaps<By: Copy> {
     /// The next node of its level, and the first below a node.
     fn links(&mut self, index: u32) -> [&mut u32; 2];
 
-    /// Whether one node is to be taken before another one.
+    /// Whether one node comes before another one.
     fn is_before(&self, a: u32, b: u32, by: By) -> bool;
 
     /// Puts a node into the heap of this root: the new root.

@@ -28,7 +28,7 @@ impl Load {
     const SENDER: u32 = 3;
     const RECEIVER: u32 = 5;
 
-    /// A message of so many bytes, less than 2⁵⁶.
+    /// A message of a size in bytes, less than 2⁵⁶.
     #[inline]
     pub(crate) fn new(bytes: u64, part: MessagePart, sender: Mode) -> Self {
         Self(bytes << 8 | (sender as u64) << Self::SENDER | part as u64)

@@ -1,6 +1,6 @@
 //! Which buckets of a ring are not empty.
 
-/// A bit a bucket, 64 in each of so many words.
+/// One bit for each bucket, 64 in each of `WORDS` words.
 pub(crate) struct OccupiedBuckets<const WORDS: usize>([u64; WORDS]);
 
 impl<const WORDS: usize> Default for OccupiedBuckets<WORDS> {

@@ -354,7 +354,7 @@ mod tests {
             let mut n = 0;
             let mut event = |at| {
                 n += 1;
-                // Those that are there at the begin are not put in by their order.
+                // Those that are there at the begin are not inserted in their order.
                 let order = if n <= begin.len() + together.len() { n * 40_503 % (1 << 16) } else { n + (1 << 16) };
                 Event { at, order: order as u64, ..Event::default() }
             };

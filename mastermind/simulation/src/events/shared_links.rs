@@ -43,7 +43,7 @@ struct Turn {
     number: u64,
 }
 
-/// A message that is to pass links, for an engine's message `T`.
+/// A message that will pass links, for an engine's message `T`.
 pub(crate) struct Passage<T> {
     /// When it leaves its sender, nanoseconds.
     pub(crate) leaves_ns: u64,

@@ -53,7 +53,7 @@ const MAX_BYTES_NS: f64 = 2.4e18;
 /// Most pieces of a link.
 pub const MOST_PIECES: usize = 6;
 
-/// Messages of more than so many bytes: `(s - 1) G` becomes `added_ns + (s - 1) G` with another G, not below 0.
+/// Messages of more than a number of bytes: `(s - 1) G` becomes `added_ns + (s - 1) G` with another G, not below 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Piece {
     /// Bytes; messages of more take this time, up to the next piece.
@@ -139,7 +139,7 @@ impl Link {
         }
     }
 
-    /// Processor time of receiving so many bytes.
+    /// Processor time of receiving a message of this number of bytes.
     #[inline]
     pub fn receive_ns(&self, bytes: u64) -> u64 {
         self.receive_overhead_ns + self.bytes_gap_ns(bytes).max(self.bytes_overhead_ns(bytes))

@@ -77,7 +77,7 @@ pub(crate) fn bytes_on_the_wire(bytes: u64) -> u64 {
 }
 
 impl Protocol {
-    /// Part that a send puts in flight.
+    /// The part that a send puts in flight.
     #[inline]
     pub(crate) fn first_part(self) -> MessagePart {
         match self {
@@ -88,7 +88,7 @@ impl Protocol {
 }
 
 impl Link {
-    /// Protocol of a message of so many bytes: S decides.
+    /// Protocol of a message of this number of bytes: S decides.
     #[inline]
     pub(crate) fn protocol(&self, bytes: u64) -> Protocol {
         if bytes <= self.rendezvous_bytes {
@@ -119,7 +119,7 @@ impl Link {
         self.gap_ns + self.bytes_gap_ns(bytes)
     }
 
-    /// Time for which a part of a message of so many bytes occupies a shared link.
+    /// Time for which a part of a message of `bytes` bytes occupies a shared link.
     pub(crate) fn passing_ns(&self, part: MessagePart, bytes: u64) -> u64 {
         if part.has_bytes() {
             self.bytes_gap_ns(bytes)
@@ -128,7 +128,7 @@ impl Link {
         }
     }
 
-    /// Processor time at the process where a part of a message of so many bytes arrives.
+    /// Processor time at the process where a part of a message of this number of bytes arrives.
     #[inline(always)]
     pub(crate) fn arrival_ns(&self, part: MessagePart, bytes: u64) -> u64 {
         match part {

@@ -8,7 +8,7 @@
 //! per_group = 8                  # nodes of a group of switches, likewise
 //! queue = "fcfs"                 # or { round_robin_ns = 10_000_000 }
 //! waiting = "blocks"             # or "yields", "spins": what a process does that waits for another
-//! regroup_turns = 24             # of so many time slices on an oversubscribed node one is double; without it none
+//! regroup_turns = 24             # of this number of time slices on an oversubscribed node one is double; without it none
 //!
 //! [network]                      # LogGP, nanoseconds; tables of classes override, as below
 //! latency_ns = 2500              # L
@@ -19,18 +19,18 @@
 //! rendezvous_bytes = 65535       # S
 //! rendezvous = "sent"            # or "fetched": by the receiver, whatever the sender does meanwhile
 //!
-//! [[network.pieces]]             # messages of more bytes than so many take another time
+//! [[network.pieces]]             # messages of more bytes than `above_bytes` take another time
 //! above_bytes = 65535
 //! added_ns = 800                 # may be below 0
 //! gap_per_byte_ns = 0.4
 //!
 //! [network.switch]               # between nodes of a switch; [network.group]: of a group; [network.intra]: in a node;
 //! latency_ns = 1200              # [network.inter]: between all others
-//! uplinks = 2                    # of a switch or a group: so many links lead up from it, which messages share; without it
-//!                                # as many as they need
+//! uplinks = 2                    # of a switch or a group: number of links that lead up from it, which messages share;
+//!                                # without it as many as they need
 //!
 //! [noise]                        # interrupts computation; without it nothing does
-//! every_ns = 10_000_000          # once in each period of so many nanoseconds, at a random time in it
+//! every_ns = 10_000_000          # once in each period of this number of nanoseconds, at a random time in it
 //! length_ns = 25_000             # for so long on average
 //! lengths = "constant"           # or "exponential"
 //! synchronous = false            # whether all processors are interrupted at once
@@ -109,7 +109,7 @@ pub struct Machine {
     pub queue: Queue,
     /// How processes wait for each other on an oversubscribed node.
     pub waiting: Waiting,
-    /// One in so many time slices of an oversubscribed node is twice as long, ≥ 2: other load on a machine makes a
+    /// One in this number of time slices of an oversubscribed node is twice as long, ≥ 2: other load on a machine makes a
     /// process keep its processor now and then, after which other processes run at the same time. `None` without such
     /// load. Only for processes that do not block.
     pub regroup_turns: Option<u32>,

@@ -1,8 +1,8 @@
 //! Which class a link is of: in a node, between nodes of a switch, between switches of a group, and between all others.
 //!
-//! Nodes that follow each other share a switch, and switches that follow each other a group, as ranks that follow each other share a node.
-//! Each class has LogGP parameters of its own. A link is as wide as all that use it need, so a message concerns its two processes alone;
-//! but for those that lead up from a switch or a group where the machine file counts them (`events/shared_links.rs`).
+//! Consecutive nodes share a switch, and consecutive switches a group, as consecutive ranks share a node. Each class has LogGP
+//! parameters of its own. A link is as wide as all that use it need, so a message concerns only its two processes. Links that
+//! lead up from a switch or a group are the exception if the machine file gives their number (`events/shared_links.rs`).
 
 use super::{Link, Machine};
 

@@ -31,7 +31,7 @@ pub enum Lengths {
 /// Interruptions of all processors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Noise {
-    /// One interruption a period of so many nanoseconds, ≥ 1.
+    /// Length of a period, nanoseconds, ≥ 1: there is one interruption in each.
     pub every_ns: u64,
     /// Its mean length, nanoseconds, at most half of the period.
     pub length_ns: u64,

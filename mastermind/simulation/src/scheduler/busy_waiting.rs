@@ -9,8 +9,8 @@
 //! a run with short steps, so it is a property of the machine, measured by `calibrate`: a rank's share of an idle
 //! processor while it waits, and of busy ones. The system's queue for each processor is modelled as one round-robin
 //! queue of the node. Linux switches at ticks that all processors share, so the same ranks run at the same time, until
-//! other load makes one keep its processor: `calibrate` counts how often, and one in so many time slices is double
-//! (`regroup_turns`).
+//! other load makes one keep its processor: `calibrate` counts how often, and one in `regroup_turns` time slices is
+//! double.
 
 use std::cmp::Reverse;
 

@@ -28,7 +28,7 @@ pub(crate) enum Step {
         /// The element.
         element: u32,
     },
-    /// A stage of a message of so many bytes, between the rank and another one.
+    /// A stage of a message, with its bytes, between the rank and another one.
     Message {
         /// The stage.
         stage: Stage,

@@ -33,7 +33,7 @@ fn run(element: &str, library: Collectives, processes: u32, is_known: bool) -> O
     known
 }
 
-/// Times of exchanges of so many bytes, one after the other.
+/// Times of exchanges of these numbers of bytes, one after the other.
 fn exchanges(bytes: impl IntoIterator<Item = u64>) -> u64 {
     bytes.into_iter().map(|s| 2 * 1500 + 2500 + s - 1).sum()
 }

@@ -5,7 +5,7 @@ use mastermind_simulation::machine::{Link, Machine, Queue, Waiting};
 
 use crate::engine::common::outcome;
 
-/// Nodes of so many processors, links that take no processor time.
+/// Nodes of `processors` processors, links that take no processor time.
 fn node(nodes: u32, processors: u32, queue: Queue) -> Machine {
     let link = Link {
         latency_ns: 1000,

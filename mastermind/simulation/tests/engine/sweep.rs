@@ -82,7 +82,7 @@ fn the_example_is_the_same_program() {
     assert_eq!(found.processes, expected.processes);
 }
 
-/// So many processes that messages are delivered some time after they were sent.
+/// Enough processes that messages are delivered some time after they were sent.
 #[test]
 fn the_engines_agree_on_many_processes() {
     let flow = r#"

@@ -1,5 +1,6 @@
-//! The stated rules of schedules once more, without any of the engine's means: one list of events, searched for the first each time,
-//! and lists of receives and messages, searched from their begin. 1,000 random schedules end alike.
+//! The stated rules of schedules once more, without any of the engine's data structures: one list of events, searched for the
+//! first each time, and lists of receives and messages, searched from their begin. 1,000 random schedules have the same
+//! result in both.
 //!
 //! The rules: an operation begins when the operations it waits for have ended (`requires`) or begun (`irequires`), and
 //! its processor is free; a send needs its interface too. An operation that finds them busy returns when they are free,

@@ -155,7 +155,7 @@ impl Parser<'_> {
         self.ahead(0)
     }
 
-    /// The token so many behind the next; the last one is the end.
+    /// The token `places` behind the next; the last one is the end.
     fn ahead(&self, places: usize) -> &Token {
         let last = self.tokens.len() - 1;
         &self.tokens[(self.at + places).min(last)]

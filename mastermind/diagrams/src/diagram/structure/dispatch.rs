@@ -8,8 +8,9 @@
 //! }
 //! ```
 //!
-//! It holds any graph in which one node is done at a time; the others are found a flow for that reads like the diagram. Where forks
-//! and joins are no pairs, and nothing is decided or done again, the nodes are put in a line ([`line_up`]).
+//! This form represents any graph in which one node runs at a time; graphs without such loops get a flow that reads like
+//! the diagram. Where forks and joins are not in pairs, and nothing is decided or repeated, the nodes are put into one
+//! sequence ([`line_up`]).
 
 use super::rules::Edges;
 use super::walk::{Names, assignment, structured};

@@ -209,7 +209,7 @@ fn relax(plan: &Plan, layers: &Layers, variable: &[usize], bounds: &Bounds, at: 
     for (from, to) in &layers.segments {
         let (a, b) = (variable[*from], variable[*to]);
         let is_pass = |item: usize| usize::from(layers.items[item].kind == Kind::Pass);
-        // Long edges are to be straight rather than short ones.
+        // Straight lines matter more for long edges than for short ones.
         let weight = [1.0, 2.0, 8.0][is_pass(*from) + is_pass(*to)];
         if a != b {
             pulls[a].push((b, weight));

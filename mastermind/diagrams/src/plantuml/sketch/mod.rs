@@ -50,7 +50,7 @@ fn picture(block: &Block, out: &mut Collected) -> Picture {
     canvas.picture
 }
 
-/// An end that leads nowhere yet, and how its edge is drawn.
+/// A loose end: an edge without a target yet, and how it is drawn.
 #[derive(Debug, Clone)]
 struct Tail {
     from: usize,

@@ -18,7 +18,7 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// Costs of so many bytes; `None` if the message is not eager, or its times do not fit.
+    /// Costs of a message of `bytes` bytes; `None` if the message is not eager, or its times do not fit.
     pub(super) fn of(bytes: f64, link: &Link) -> Option<Self> {
         if !(0.0..=1e15).contains(&bytes) {
             return None;
@@ -35,7 +35,7 @@ impl Costs {
         })
     }
 
-    /// Costs of so many bytes in a node, and between nodes.
+    /// Costs of a message of `bytes` bytes in a node, and between nodes.
     pub(super) fn of_both(bytes: f64, machine: &Machine) -> Option<[Self; 2]> {
         Some([
             Self::of(bytes, &machine.intra)?,

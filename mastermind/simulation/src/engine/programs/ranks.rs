@@ -166,7 +166,7 @@ pub(super) struct Rank {
     pub(super) wait_state: WaitState,
     /// Its possible receivers, in the form of [`Bound`](crate::engine::programs::horizon::Bound).
     pub(super) receivers: u8,
-    /// Whether that is to be found anew.
+    /// Whether that must be computed again.
     pub(super) is_redirected: bool,
 }
 

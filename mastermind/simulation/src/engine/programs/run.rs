@@ -210,7 +210,7 @@ fn run(
             });
         }
     }
-    // The last visit may have gone far.
+    // The last visit may have run far ahead.
     engine.limits.check(engine.events, 0)?;
     engine.drain()?;
     engine.finish()

@@ -72,7 +72,7 @@ pub(super) fn run<State: Visits>(
             progress(Progress { now_ns, events });
         }
     }
-    // The last visit may have gone far.
+    // The last visit may have run far ahead.
     if let Err(stopped) = limits.check(state.so_far().0.events, 0) {
         return Some(Err(stopped));
     }

@@ -43,7 +43,7 @@ pub enum Round {
     },
 }
 
-/// Groups of the processes in rows of so many.
+/// Groups of processes: the rows, or the columns, of a grid of this width.
 #[derive(Debug, Clone, Copy)]
 pub struct Grid {
     pub width: u32,

@@ -75,7 +75,7 @@ impl EagerState<'_> {
         }
     }
 
-    /// Delivers the posted messages, the oldest first, until so many are left. None arrives in the window in which it
+    /// Delivers the posted messages, the oldest first, until a given number is left. None arrives in the window in which it
     /// was sent, so its receiver's mailbox, which is seldom in the caches, has time to be fetched.
     #[inline]
     pub(super) fn deliver_but(&mut self, n_left: usize) {

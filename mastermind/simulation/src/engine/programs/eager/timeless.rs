@@ -32,7 +32,7 @@ impl Code {
                 scratch.set($place, value);
             }};
         }
-        // Without these nothing goes round in circles.
+        // Without these there is no cycle.
         macro_rules! jump_back {
             ($target:expr) => {{
                 at = $target as usize;

@@ -206,7 +206,7 @@ impl SharedState<'_> {
         };
     }
 
-    /// Keeps when a process may send next, and when it is to be visited.
+    /// Stores when a process may send next, and when it must be visited.
     #[inline(always)]
     fn leave(&mut self, view: &mut ProcessView<'_>) {
         let process = view.process;
