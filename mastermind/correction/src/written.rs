@@ -23,6 +23,7 @@ use mastermind_models::{
     Coefficient, Covariance, Family, Formula, Freedom, Metric, Model, Written,
 };
 
+use crate::case::Case;
 use crate::correction::{Corrected, MIN_RATIO, Source, Terminal, relative_error};
 use crate::error::Error;
 use crate::formula_text::{
@@ -221,8 +222,9 @@ impl Corrected {
             .tree
             .iter()
             .filter(|node| matches!(node, Node::Number(_)));
-        // Two linear constants: `a` and `c`.
-        let n_free = specification.unknowns.len() + n_terms.count() + 2;
+        // The linear constants `a` and `c`; in the first case also `d`.
+        let n_linear = if self.case == Case::One { 3 } else { 2 };
+        let n_free = specification.unknowns.len() + n_terms.count() + n_linear;
         let fitted = self.predict(specification, train);
         let (error, drift) = self.held_out.map_or((0.0, 0.0), |held_out| {
             let error = match self.others.is_empty() {
