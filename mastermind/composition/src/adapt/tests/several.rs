@@ -115,7 +115,7 @@ fn models_that_calls_contradict_are_dropped_before_their_class_is_kept() {
     assert!(
         seen[0]
             .reason
-            .starts_with("200.000 times what its model says"),
+            .starts_with("200.000 times what its model predicts"),
         "{}",
         seen[0]
     );
