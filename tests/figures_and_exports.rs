@@ -82,8 +82,8 @@ fn every_export_has_its_files() {
         assert!(bytes.starts_with(start.as_bytes()), "{format}");
     }
     for (format, file) in [
-        ("extrap", "flux.flux.compute.txt"),
-        ("extrap-jsonl", "flux.flux.compute.jsonl"),
+        ("extrap", "flux.flux.compute-axis-x.txt"),
+        ("extrap-jsonl", "flux.flux.compute-axis-x.jsonl"),
     ] {
         assert!(export(format, format, &[]).contains(&folder.path().join(format).join(file)));
     }
@@ -134,6 +134,16 @@ fn a_figure_has_the_size_that_is_asked_for() {
         svg.starts_with("<svg width=\"900\" height=\"640\""),
         "{svg:.200}"
     );
+    printed(&[&plot[..], &["--size", "900x640", "--font-size", "38"]].concat());
+    let svg = fs::read_to_string(&path).expect("a figure");
+    assert!(
+        svg.starts_with("<svg width=\"900\" height=\"640\" viewBox=\"0 0 450 320\""),
+        "{svg:.200}"
+    );
+    for options in [["--font-size", "4"], ["--font-size", "60"]] {
+        let output = mastermind(&[&plot[..], &["--size", "900x640"], &options].concat());
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {output:?}");
+    }
     for size in ["900", "900x", "20x20", "9000000x600"] {
         let output = mastermind(&[&plot[..], &["--size", size]].concat());
         assert_eq!(output.status.code(), Some(2), "{size}: {output:?}");

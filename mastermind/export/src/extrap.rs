@@ -6,12 +6,12 @@ use std::fs;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use mastermind_records::definition::MethodDefinition;
-use mastermind_records::{ExclusiveTimes, Record, Run};
+use mastermind_records::definition::{MethodDefinition, ParameterDefinition, ParameterKind};
+use mastermind_records::{ExclusiveTimes, Record, Run, Value};
 use serde_json::{Map, json};
 
 use crate::error::ExportError;
-use crate::names::{distinct, file_stem};
+use crate::names::{distinct, file_stem, plain};
 
 /// Most parameters that Extra-P's text format has.
 const MAX_TEXT_PARAMETERS: usize = 4;
@@ -34,23 +34,29 @@ pub struct Extrapolated {
     pub left_out: Vec<(String, String)>,
 }
 
-/// Values in seconds by coordinate (bits of `f64`, which keep the order of positive numbers) and metric.
+/// Values in microseconds by coordinate (bits of `f64`, which keep the order of positive numbers) and metric.
 type Points = BTreeMap<Vec<u64>, [Vec<f64>; 3]>;
 
 /// The metrics: own time without that of measured calls made from it, time in MPI, and the rest of the wall time.
-const METRICS: [&str; 3] = ["time", "mpi", "compute"];
+///
+/// In microseconds, since Extra-P drops coefficients by their size in the unit of the metric: constants within 0.001 of zero become zero
+/// (Extra-P 4.2.5, `modelers/single_parameter/abstract_base.py`).
+const METRICS: [&str; 3] = ["time_us", "mpi_us", "compute_us"];
 
+/// The calls of one method in one mode.
 struct Method {
+    /// With the values of its enumerations, as in `flux.flux.compute[axis=x]`.
     name: String,
     stem: String,
     parameters: Vec<String>,
     points: Points,
 }
 
-/// Writes the calls of all ranks, a file a method, since methods have parameters of their own; the calls at one
-/// coordinate are repetitions. Calls that failed are left out.
+/// Writes the calls of all ranks; the calls at one coordinate are repetitions. Calls that failed are left out.
 ///
-/// The number of a rank is no coordinate. Metrics, in seconds: `time` (exclusive), `mpi` and `compute` where MPI was measured. An enumeration is its index.
+/// Each method has files of its own, since methods have parameters of their own: one for each combination of the values of its enumerations,
+/// since an enumeration is no coordinate. Neither is the number of a rank. Metrics, in microseconds: `time_us` (exclusive), `mpi_us` and
+/// `compute_us` where MPI was measured.
 ///
 /// # Arguments
 /// * `directory` - is made if it is not there; files of the same names are replaced
@@ -95,9 +101,9 @@ pub fn write_extrap(
     Ok(exported)
 }
 
-/// The methods with their calls; those of one name but other parameters, after a replacement, apart.
+/// The methods with their calls, by mode; those of one name but other parameters, after a replacement, are separate.
 fn methods(run: &Run) -> Vec<Method> {
-    let mut methods: BTreeMap<(String, Vec<String>), Method> = BTreeMap::new();
+    let mut methods: BTreeMap<(String, Vec<String>, Vec<u64>), Method> = BTreeMap::new();
     for rank in run.ranks() {
         for (log, _) in run.logs_of(rank) {
             let is_meant = |record: &Record<'_>| !record.failed && !log.lacks_calls_of(record);
@@ -105,14 +111,10 @@ fn methods(run: &Run) -> Vec<Method> {
             {
                 let stem = file_stem(record.method);
                 let parameters = parameters(record.method);
+                let mode = mode(&record).map(|(_, value)| value.as_f64().to_bits());
                 let method = methods
-                    .entry((stem.clone(), parameters.clone()))
-                    .or_insert_with(|| Method {
-                        name: record.method.name(),
-                        stem,
-                        parameters,
-                        points: Points::new(),
-                    });
+                    .entry((stem.clone(), parameters.clone(), mode.collect()))
+                    .or_insert_with(|| Method::of(&record, stem, parameters));
                 method.add(&record, own_ns);
             }
         }
@@ -127,20 +129,55 @@ fn methods(run: &Run) -> Vec<Method> {
 
 /// Names of the parameters, without the blanks that separate them in a file.
 fn parameters(method: &MethodDefinition) -> Vec<String> {
-    let plain = |name: &str| name.split_whitespace().collect::<Vec<_>>().join("_");
-    let sizes = method.parameters.iter().filter(|p| p.is_size());
-    distinct(sizes.map(|p| plain(&p.name)))
+    let sizes = method.parameters.iter().filter(|p| is_coordinate(p));
+    distinct(sizes.map(|p| without_blanks(&p.name)))
+}
+
+fn without_blanks(name: &str) -> String {
+    name.split_whitespace().collect::<Vec<_>>().join("_")
+}
+
+fn is_coordinate(parameter: &ParameterDefinition) -> bool {
+    parameter.is_size() && parameter.kind != ParameterKind::Enumeration
+}
+
+/// The enumerations of a call with their values.
+fn mode<'r>(record: &'r Record<'_>) -> impl Iterator<Item = (&'r ParameterDefinition, Value<'r>)> {
+    let values = record.method.parameters.iter().zip(record.parameters());
+    values.filter(|(p, _)| p.is_size() && p.kind == ParameterKind::Enumeration)
 }
 
 impl Method {
+    /// The method and mode of a call, without calls.
+    fn of(record: &Record<'_>, stem: String, parameters: Vec<String>) -> Self {
+        let modes = mode(record).map(|(parameter, value)| {
+            let value = match value {
+                Value::Label(_, Some(label)) => without_blanks(label),
+                other => other.as_f64().to_string(),
+            };
+            (without_blanks(&parameter.name), value)
+        });
+        let (mut name, mut stem) = (record.method.name(), stem);
+        for (parameter, value) in modes {
+            name += &format!("[{parameter}={value}]");
+            stem += &format!("-{}-{}", plain(&parameter), plain(&value));
+        }
+        Self {
+            name,
+            stem,
+            parameters,
+            points: Points::new(),
+        }
+    }
+
     fn add(&mut self, record: &Record<'_>, own_ns: u64) {
         let values = record.method.parameters.iter().zip(record.parameters());
-        let sizes = values.filter(|(definition, _)| definition.is_size());
+        let sizes = values.filter(|(definition, _)| is_coordinate(definition));
         let coordinate = sizes.map(|(_, value)| value.as_f64().to_bits());
         let metrics = self.points.entry(coordinate.collect()).or_default();
         let times = [Some(own_ns), record.mpi_ns, record.compute_ns()];
         for (values, ns) in metrics.iter_mut().zip(times) {
-            values.extend(ns.map(|ns| ns as f64 * 1e-9));
+            values.extend(ns.map(|ns| ns as f64 * 1e-3));
         }
     }
 

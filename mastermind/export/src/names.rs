@@ -4,16 +4,17 @@ use mastermind_records::definition::MethodDefinition;
 
 /// `instance.port.method`, with `_` for what a file name should not hold.
 pub(crate) fn file_stem(method: &MethodDefinition) -> String {
-    let plain = |c: char| {
-        if c.is_alphanumeric() || "._-".contains(c) {
-            c
-        } else {
-            '_'
-        }
-    };
-    format!("{}.{}.{}", method.instance, method.port, method.method)
-        .chars()
-        .map(plain)
+    plain(&format!(
+        "{}.{}.{}",
+        method.instance, method.port, method.method
+    ))
+}
+
+/// The text with `_` for what a file name should not contain.
+pub(crate) fn plain(text: &str) -> String {
+    let allowed = |c: char| c.is_alphanumeric() || "._-".contains(c);
+    text.chars()
+        .map(|c| if allowed(c) { c } else { '_' })
         .collect()
 }
 

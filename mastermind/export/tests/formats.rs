@@ -464,30 +464,49 @@ fn extrap_text_has_every_value_at_its_point() {
     let run = run(directory.path());
     let out = directory.path().join("extrap");
     let exported = write_extrap(&run, &out, ExtrapFormat::Text).unwrap();
-    assert_eq!(exported.files, [out.join("flux.flux.compute.txt")]);
+    // An enumeration is no coordinate.
+    let names = ["x", "y"].map(|axis| format!("flux.flux.compute-axis-{axis}.txt"));
+    assert_eq!(exported.files, names.map(|name| out.join(name)));
     // The only call of `driver.go` failed.
     assert_eq!(exported.left_out, []);
-    let text = std::fs::read_to_string(&exported.files[0]).unwrap();
-    let mut lines = text.lines().filter(|line| !line.is_empty());
-    assert_eq!(lines.next(), Some("PARAMETER q axis ratio"));
-    let points = lines.next().unwrap();
-    assert!(
-        points.starts_with("POINTS (1000 0 0.5) (1000 1 0.5) (2000 0 0.5)"),
-        "{points}"
-    );
-    assert_eq!(points.matches('(').count(), 8);
-    assert_eq!(lines.next(), Some("REGION flux.compute"));
-    for (metric, sum) in ["time", "mpi", "compute"].iter().zip(sums(&run)) {
-        assert_eq!(lines.next(), Some(&*format!("METRIC {metric}")));
-        let mut values = Vec::new();
-        for _ in 0..8 {
-            let line = lines.next().unwrap().strip_prefix("DATA ").unwrap();
-            values.extend(line.split(' ').map(|value| value.parse::<f64>().unwrap()));
+    let mut found: BTreeMap<String, (u64, f64)> = BTreeMap::new();
+    for (path, axis) in exported.files.iter().zip(["x", "y"]) {
+        let text = std::fs::read_to_string(path).unwrap();
+        let mut lines = text.lines().filter(|line| !line.is_empty());
+        assert_eq!(lines.next(), Some("PARAMETER q ratio"));
+        let points = lines.next().unwrap();
+        assert!(
+            points.starts_with("POINTS (1000 0.5) (2000 0.5)"),
+            "{points}"
+        );
+        assert_eq!(points.matches('(').count(), 4);
+        let region = format!("REGION flux.compute[axis={axis}]");
+        assert_eq!(lines.next(), Some(&*region));
+        while let Some(metric) = lines.next() {
+            let sum = found
+                .entry(metric.strip_prefix("METRIC ").unwrap().into())
+                .or_default();
+            for _ in 0..4 {
+                let line = lines.next().unwrap().strip_prefix("DATA ").unwrap();
+                let values = line.split(' ').map(|value| value.parse::<f64>().unwrap());
+                values.for_each(|value| *sum = (sum.0 + 1, sum.1 + value));
+            }
         }
-        assert_eq!(values.len() as u64, 2 * N_CALLS);
-        assert!((values.iter().sum::<f64>() / sum - 1.0).abs() < 1e-12);
     }
-    assert_eq!(lines.next(), None);
+    compare(&found, &run);
+}
+
+/// That all values are there, in microseconds.
+fn compare(found: &BTreeMap<String, (u64, f64)>, run: &Run) {
+    assert_eq!(found.len(), 3);
+    for (metric, sum) in ["time_us", "mpi_us", "compute_us"]
+        .into_iter()
+        .zip(sums(run))
+    {
+        let (n, found) = found[metric];
+        assert_eq!(n, 2 * N_CALLS);
+        assert!((found * 1e-6 / sum - 1.0).abs() < 1e-12, "{metric}");
+    }
 }
 
 #[test]
@@ -496,20 +515,19 @@ fn extrap_json_lines_have_every_value() {
     let run = run(directory.path());
     let out = directory.path().join("extrap");
     let exported = write_extrap(&run, &out, ExtrapFormat::JsonLines).unwrap();
-    let text = std::fs::read_to_string(&exported.files[0]).unwrap();
     let mut found: BTreeMap<String, (u64, f64)> = BTreeMap::new();
-    for line in text.lines() {
-        let line: serde_json::Value = serde_json::from_str(line).unwrap();
-        assert_eq!(line["callpath"], "flux.compute");
-        assert_eq!(line["params"]["ratio"], 0.5);
-        let metric = line["metric"].as_str().unwrap().to_owned();
-        let sum = found.entry(metric).or_default();
-        sum.0 += 1;
-        sum.1 += line["value"].as_f64().unwrap();
+    for (path, axis) in exported.files.iter().zip(["x", "y"]) {
+        let text = std::fs::read_to_string(path).unwrap();
+        for line in text.lines() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(line["callpath"], format!("flux.compute[axis={axis}]"));
+            assert_eq!(line["params"]["ratio"], 0.5);
+            assert!(line["params"].get("axis").is_none());
+            let metric = line["metric"].as_str().unwrap().to_owned();
+            let sum = found.entry(metric).or_default();
+            sum.0 += 1;
+            sum.1 += line["value"].as_f64().unwrap();
+        }
     }
-    for (metric, sum) in ["time", "mpi", "compute"].into_iter().zip(sums(&run)) {
-        let (n, found) = found[metric];
-        assert_eq!(n, 2 * N_CALLS);
-        assert!((found / sum - 1.0).abs() < 1e-12, "{metric}");
-    }
+    compare(&found, &run);
 }

@@ -30,11 +30,12 @@ use crate::commands::graph::calls_of_run;
 use crate::commands::predict::read_models;
 use crate::commands::profile::matrix::Table;
 use crate::destination::{Force, is_standard_output};
+use crate::errors::WrongUse;
 use crate::figures::comm::{self, Comm};
 use crate::figures::mean::Mean;
 use crate::figures::scatter::{self, Curve, Scatter};
-use crate::figures::style::Axis;
-use crate::figures::{Format, save};
+use crate::figures::style::{Axis, LABEL_SIZE};
+use crate::figures::{Format, Sheet, save};
 use crate::measurements::{self, Measured, Reading};
 use crate::output;
 use crate::session::team::Team;
@@ -74,10 +75,12 @@ pub struct Plot {
     /// Where it goes, .svg or .png [default: KIND.svg]
     #[arg(short, long, value_name = "F")]
     output: Option<PathBuf>,
-    /// Width and height of the SVG in pixels, and shape of a PNG; texts keep their size, so that a smaller figure has larger ones in
-    /// print. A graph is as large as what is in it
+    /// Width and height of the SVG in pixels, and shape of a PNG. A graph is as large as what is in it
     #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "1200x800", value_parser = size)]
     size: (u32, u32),
+    /// Height in pixels of the texts at the axes, 8 to 60; titles, legends and markers grow and shrink with them. Not of a graph
+    #[arg(long, value_name = "PIXELS", default_value_t = LABEL_SIZE, value_parser = clap::value_parser!(u32).range(8..=60))]
+    font_size: u32,
     #[command(flatten)]
     force: Force,
 }
@@ -123,12 +126,13 @@ impl Plot {
         let path = path.unwrap_or_else(|| PathBuf::from(format!("{name}.svg")));
         self.force.check([Some(&*path)], false)?;
         Format::of(&path)?;
+        let sheet = self.sheet()?;
         if self.kind == Kind::Mean {
-            save(&self.mean()?, &path, self.size, self.force)?;
+            save(&self.mean()?, &path, sheet, self.force)?;
         } else {
             let run = super::profile::open(&self.records)?;
             match self.kind {
-                Kind::Comm => save(&self.comm(&run)?, &path, self.size, self.force)?,
+                Kind::Comm => save(&self.comm(&run)?, &path, sheet, self.force)?,
                 Kind::Graph => {
                     let picture = calls_of_run(&run).with_context(|| {
                         let records = self.records.display();
@@ -141,7 +145,7 @@ impl Plot {
                 }
                 Kind::Matrix => {
                     let table = Table::of(&run, &self.records)?;
-                    save(&table.figure(), &path, self.size, self.force)?;
+                    save(&table.figure(), &path, sheet, self.force)?;
                 }
                 _ => {
                     let models = self.models.as_deref();
@@ -155,7 +159,7 @@ impl Plot {
                     };
                     let calls = Calls::of(&run, name)?;
                     let figure = scatter(&calls, self.parameter.as_deref(), models.as_ref())?;
-                    save(&figure, &path, self.size, self.force)?
+                    save(&figure, &path, sheet, self.force)?
                 }
             }
             let shown = match self.kind {
@@ -168,6 +172,22 @@ impl Plot {
             output::line(path.display().to_string());
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn sheet(&self) -> anyhow::Result<Sheet> {
+        let (width, height) = self.size;
+        let sheet = Sheet {
+            width,
+            height,
+            font_size: self.font_size,
+        };
+        let (drawn_width, drawn_height) = sheet.drawn();
+        if drawn_width.min(drawn_height) < *SIDES.start() {
+            bail!(WrongUse(
+                "cannot draw figure: texts do not fit, expected a larger --size or a smaller --font-size"
+            ));
+        }
+        Ok(sheet)
     }
 
     fn mean(&self) -> anyhow::Result<Mean> {

@@ -38,9 +38,6 @@ use crate::output::well_formed;
 
 pub use picture::Format;
 
-/// Pixels of a figure.
-pub const SIZE: (u32, u32) = (1200, 800);
-
 /// Why a back end cannot draw.
 pub type DrawError<DB> = DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>;
 
@@ -57,14 +54,9 @@ pub trait Figure {
 ///
 /// # Errors
 /// Another ending; the file is there and may not be written over, or cannot be written.
-pub fn save(
-    figure: &impl Figure,
-    path: &Path,
-    size: (u32, u32),
-    force: Force,
-) -> anyhow::Result<()> {
+pub fn save(figure: &impl Figure, path: &Path, sheet: Sheet, force: Force) -> anyhow::Result<()> {
     let format = Format::of(path)?;
-    force.write("figure", path, format.render(&svg_of(figure, size)?)?)
+    force.write("figure", path, format.render(&svg_of(figure, sheet)?)?)
 }
 
 /// A figure as SVG.
@@ -72,17 +64,49 @@ pub fn save(
 /// # Errors
 /// It cannot be drawn.
 pub fn svg(figure: &impl Figure) -> anyhow::Result<String> {
-    svg_of(figure, SIZE)
+    svg_of(figure, Sheet::default())
 }
 
-fn svg_of(figure: &impl Figure, size: (u32, u32)) -> anyhow::Result<String> {
+/// Pixels of a picture and of its texts.
+#[derive(Clone, Copy, Debug)]
+pub struct Sheet {
+    pub width: u32,
+    pub height: u32,
+    /// Height of the texts at the axes; titles and legends grow and shrink with them.
+    pub font_size: u32,
+}
+
+impl Default for Sheet {
+    fn default() -> Self {
+        Self {
+            width: 1200,
+            height: 800,
+            font_size: style::LABEL_SIZE,
+        }
+    }
+}
+
+impl Sheet {
+    /// Width and height in which texts of the usual size have the wanted one when the picture is scaled to this sheet.
+    pub fn drawn(self) -> (u32, u32) {
+        let scale = |side: u32| (side * style::LABEL_SIZE).div_ceil(self.font_size);
+        (scale(self.width), scale(self.height))
+    }
+}
+
+fn svg_of(figure: &impl Figure, sheet: Sheet) -> anyhow::Result<String> {
     // This fails only if the file is not a font.
     let _ = register_font(style::FONT, FontStyle::Normal, dejavu::sans::regular());
     let mut svg = String::new();
-    let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+    let (width, height) = sheet.drawn();
+    let area = SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area();
     let drawn = on_white(figure, &area).map_err(|e| anyhow::Error::msg(e.to_string()));
     drop(area);
-    drawn.map(|()| well_formed(&svg).into_owned())
+    drawn?;
+    // The view box stays, which scales what was drawn.
+    let of_area = format!("<svg width=\"{width}\" height=\"{height}\"");
+    let of_sheet = format!("<svg width=\"{}\" height=\"{}\"", sheet.width, sheet.height);
+    Ok(well_formed(&svg).replacen(&of_area, &of_sheet, 1))
 }
 
 fn on_white<DB: DrawingBackend>(

@@ -8,7 +8,7 @@ use mastermind_correction::{Case, Report, Specification, Table, Trial};
 
 use crate::destination::Force;
 use crate::figures::correction::{Frequency, Times};
-use crate::figures::save;
+use crate::figures::{Sheet, save};
 
 /// Writes those of `fit.svg`, `prediction.svg` and `frequency.svg` for which there are points and trials.
 ///
@@ -36,7 +36,7 @@ pub fn write(
         save(
             &times(title, specification, &part, report),
             &path,
-            crate::figures::SIZE,
+            Sheet::default(),
             force,
         )?;
     }
@@ -56,7 +56,7 @@ pub fn write(
         return Ok(());
     }
     let path = folder.join("frequency.svg");
-    save(&frequency, &path, crate::figures::SIZE, force)
+    save(&frequency, &path, Sheet::default(), force)
 }
 
 /// Observed and calculated times, by the observed one.

@@ -177,7 +177,12 @@ impl Simulate {
             self.force.write("table", path, csv(&axes, &report))?;
         }
         if let Some(path) = &self.plot {
-            figures::save(&figure(&axes, &report)?, path, figures::SIZE, self.force)?;
+            figures::save(
+                &figure(&axes, &report)?,
+                path,
+                figures::Sheet::default(),
+                self.force,
+            )?;
         }
         if self.json {
             output::json(&report)?;
