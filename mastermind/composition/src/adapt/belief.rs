@@ -15,7 +15,7 @@ use std::sync::Arc;
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use serde::{Deserialize, Serialize};
 
-use super::level::sorted_median;
+use super::level::{WOBBLE, likeliest};
 use super::posterior::{Posterior, Ratio};
 use super::spread::{OWN_OF_OTHERS, OWN_STORED, REACHES, SHARED_STORED, Scales, Spread};
 
@@ -45,7 +45,7 @@ const LEAST_NOISE: f64 = 0.01;
 const MEAN_NOISE: f64 = 0.01;
 
 /// Most calls that a mean counts for, so that it goes on following the latest.
-const MOST_CALLS: f64 = 200.0;
+pub const MOST_CALLS: f64 = 200.0;
 
 /// Batches whose median is what a class takes at a kind: delayed calls, up to half of them, move it by less than calls spread. Source:
 /// chosen on the made worlds of `tests/worlds.rs`, where 31 was tried too.
@@ -56,10 +56,7 @@ const RECENT: usize = 15;
 /// up).
 const HUBER: (f64, f64) = (1.345, 0.7102);
 
-/// Variance of the median of many normal numbers over that of their mean.
-const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
-
-/// Batches from which on their median is not that of a delayed call: of five, one of five delayed, three are with 6 %.
+/// Batches from which on most of them are not delayed: of five, one of five delayed, three are with 6 %.
 const LEAST_ROBUST: usize = 5;
 
 /// Standard deviations of what stored models of two classes are off by, one beside the other, beyond which they are wrong rather than off.
@@ -82,8 +79,12 @@ struct Pair {
 #[derive(Debug, Clone, Default)]
 struct Cell {
     calls: f64,
-    /// Middle logarithm of the time of the recent ones.
+    /// Logarithm of the time of the recent ones that were not delayed.
     ln_mean: f64,
+    /// The same when what is believed last followed it.
+    ln_fitted: f64,
+    /// How many of these were not delayed.
+    clean: f64,
     /// Calls and logarithm of each recent batch, the oldest first.
     recent: VecDeque<(f64, f64)>,
     /// The same by the logarithm.
@@ -91,7 +92,9 @@ struct Cell {
 }
 
 impl Cell {
-    fn add(&mut self, calls: f64, ln_mean: f64) {
+    /// # Arguments
+    /// * `variance` - of a call that was not delayed
+    fn add(&mut self, (calls, ln_mean): (f64, f64), variance: f64) {
         self.calls = (self.calls + calls).min(MOST_CALLS);
         if self.recent.len() == RECENT
             && let Some(oldest) = self.recent.pop_front()
@@ -102,14 +105,16 @@ impl Cell {
         self.recent.push_back((calls, ln_mean));
         let place = self.sorted.partition_point(|(_, other)| *other < ln_mean);
         self.sorted.insert(place, (calls, ln_mean));
-        self.ln_mean = sorted_median(&self.sorted);
+        (self.ln_mean, self.clean) = likeliest(&self.sorted, variance);
     }
 
-    /// The class has become slower by a factor, of which this is the logarithm.
-    fn shift(&mut self, by: f64) {
-        self.ln_mean += by;
-        for (_, ln_mean) in self.recent.iter_mut().chain(&mut self.sorted) {
-            *ln_mean += by;
+    /// The class has become slower by a factor, of which this is the logarithm. What is known of it counts for some calls from now on, at most.
+    fn shift(&mut self, by: f64, most_calls: f64) {
+        let calls = self.calls.min(most_calls);
+        if calls > 0.0 {
+            let ln_mean = self.ln_mean + by;
+            *self = Cell::default();
+            self.add((calls, ln_mean), 0.0);
         }
     }
 
@@ -119,10 +124,9 @@ impl Cell {
     /// * `clean` - of a call that was not delayed
     /// * `all` - of any call
     fn variance(&self, clean: f64, all: f64) -> f64 {
-        let recent: f64 = self.recent.iter().map(|(calls, _)| calls).sum();
-        let calls = recent.min(self.calls);
+        let calls = self.clean.min(self.calls);
         match self.recent.len() {
-            LEAST_ROBUST.. => OF_MEDIAN * clean / calls,
+            LEAST_ROBUST.. => clean / calls,
             _ => all.max(clean) / calls,
         }
     }
@@ -264,12 +268,14 @@ impl Beliefs {
             self.all_squares += square;
             self.noise.1 += 1.0;
         }
-        cell.add(calls, ln_mean);
+        cell.add((calls, ln_mean), deviation * deviation);
         if let (Some(stored), Some(off)) = (self.stored[arm][kind], self.off_stored.get_mut(arm)) {
-            off.add(calls, ln_mean - stored);
+            off.add((calls, ln_mean - stored), deviation * deviation);
         }
         let doubled = before == 0.0 || cell.calls.log2().floor() > before.log2().floor();
-        if doubled {
+        // What has moved by more than the states of steps explain says something new; less changes no decision.
+        if doubled || (cell.ln_mean - cell.ln_fitted).abs() > 2.0 * WOBBLE {
+            cell.ln_fitted = cell.ln_mean;
             self.forget_posterior();
         }
     }
@@ -376,8 +382,7 @@ impl Beliefs {
     /// * `calls` - how many calls what is known of it counts for from now on, at most
     pub fn shift(&mut self, arm: usize, by: f64, calls: f64) {
         for cell in &mut self.cells[arm] {
-            cell.shift(by);
-            cell.calls = cell.calls.min(calls);
+            cell.shift(by, calls);
         }
         for stored in self.stored[arm].iter_mut().flatten() {
             *stored += by;
@@ -410,9 +415,11 @@ impl Beliefs {
     /// # Arguments
     /// * `most_calls` - that it counts for
     pub fn recall(&mut self, arm: usize, kind: usize, kept: Kept, most_calls: f64) {
+        let variance = self.deviation().powi(2);
         let cell = &mut self.cells[arm][kind];
         *cell = Cell::default();
-        cell.add(kept.calls.clamp(1.0, most_calls), kept.ln_s);
+        let calls = kept.calls.clamp(1.0, most_calls);
+        cell.add((calls, kept.ln_s), variance);
         self.forget_posterior();
     }
 

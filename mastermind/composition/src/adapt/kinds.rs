@@ -3,9 +3,9 @@
 use mastermind_models::Coordinate;
 use serde::{Deserialize, Serialize};
 
-use super::Batch;
-use super::level::weighted_median;
+use super::level::{STATE, weighted_median};
 use super::site::{OfSite, Site, kind_key, own_key};
+use super::{Batch, Report};
 
 /// Other instances needed to tell the state of the machine.
 const LEAST_OTHERS: usize = 3;
@@ -13,8 +13,9 @@ const LEAST_OTHERS: usize = 3;
 /// Calls of a method of an instance needed to know what it usually takes.
 const LEAST_USUAL: f64 = 20.0;
 
-/// Most calls that this counts for, so that it follows a slow change.
-pub const MOST_USUAL: f64 = 200.0;
+/// Most calls that this counts for, so that it follows a slow change. What all instances feel is taken out of what each usually takes, so their
+/// common level is fixed by this alone: with a tenth of it, it wandered by 3 % in two thousand steps, and classes tried long ago seemed faster.
+const MOST_USUAL: f64 = 2000.0;
 
 /// Standard deviation of calls about what is usual. Arbitrary: a call that took twice as long is three of them off.
 const USUAL_DEVIATION: f64 = 0.25;
@@ -55,7 +56,7 @@ pub struct KnownKind {
     /// What it is there, once one of its calls was seen.
     pub of_site: Option<OfSite>,
     /// Number of the instance.
-    instance: usize,
+    pub instance: usize,
     /// Calls so far, up to [`MOST_USUAL`].
     calls: f64,
     /// What they usually take: middle logarithm of the seconds of a call.
@@ -109,6 +110,35 @@ impl Kinds {
             .collect()
     }
 
+    /// What the calls of instances usually take whose classes stay, by number of the instance; 0 of the others.
+    pub fn work_s(&self, report: &Report<'_>) -> Vec<f64> {
+        let mut work_s = vec![0.0; self.instances.len()];
+        for batch in report.batches.iter().filter(|batch| batch.calls > 0) {
+            let known = self.known.get(batch.kind);
+            if let Some(known) = known.filter(|known| known.place.is_none()) {
+                let ln_s = match known.calls > 0.0 {
+                    true => known.usual_ln,
+                    false => batch.ln_mean,
+                };
+                work_s[known.instance] += batch.calls as f64 / report.told * ln_s.exp();
+            }
+        }
+        work_s
+    }
+
+    /// An instance takes another time than it used to: what its calls usually take is learnt anew, and says nothing of the machine meanwhile.
+    pub fn forget(&mut self, instance: &str) {
+        let known = self.known.iter_mut();
+        for known in known.filter(|known| known.kind.instance == instance) {
+            known.calls = 0.0;
+        }
+    }
+
+    /// The number of an instance.
+    pub fn instance(&self, name: &str) -> Option<usize> {
+        self.instances.iter().position(|known| known == name)
+    }
+
     /// What a call of a kind usually takes: middle logarithm of its seconds, and how far these spread.
     pub fn expected(&self, call: &CallKind) -> Option<(f64, f64)> {
         let known = self.known.iter().find(|known| known.kind == *call);
@@ -124,14 +154,15 @@ impl Kinds {
     pub fn machine(&self, residuals: &[Option<f64>], is_asked: impl Fn(&str) -> bool) -> f64 {
         let mut asked: Vec<_> = self.residuals_among(residuals, is_asked).collect();
         if asked.len() >= LEAST_OTHERS {
-            return weighted_median(&mut asked);
+            return weighted_median(&mut asked).clamp(-STATE, STATE);
         }
         let ends = asked.iter().map(|(_, residual)| *residual);
         let least = ends.clone().fold(f64::INFINITY, f64::min);
         let most = ends.fold(f64::NEG_INFINITY, f64::max);
-        match asked.is_empty() {
+        // One alone may have changed itself, and no state of the machine explains more than that.
+        match asked.len() < 2 {
             true => 0.0,
-            false => least.max(0.0) + most.min(0.0),
+            false => (least.max(0.0) + most.min(0.0)).clamp(-STATE, STATE),
         }
     }
 

@@ -1,31 +1,48 @@
 //! Whether a class takes another time than it used to, at equal parameters.
 //!
-//! Residuals are gathered in windows of calls. A window whose median is further off than noise explains is a suspicion; the
-//! next one, of other calls, confirms it or does not. So a spike, or a slow stretch shorter than a window, changes nothing. Calls of one step
-//! share the state that the machine and its caches were in, so a window that is off by no more than such a state explains is of several steps,
-//! however many calls each of them has.
+//! The residuals since the first one that was off are explained in three ways, and the ratio of their likelihoods decides:
+//!
+//! ```text
+//! usual     each is noise about 0, or a delay                          ∏ f(r)
+//! stretch   the machine is in another state for some steps             P(begins) · stays^(steps − 1) · ∫ ∏ f(r − μ) p(μ) dμ,  |μ| ≤ ln 2
+//! change    the class has another level from here on                   P(changes) · ∫ ∏ f(r − μ) p(μ) dμ
+//! f(r) = (1 − p) N(0, σ²/calls + ω²) + p / 8                           a delay is anything within 8 e-folds; p by those so far
+//! ```
+//!
+//! So a few calls that agree on a far level are a change at once, delayed calls, which agree on nothing, are none, and a small change must
+//! outlast the states that machines are in. Calls that noise does not explain are not believed meanwhile. The integral is Laplace's.
 
-/// Calls of a window.
-const WINDOW: f64 = 20.0;
+use std::f64::consts::{LN_2, TAU};
 
-/// Steps of a window: the state of a single one moves the median of three by nothing.
-const STEPS: u64 = 3;
+/// Part of the calls that are delayed, before any was seen, and how many calls that counts for. Arbitrary: forgotten after some steps.
+const DELAYED: (f64, f64) = (0.05, 100.0);
 
-/// By how much the state of a step may move its calls, in logarithms: a neighbour on the same core takes no more than half of its speed, and
-/// what a call waits for a processor is not in its time. What is further off is known after one step.
-const STATE: f64 = std::f64::consts::LN_2;
+/// Range of a delayed call, in e-folds.
+const RANGE: f64 = 8.0;
 
-/// Smallest change of a level that is looked for, in logarithms: 15 %.
+/// Standard deviation of what calls of one step share, which their number does not take away.
+pub const WOBBLE: f64 = 0.03;
+
+/// Logarithms of the chances, in a step, that a class changes for good, and that the machine gets into another state for a while:
+/// e⁻⁹ and ten times that. Arbitrary: in a run of some thousand steps a change is as likely as not.
+const LN_CHANGES: f64 = -9.0;
+const LN_STRETCH: f64 = LN_CHANGES + std::f64::consts::LN_10;
+
+/// Logarithm of the chance that such a state lasts for another step: five steps in the mean.
+const LN_STAYS: f64 = -0.223;
+
+/// By how much a state of the machine moves calls at most, in logarithms: a neighbour on the same core takes no more than half of its speed, and
+/// what a call waits for a processor is not in its time.
+pub const STATE: f64 = LN_2;
+
+/// Logarithm of the odds from which on a change is believed: 19 to 1.
+const LN_ODDS: f64 = 2.944;
+
+/// Smallest change of a level that is one, in logarithms: 15 %. Arbitrary: below it a class that is tried again would rarely be kept.
 const LEAST: f64 = 0.14;
 
-/// Standard deviations that are no noise.
-const FAR: f64 = 4.0;
-
-/// What the median of a window is off by although nothing has changed: the machine's state.
-const WOBBLE: f64 = 0.03;
-
-/// How far two windows may differ, as a share of the first one, and still say the same.
-const SAME: f64 = 0.5;
+/// Batches that are kept; a state that lasts so long without a verdict is forgotten.
+const MOST: usize = 512;
 
 /// What the residuals so far say.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,14 +56,24 @@ pub enum Level {
 }
 
 /// Watches the residuals of one class at one place.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct LevelWatch {
-    /// Calls and residual of each batch of the present window.
-    window: Vec<(f64, f64)>,
+    /// Residual and variance of each batch since the first one that was off.
+    since: Vec<(f64, f64)>,
     /// Steps that these were made in, and the last of them.
     steps: (u64, u64),
-    /// Median of the last window, if it was far off.
-    suspicion: Option<f64>,
+    /// Calls that were delayed, and all of them.
+    delayed: (f64, f64),
+}
+
+impl Default for LevelWatch {
+    fn default() -> Self {
+        LevelWatch {
+            since: Vec::new(),
+            steps: (0, 0),
+            delayed: (DELAYED.0 * DELAYED.1, DELAYED.1),
+        }
+    }
 }
 
 impl LevelWatch {
@@ -57,53 +84,179 @@ impl LevelWatch {
     /// * `residual` - mean logarithm of their time over what was expected
     /// * `deviation` - standard deviation of a call
     pub fn take(&mut self, (step, calls): (u64, f64), residual: f64, deviation: f64) -> Level {
-        self.window.push((calls, residual));
+        let variance = deviation * deviation / calls.max(1.0) + WOBBLE * WOBBLE;
+        self.since.push((residual, variance));
         let (n_steps, last) = self.steps;
-        let is_new = n_steps == 0 || step != last;
-        self.steps = (n_steps + u64::from(is_new), step);
-        let n: f64 = self.window.iter().map(|(calls, _)| calls).sum();
-        if n < WINDOW {
-            return self.standing();
-        }
-        let median = weighted_median(&mut self.window);
-        if self.steps.0 < STEPS && median.abs() < STATE {
-            return self.standing();
-        }
-        self.window.clear();
-        self.steps = (0, 0);
-        let noise = (deviation * deviation / n + WOBBLE * WOBBLE).sqrt();
-        if median.abs() <= LEAST.max(FAR * noise) {
-            self.suspicion = None;
+        self.steps = (n_steps + u64::from(n_steps == 0 || step != last), step);
+        let (level, gain) = self.other_level();
+        if gain <= 0.0 || level.abs() < LEAST || self.since.len() > MOST {
+            let part = self.delayed_part();
+            let since = self.since.iter();
+            let is_delayed = since.map(|(r, v)| part / RANGE / ln_density(*r, *v, part).exp());
+            self.delayed.0 += is_delayed.sum::<f64>();
+            self.delayed.1 += self.since.len() as f64;
+            self.forget();
             return Level::Same;
         }
-        match self.suspicion {
-            Some(first) if (median - first).abs() <= SAME * first.abs() => {
-                self.suspicion = None;
-                Level::Changed(f64::midpoint(first, median))
+        let stretch = match level.abs() <= STATE {
+            true => {
+                let narrower = (RANGE / (2.0 * STATE)).ln();
+                LN_STRETCH + narrower + LN_STAYS * (self.steps.0 - 1) as f64
             }
-            _ => {
-                self.suspicion = Some(median);
-                Level::Suspected
-            }
+            false => f64::NEG_INFINITY,
+        };
+        let is_change = LN_CHANGES + gain >= LN_ODDS && LN_CHANGES - stretch >= LN_ODDS;
+        if is_change {
+            self.forget();
+            return Level::Changed(level);
         }
+        Level::Suspected
     }
 
-    /// Whether the last window was far off.
+    /// Whether calls were off of late.
     pub fn is_suspecting(&self) -> bool {
-        self.suspicion.is_some()
+        !self.since.is_empty()
     }
 
-    /// Calls until the present window is full.
-    pub fn missing(&self) -> f64 {
-        let n: f64 = self.window.iter().map(|(calls, _)| calls).sum();
-        WINDOW - n
+    fn forget(&mut self) {
+        self.since.clear();
+        self.steps = (0, 0);
     }
 
-    fn standing(&self) -> Level {
-        match self.suspicion {
-            Some(_) => Level::Suspected,
-            None => Level::Same,
+    /// The level that the calls agree on, and the logarithm of by how much likelier they are about any other level than about the usual one.
+    fn other_level(&self) -> (f64, f64) {
+        let mut weighted: Vec<_> = self.since.iter().map(|(r, v)| (1.0 / v, *r)).collect();
+        let level = weighted_median(&mut weighted);
+        let weights: f64 = weighted.iter().map(|(weight, _)| weight).sum();
+        let part = self.delayed_part();
+        let since = self.since.iter();
+        let likelier =
+            since.map(|(r, v)| ln_density(r - level, *v, part) - ln_density(*r, *v, part));
+        let gain = likelier.sum::<f64>();
+        (level, gain + 0.5 * (TAU / weights).ln() - RANGE.ln())
+    }
+
+    fn delayed_part(&self) -> f64 {
+        self.delayed.0 / self.delayed.1
+    }
+}
+
+/// Where calls lie of which some are delayed: the likeliest place, and how many of them are not delayed.
+///
+/// # Arguments
+/// * `sorted` - weight and value, ascending, at least one
+/// * `variance` - of a call that is not delayed
+///
+/// # Source
+/// Expectation and maximisation (Dempster, Laird, Rubin 1977) from the shortest half (Andrews et al., *Robust Estimates of Location*, 1972).
+pub(super) fn likeliest(sorted: &[(f64, f64)], variance: f64) -> (f64, f64) {
+    let half = sorted.len().div_ceil(2);
+    let width = |at: &usize| sorted[at + half - 1].1 - sorted[*at].1;
+    let narrowest = (0..=sorted.len() - half).min_by(|a, b| width(a).total_cmp(&width(b)));
+    let first = narrowest.unwrap_or(0);
+    let mut place = sorted_median(&sorted[first..first + half]);
+    let mut n = 0.0;
+    let spread = |calls: f64| variance / calls.max(1.0) + WOBBLE * WOBBLE;
+    // A value that noise explains is not delayed; most often all are such.
+    let is_noise = |calls: f64, off: f64| off * off <= NOISE_TO * NOISE_TO * spread(calls);
+    let is_clean = sorted
+        .iter()
+        .all(|(calls, value)| is_noise(*calls, value - place));
+    for _ in 0..if is_clean { 1 } else { ROUNDS } {
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for (calls, value) in sorted {
+            let weight = match is_noise(*calls, value - place) {
+                true => *calls,
+                false => {
+                    let density = ln_density(value - place, spread(*calls), DELAYED.0).exp();
+                    let delayed = DELAYED.0 / RANGE / density;
+                    calls * (1.0 - delayed).max(f64::EPSILON)
+                }
+            };
+            sum += weight * value;
+            weights += weight;
         }
+        (place, n) = (sum / weights, weights);
+    }
+    (place, n)
+}
+
+/// Standard deviations within which a value is more likely noise than delayed, with spreads of a tenth.
+const NOISE_TO: f64 = 2.5;
+
+/// Rounds of that; three are as good as ten.
+const ROUNDS: usize = 3;
+
+/// Logarithm of the density of a residual.
+///
+/// # Arguments
+/// * `delayed` - part of the calls that are
+fn ln_density(residual: f64, variance: f64, delayed: f64) -> f64 {
+    let normal = (-0.5 * residual * residual / variance).exp() / (TAU * variance).sqrt();
+    ((1.0 - delayed) * normal + delayed / RANGE).ln()
+}
+
+/// Steps that [`WOBBLE`] counts for before any was seen.
+const STEPS_KNOWN: f64 = 5.0;
+
+/// How the machine's state moves the calls of one step after the other, in logarithms: what the mean of a few steps is off by, however many
+/// calls these have.
+#[derive(Debug, Clone)]
+pub struct StepStates {
+    /// The step that goes on: its number, calls, sum of their residuals.
+    step: (u64, f64, f64),
+    /// Mean of the step before.
+    before: f64,
+    n_steps: f64,
+    /// Sums of the squares of the steps' means, less what the spread of calls explains, and of the products of means that follow one another.
+    squares: f64,
+    products: f64,
+}
+
+impl Default for StepStates {
+    fn default() -> Self {
+        StepStates {
+            step: (0, 0.0, 0.0),
+            before: 0.0,
+            n_steps: STEPS_KNOWN,
+            squares: STEPS_KNOWN * WOBBLE * WOBBLE,
+            products: 0.0,
+        }
+    }
+}
+
+impl StepStates {
+    /// Takes in calls, as [`LevelWatch::take`] does; what no state of the machine explains is left out.
+    pub fn take(&mut self, (step, calls): (u64, f64), residual: f64, deviation: f64) {
+        if step != self.step.0 {
+            self.end_step(deviation);
+            self.step = (step, 0.0, 0.0);
+        }
+        if residual.abs() <= STATE {
+            self.step.1 += calls;
+            self.step.2 += calls * residual;
+        }
+    }
+
+    fn end_step(&mut self, deviation: f64) {
+        let (_, calls, sum) = self.step;
+        if calls > 0.0 {
+            let mean = sum / calls;
+            self.n_steps += 1.0;
+            self.squares += mean * mean - deviation * deviation / calls;
+            self.products += mean * self.before;
+            self.before = mean;
+        }
+    }
+
+    /// Variance of the mean of some steps in a row: of an autoregressive process of first order.
+    pub fn variance_of_mean(&self, steps: f64) -> f64 {
+        if self.squares <= 0.0 {
+            return 0.0;
+        }
+        let of_step = self.squares / self.n_steps;
+        let follows = (self.products / self.squares).clamp(0.0, 0.95);
+        of_step * ((1.0 + follows) / (1.0 - follows) / steps.max(1.0)).min(1.0)
     }
 }
 
@@ -133,46 +286,60 @@ pub(super) fn sorted_median(weighted: &[(f64, f64)]) -> f64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_change_is_believed_after_two_windows() {
+    /// What calls one by one say, eight in a step.
+    fn levels(residuals: impl Iterator<Item = f64>, deviation: f64) -> Vec<Level> {
         let mut watch = LevelWatch::default();
-        for call in 0..100 {
-            assert_eq!(watch.take((call / 5, 1.0), 0.01, 0.05), Level::Same);
-        }
-        let told = (0..40).map(|call| watch.take((call / 5, 1.0), 0.7, 0.05));
-        let told: Vec<_> = told.collect();
-        assert_eq!(told[18], Level::Same);
-        assert_eq!(told[19], Level::Suspected);
-        let Level::Changed(by) = told[39] else {
-            panic!("{:?}", told[39]);
+        let taken = residuals.zip(0_u64..);
+        let levels = taken.map(|(r, call)| watch.take((call / 8, 1.0), r, deviation));
+        levels.collect()
+    }
+
+    fn changes(levels: &[Level]) -> Vec<usize> {
+        let is_changed = |call: &usize| matches!(levels[*call], Level::Changed(_));
+        (0..levels.len()).filter(is_changed).collect()
+    }
+
+    #[test]
+    fn a_few_calls_that_agree_on_a_far_level_are_a_change() {
+        let wobble = |call: usize| 0.02 * (call as f64).sin();
+        let found = levels(
+            (0..100).map(|c| wobble(c) + if c < 50 { 0.0 } else { 4.1 }),
+            0.05,
+        );
+        assert_eq!(changes(&found)[..1], [52], "{found:?}");
+        let Level::Changed(by) = found[52] else {
+            panic!()
         };
-        assert!((by - 0.7).abs() < 1e-9, "{by}");
+        assert!((by - 4.1).abs() < 0.03, "{by}");
     }
 
     #[test]
-    fn a_slow_stretch_and_spikes_change_nothing() {
-        let mut watch = LevelWatch::default();
-        for call in 0..1000 {
-            let residual = match call {
-                100..115 => 0.8,
-                _ if call % 7 == 0 => 3.0,
-                _ => 0.0,
-            };
-            let level = watch.take((call / 5, 1.0), residual, 0.1);
-            assert!(!matches!(level, Level::Changed(_)), "{call}: {level:?}");
-        }
+    fn delayed_calls_agree_on_nothing() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let residual = move |_| match rng.f64() < 0.3 {
+            true => 5.0 * rng.f64(),
+            false => 0.05 * (rng.f64() - 0.5),
+        };
+        let found = levels((0..20_000).map(residual), 0.05);
+        assert!(changes(&found).is_empty(), "{:?}", changes(&found));
     }
 
-    /// Forty calls in each step, all of which the state of a step moves alike.
+    /// A neighbour on the same core, for six steps at a time.
     #[test]
-    fn a_slow_step_of_many_calls_is_no_change() {
-        let mut watch = LevelWatch::default();
-        for step in 0..200 {
-            let residual = if step % 10 == 7 { 0.6 } else { 0.0 };
-            for _ in 0..10 {
-                let level = watch.take((step, 4.0), residual, 0.05);
-                assert!(matches!(level, Level::Same), "{step}: {level:?}");
-            }
-        }
+    fn a_state_of_the_machine_is_no_change_and_nothing_to_learn_from() {
+        let slow = |call: usize| if (call / 48) % 5 == 3 { 0.6 } else { 0.0 };
+        let found = levels((0..4000).map(slow), 0.05);
+        assert!(changes(&found).is_empty(), "{:?}", changes(&found));
+        let n_believed = (0..4000)
+            .filter(|c| slow(*c) > 0.0 && found[*c] == Level::Same)
+            .count();
+        assert!(n_believed < 40, "{n_believed}");
+    }
+
+    #[test]
+    fn a_small_change_that_lasts_is_one() {
+        let found = levels((0..1000).map(|c| if c < 100 { 0.0 } else { 0.4 }), 0.05);
+        let changes = changes(&found);
+        assert!((200..500).contains(&changes[0]), "{changes:?}");
     }
 }

@@ -15,6 +15,8 @@
 //!   left, as long as enough other instances show the state of the machine.
 //! * A class on trial gets the calls whose cost can be borne if it is as slow as it may be, small ones first ([`Limits`]); where calls
 //!   cannot be sent elsewhere it gets all.
+//! * What calls of classes that were not given take beyond the given ones is on one account, trials or not; where it is overdrawn the given class
+//!   comes back. What a class changes in the calls of other instances counts as its own ([`coupling`]).
 //! * What was tried stays if it is surely faster, by more than the hysteresis over all kinds of calls, once enough calls were seen. The class
 //!   before comes back once the other is surely no faster, once more calls are not worth what they cost, or once the budget is spent.
 //! * It is decided again once a trial has the calls that this takes ([`Adapter::wants_look`]); who asks may take calls back inside a step
@@ -24,6 +26,7 @@
 //!   it together is a table ([`Adapter::new_tables`]).
 
 mod belief;
+mod coupling;
 mod decision;
 mod growth;
 mod kinds;
@@ -52,8 +55,9 @@ pub use sending::{Allowed, Calls, Expected, Sending, Sent};
 
 use crate::decide::Decisions;
 use crate::workload::{Alternatives, Assembly};
+use coupling::Work;
 use kinds::Kinds;
-use site::{Seen, Site};
+use site::{GIVEN, Seen, Site};
 
 /// What a stored model predicts: class, method (`PORT.METHOD`) and coordinate to seconds a call; `None` without one.
 pub type Predict<'a> = dyn Fn(&str, &str, &Coordinate) -> Option<f64> + Send + Sync + 'a;
@@ -146,8 +150,12 @@ pub struct Adapter {
     settings: AdaptSettings,
     predict: Box<Predict<'static>>,
     kinds: Kinds,
-    /// What ended trials have cost, seconds over all ranks.
-    spent_s: f64,
+    /// What trials of dispatchers have cost, seconds over all ranks.
+    sent_s: f64,
+    /// Calls of all instances of late, as what they take in one class.
+    work: Work,
+    /// Step of the last report.
+    reported_at: u64,
     budget_s: f64,
     /// Step at which what is in doubt is decided on.
     look_at: u64,
@@ -179,7 +187,9 @@ impl Adapter {
             settings,
             predict,
             kinds: Kinds::default(),
-            spent_s: 0.0,
+            sent_s: 0.0,
+            work: Work::default(),
+            reported_at: 0,
             budget_s: 0.0,
             look_at: 0,
         }
@@ -281,14 +291,15 @@ impl Adapter {
             })
             .collect();
         let of_all = self.kinds.machine(&residuals, |_| true);
+        let mut work_s = self.kinds.work_s(report);
         self.kinds.learn(report.batches, of_all);
         let done = report.fraction.clamp(0.0, 1.0);
         let seen: Vec<Seen> = (0..self.sites.len())
-            .map(|index| self.take(index, report, &machine))
+            .map(|index| self.take(index, report, &machine, &mut work_s))
             .collect();
-        let lost_s = self.spent_s + self.sites.iter().map(Site::lost_s).sum::<f64>();
-        // Of the run as it would be without trials, else one that is dear would allow another.
-        let own_s = (report.elapsed_s - lost_s).max(0.0);
+        self.compare_work(report.step, &work_s);
+        // Of the run as it would be with the given classes, else a trial that is dear would allow another.
+        let own_s = (report.elapsed_s - self.account_s()).max(0.0);
         // Where it is not known how much is to come, as much as has been.
         let (to_come, expected_s) = match done > 0.0 {
             true => ((1.0 - done) / done, own_s / done),
@@ -303,6 +314,7 @@ impl Adapter {
         if report.was_stopped {
             self.stop_trials(report, &mut decisions);
         }
+        self.guard(report, &mut decisions);
         self.begin_trials(to_come, &residuals, report, &mut decisions);
         self.admit(report.step.max(1) as f64);
         let steps = self
@@ -322,12 +334,8 @@ impl Adapter {
         }
         let calls_a_step = site.calls.iter().sum::<f64>() / report.step.max(1) as f64;
         let Some(trial) = &site.trial else {
-            // A dispatcher's trials end as soon as their calls were answered.
-            let missing = match site.dispatched {
-                Some(_) => 0.0,
-                None => site.missing_in_window(),
-            };
-            return Some((missing / calls_a_step).ceil());
+            // A dispatcher's trials end as soon as their calls were answered; a few calls show a change.
+            return Some(1.0);
         };
         let so_far = (report.step - trial.began) as f64;
         let lost_a_step_s = trial.excess_s / so_far.max(1.0);
@@ -369,9 +377,36 @@ impl Adapter {
         self.is_trying() || self.sites.iter().any(dispatched)
     }
 
-    /// Seconds that trials may still cost, without those that go on.
+    /// Seconds that trials may still cost.
     pub fn left_s(&self) -> f64 {
-        (self.budget_s - self.spent_s).max(0.0)
+        (self.budget_s - self.spent_s()).max(0.0)
+    }
+
+    /// Seconds that the run has taken so far beyond what it would have taken with the given classes, over all ranks: below 0 where classes that
+    /// were kept have saved more than trials have cost.
+    ///
+    /// # Source
+    /// Wu, Shariff, Lattimore, Szepesvari, *Conservative bandits*, ICML 2016.
+    fn account_s(&self) -> f64 {
+        self.sent_s + self.sites.iter().map(|site| site.account_s).sum::<f64>()
+    }
+
+    /// The same, at least 0: what was saved pays for trials and allows no dearer one.
+    fn spent_s(&self) -> f64 {
+        self.account_s().max(0.0)
+    }
+
+    /// Takes note of what each instance was called with, in and between trials.
+    fn compare_work(&mut self, step: u64, work_s: &[f64]) {
+        let steps = step.saturating_sub(self.reported_at) as f64;
+        self.reported_at = step;
+        if steps == 0.0 {
+            return;
+        }
+        self.work.add(steps, work_s);
+        for trial in self.sites.iter_mut().filter_map(|site| site.trial.as_mut()) {
+            trial.compared.add(steps, work_s);
+        }
     }
 
     /// What the classes on trial may lose until it is decided on them, seconds over all ranks, before calls go back to the classes before
@@ -388,7 +423,7 @@ impl Adapter {
     /// the sites has half of what is left, the next half of the rest: a class of which nothing was known leaves something for the others. (Equal
     /// parts were tried on the made worlds of `tests/worlds.rs`: in short runs at three sites they found less and lost more.)
     fn shares_s(&self) -> Vec<f64> {
-        let mut left_s = self.uncommitted_s();
+        let mut left_s = self.left_s();
         let shares = self.sites.iter().map(|site| match site.trial {
             Some(_) => {
                 let share_s = TO_A_TRIAL * left_s;
@@ -398,12 +433,6 @@ impl Adapter {
             None => 0.0,
         });
         shares.collect()
-    }
-
-    /// Seconds that trials may still cost, less what those that go on have lost so far.
-    fn uncommitted_s(&self) -> f64 {
-        let lost_s: f64 = self.sites.iter().map(Site::lost_s).sum();
-        (self.left_s() - lost_s).max(0.0)
     }
 
     /// The instances of which classes are on trial.
@@ -459,7 +488,13 @@ impl Adapter {
         self.sites.iter().position(|site| site.instance == instance)
     }
 
-    fn take(&mut self, index: usize, report: &Report<'_>, machine: &[f64]) -> Seen {
+    fn take(
+        &mut self,
+        index: usize,
+        report: &Report<'_>,
+        machine: &[f64],
+        work_s: &mut [f64],
+    ) -> Seen {
         let mut seen = Seen::default();
         let site = &mut self.sites[index];
         let mut taken = Vec::new();
@@ -489,15 +524,30 @@ impl Adapter {
             let calls = batch.calls as f64;
             let n = [calls, calls / report.told];
             let ln_mean = batch.ln_mean - machine[index];
-            taken.push((batch.step, site.answered(arm, of_site, n, ln_mean)));
+            let instance = known.instance;
+            taken.push((
+                batch.step,
+                instance,
+                site.answered(arm, of_site, n, ln_mean),
+            ));
+        }
+        if taken.is_empty() {
+            return seen;
         }
         // What was believed before these calls, once for all of them: a fit for each would take longer than they do.
-        let is_compared = site.trial.is_some() || site.dispatched.is_some();
-        let before = (is_compared && !taken.is_empty()).then(|| site.beliefs.posterior());
-        for (step, calls) in taken {
-            let before = before.as_deref();
-            self.spent_s += before.map_or(0.0, |before| site.trial_cost_s(before, calls));
-            site.take(before, calls, step, &mut seen);
+        let before = site.beliefs.posterior();
+        let is_known = site.beliefs.calls(GIVEN) > 0.0;
+        for (step, instance, calls) in taken {
+            let ln_s = match is_known {
+                true => before.ln_mean(GIVEN, calls.kind),
+                false => calls.ln_mean,
+            };
+            work_s[instance] += calls.stand_for * calls.length * ln_s.exp();
+            self.sent_s += site.trial_cost_s(&before, calls);
+            site.take(&before, calls, step, &mut seen);
+        }
+        if seen.changed.is_some() {
+            self.kinds.forget(&site.instance);
         }
         seen
     }
@@ -511,7 +561,7 @@ impl Adapter {
         decisions: &mut Vec<Decision>,
     ) {
         let allowed = Allowed {
-            left_s: self.budget_s - self.spent_s,
+            left_s: self.budget_s - self.spent_s(),
             deciding_s: report.deciding_s,
             may_try: report.may_try,
         };
@@ -543,7 +593,7 @@ impl Adapter {
             from: site.class(from).into(),
             to: site.class(to).into(),
             reason,
-            spent_s: self.spent_s,
+            spent_s: self.spent_s(),
             budget_s: self.budget_s,
         }
     }

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use mastermind_models::{Coordinate, Value};
 
 use super::belief::{Beliefs, Kind};
+use super::coupling::{Compared, Effect};
 use super::growth::Growth;
-use super::level::{Level, LevelWatch};
+use super::level::{Level, LevelWatch, StepStates};
 use super::posterior::Posterior;
 use super::sending::{Allowed, Calls, Expected, Sending, Sent};
 use super::{Act, CallKind, Predict};
@@ -100,6 +101,8 @@ pub struct Arm {
     pub is_unborne: bool,
     /// Whether something is known of it from an earlier run.
     pub is_recalled: bool,
+    /// What the calls of other instances take more beside it than beside the given class, in times of what that takes itself.
+    pub beside: f64,
     watch: LevelWatch,
 }
 
@@ -120,6 +123,10 @@ pub struct Trial {
     /// Calls at the last check of whether more of them reduce the uncertainty, and the variance then of the logarithm of the ratio to the class
     /// before.
     pub told: (f64, f64),
+    /// Calls of other instances before and during it.
+    pub compared: Compared,
+    /// What the class changes in these, as it was decided last.
+    pub effect: Effect,
 }
 
 /// Where a dispatcher sends calls.
@@ -156,6 +163,10 @@ pub struct Site {
     pub recalled: Option<Vec<(f64, f64)>>,
     /// Calls that a class must have answered before it is believed of which no stored model tells anything.
     least_calls: f64,
+    /// Seconds so far that calls took beyond what they would have taken in the given class.
+    pub account_s: f64,
+    /// The machine's, as the class that works here feels it.
+    pub states: StepStates,
     /// By how much that has grown with the trials so far.
     pub patience: f64,
     /// Seconds of calls beyond what they usually take, and how many calls: delays, which no class is to blame for.
@@ -224,6 +235,7 @@ impl Arm {
             trials: 0,
             is_unborne: false,
             is_recalled: false,
+            beside: 0.0,
             watch: LevelWatch::default(),
         }
     }
@@ -272,6 +284,8 @@ impl Site {
             recalled: None,
             growth: Vec::new(),
             least_calls: needed as f64,
+            account_s: 0.0,
+            states: StepStates::default(),
             patience: 1.0,
             delays: (0.0, 0.0),
             kinds: BTreeMap::new(),
@@ -306,11 +320,6 @@ impl Site {
         self.trial
             .as_ref()
             .map_or(0.0, |trial| trial.excess_s.max(0.0))
-    }
-
-    /// Calls until the present class is known to have changed, or not.
-    pub fn missing_in_window(&self) -> f64 {
-        self.arms[self.current].watch.missing()
     }
 
     /// Whether a class is on trial that is to be decided on at the next step.
@@ -434,15 +443,9 @@ impl Site {
     /// Takes in calls of this instance.
     ///
     /// # Arguments
-    /// * `before` - what was believed before, where a trial goes on
+    /// * `before` - what was believed before
     /// * `step` - that the calls were made in
-    pub fn take(
-        &mut self,
-        before: Option<&Posterior>,
-        taken: Answered,
-        step: u64,
-        seen: &mut Seen,
-    ) {
+    pub fn take(&mut self, before: &Posterior, taken: Answered, step: u64, seen: &mut Seen) {
         let Answered {
             arm,
             kind,
@@ -459,18 +462,25 @@ impl Site {
         if self.recalled.is_some() && self.calibrate(taken) {
             return;
         }
+        let delay_s = (self.delays.0 / self.delays.1.max(1.0)).max(0.0);
+        let more_s = |than: usize| {
+            let a_call_s = before.ln_mean(than, kind).exp();
+            stand_for * (length * (ln_mean.exp() - a_call_s) - delay_s)
+        };
+        if arm != GIVEN && self.dispatched.is_none() {
+            self.account_s += more_s(GIVEN);
+        }
         let trial = self.trial.as_mut().filter(|_| arm == self.current);
-        if let Some((trial, before)) = trial.zip(before) {
-            let a_call_s = before.ln_mean(trial.from, kind).exp();
-            let delay_s = (self.delays.0 / self.delays.1.max(1.0)).max(0.0);
+        if let Some(trial) = trial {
             trial.calls += calls;
-            trial.excess_s += stand_for * (length * (ln_mean.exp() - a_call_s) - delay_s);
+            trial.excess_s += more_s(trial.from);
         } else if let Some(usual) = self.beliefs.seen_ln(arm, kind)
             && self.beliefs.calls_at(arm, kind) >= CALLS_AFTER_CHANGE
         {
             let deviation = self.beliefs.deviation();
             self.delays.0 += stand_for * length * (ln_mean.exp() - usual.exp());
             self.delays.1 += stand_for;
+            self.states.take((step, calls), ln_mean - usual, deviation);
             let watch = &mut self.arms[arm].watch;
             match watch.take((step, calls), ln_mean - usual, deviation) {
                 Level::Same => {}

@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::kinds::MOST_USUAL;
+use super::belief::MOST_CALLS;
+use super::coupling::Effect;
 use super::limits;
-use super::posterior::{Posterior, expected_saving};
+use super::posterior::{Posterior, Ratio, expected_saving};
 use super::site::{FIRST_CALLS, GIVEN, Seen, Site, Trial, failed_calls};
 use super::{Act, Adapter, Decision, Report, TO_A_TRIAL};
 
@@ -40,7 +41,7 @@ impl Adapter {
             return None;
         }
         let current = site.current;
-        if site.beliefs.calls(current) < site.needed(current).min(MOST_USUAL) {
+        if site.beliefs.calls(current) < site.needed(current).min(MOST_CALLS) {
             return None;
         }
         let posterior = site.beliefs.posterior();
@@ -148,7 +149,7 @@ impl Adapter {
 
     /// What a trial that begins now may cost: the others have their parts.
     fn left_to_new_s(&self) -> f64 {
-        self.uncommitted_s() - self.shares_s().iter().sum::<f64>()
+        self.left_s() - self.shares_s().iter().sum::<f64>()
     }
 
     pub(super) fn begin_trial(
@@ -169,6 +170,8 @@ impl Adapter {
             excess_s: 0.0,
             is_admitted: Vec::new(),
             told: (0.0, f64::INFINITY),
+            compared: self.work.before(),
+            effect: Effect::default(),
         });
         self.decision(index, Act::Try, from, arm, reason, report)
     }
@@ -204,10 +207,7 @@ impl Adapter {
         decisions: &mut Vec<Decision>,
     ) {
         if let Some((arm, factor)) = seen.changed {
-            let reason = format!(
-                "{factor:.2} times the time it took at equal parameters, over two times {} calls",
-                self.settings.least_calls
-            );
+            let reason = format!("{factor:.2} times the time it took at equal parameters");
             decisions.push(self.decision(index, Act::Level, arm, arm, reason, report));
         }
         if let Some((arm, factor)) = seen.off_models {
@@ -225,32 +225,46 @@ impl Adapter {
         let Some(trial) = trial.filter(|_| !report.was_stopped) else {
             return;
         };
-        let spent_s = self.spent_s + self.sites.iter().map(Site::lost_s).sum::<f64>();
+        let spent_s = self.spent_s();
         let site = &mut self.sites[index];
         let (arm, from) = (site.current, trial.from);
         let needed = site.needed(arm);
-        let believed = site.beliefs.ratio([arm, from], &site.lengths);
-        let ratio = believed.ln_mean.exp();
-        let least = 1.0 - self.settings.hysteresis;
-        let is_new = trial.calls >= 2.0 * trial.told.0;
-        let variance = believed.deviation.powi(2);
-        // What is known then against what as many calls again are expected to cost.
+        let steps = (report.step - trial.began) as f64;
+        let mut own = site.beliefs.ratio([arm, from], &site.lengths);
+        own.deviation = own
+            .deviation
+            .hypot(site.states.variance_of_mean(steps).sqrt());
         let posterior = site.beliefs.posterior();
         let from_s = site.to_come_s(&posterior, from, 1.0);
-        let saved = expected_saving(believed.ln_mean - least.ln(), believed.deviation);
+        let instance = self.kinds.instance(&site.instance);
+        let effect = trial.compared.effect(|other| Some(other) == instance);
+        let believed = Whole::of(own, effect, from_s / report.step.max(1) as f64);
+        let ratio = believed.middle.ln_mean.exp();
+        if let Some(trial) = site.trial.as_mut() {
+            trial.effect = effect;
+        }
+        site.arms[arm].beside = site.arms[from].beside + ratio - own.ln_mean.exp();
+        let least = 1.0 - self.settings.hysteresis;
+        let is_new = trial.calls >= 2.0 * trial.told.0;
+        let middle = believed.middle;
+        let variance = middle.deviation.powi(2);
+        // What is known then against what as many calls again are expected to cost.
+        let saved = expected_saving(middle.ln_mean - least.ln(), middle.deviation);
         let a_call_s = from_s / site.calls.iter().sum::<f64>();
         let as_many_s = trial.calls * a_call_s * (ratio - 1.0).max(0.0);
-        // Where it gets all calls they have told of all kinds, and a second trial is twice as long.
-        let gets_all = trial.is_admitted.iter().all(|is_admitted| *is_admitted);
         let is_worth_more = to_come * from_s * least * saved > as_many_s;
         let tells_nothing = is_new && variance > TOLD_NOTHING * trial.told.1;
         if let Some(trial) = site.trial.as_mut().filter(|_| is_new) {
             trial.told = (trial.calls.max(1.0), variance);
         }
         // At both ends of what is believed with that probability.
-        let within = (Z_SURE * believed.deviation).exp();
+        let within = (Z_SURE * middle.deviation).exp();
+        let others = match effect.probability > 0.5 {
+            true => ", with what it changes in calls of others",
+            false => "",
+        };
         let after = format!(
-            "{ratio:.3} times the time of {}, within a factor {within:.2}, after {} calls",
+            "{ratio:.3} times the time of {}{others}, within a factor {within:.2}, after {} calls",
             site.class(from),
             trial.calls
         );
@@ -258,7 +272,7 @@ impl Adapter {
             self.end_trial(index, false, after, report, decisions);
         } else if trial.calls >= needed && ratio < least && believed.is_below(ONE_CLASS) >= SURE {
             self.end_trial(index, true, after, report, decisions);
-        } else if trial.calls >= needed && (gets_all || tells_nothing || !is_worth_more) {
+        } else if trial.calls >= needed && (tells_nothing || !is_worth_more) {
             let reason = format!("{after}: more calls are not worth their cost");
             self.end_trial(index, false, reason, report, decisions);
         } else if !trial.is_admitted.is_empty() && !trial.is_admitted.contains(&true) {
@@ -328,7 +342,7 @@ impl Adapter {
         let Some(trial) = site.trial.take() else {
             return;
         };
-        self.spent_s += trial.excess_s.max(0.0);
+        site.account_s += trial.effect.expected_s() * (report.step - trial.began) as f64;
         let arm = site.current;
         site.patience *= 2.0;
         let decision = match keep {
@@ -339,6 +353,31 @@ impl Adapter {
             }
         };
         decisions.push(decision);
+    }
+
+    /// Has the given class back where a class that was kept has lost most, once all classes that are not given have lost more together than they
+    /// may: a class is never so surely faster that nothing bounds what it costs.
+    pub(super) fn guard(&mut self, report: &Report<'_>, decisions: &mut Vec<Decision>) {
+        let is_trying = self.sites.iter().any(|site| site.trial.is_some());
+        if is_trying || self.account_s() <= self.budget_s {
+            return;
+        }
+        let kept = (0..self.sites.len()).filter(|index| self.sites[*index].current != GIVEN);
+        let lost_s = |index: usize| self.sites[index].account_s;
+        let Some(worst) = kept.max_by(|a, b| lost_s(*a).total_cmp(&lost_s(*b))) else {
+            return;
+        };
+        let site = &mut self.sites[worst];
+        if site.account_s <= 0.0 || site.arms[GIVEN].refused.is_some() {
+            return;
+        }
+        let reason = format!(
+            "classes that are not given have cost {:.4} s, more than they may, most of it here",
+            site.account_s
+        );
+        let arm = std::mem::replace(&mut site.current, GIVEN);
+        site.arms[arm].trials += 1;
+        decisions.push(self.decision(worst, Act::Back, arm, GIVEN, reason, report));
     }
 
     /// The class before one that failed on trial comes back, or the given one in the place of one that was kept: errors of the given class
@@ -363,6 +402,43 @@ impl Adapter {
     }
 }
 
+/// What is believed of all that a class changes: its own seconds, and with a probability those of others' calls.
+struct Whole {
+    own: Ratio,
+    with_others: Ratio,
+    probability: f64,
+    /// The normal number of the same mean and variance.
+    middle: Ratio,
+}
+
+impl Whole {
+    /// # Arguments
+    /// * `of_other_s` - seconds a step of the class that it is compared with
+    fn of(own: Ratio, effect: Effect, of_other_s: f64) -> Self {
+        let with_others = effect.with(own, of_other_s);
+        let probability = effect.probability;
+        let off = with_others.ln_mean - own.ln_mean;
+        let variance = (1.0 - probability) * own.deviation.powi(2)
+            + probability * with_others.deviation.powi(2)
+            + probability * (1.0 - probability) * off * off;
+        Whole {
+            own,
+            with_others,
+            probability,
+            middle: Ratio {
+                ln_mean: own.ln_mean + probability * off,
+                deviation: variance.sqrt(),
+            },
+        }
+    }
+
+    /// Probability that the ratio is below a number, > 0.
+    fn is_below(&self, bound: f64) -> f64 {
+        let [own, with_others] = [self.own, self.with_others].map(|ratio| ratio.is_below(bound));
+        own + self.probability * (with_others - own)
+    }
+}
+
 /// What another class is expected to bring.
 struct Prospect {
     /// Mean ratio of its time to that of the present one.
@@ -376,9 +452,11 @@ struct Prospect {
 impl Prospect {
     fn of(site: &Site, posterior: &Posterior, arm: usize, to_come: f64, least: f64) -> Self {
         let (mut seconds, mut ratios, mut deviations, mut saved) = (0.0, 0.0, 0.0, 0.0);
+        let beside = site.arms[arm].beside - site.arms[site.current].beside;
         for (kind, calls) in site.lengths.iter().enumerate() {
             let current = posterior.ln_mean(site.current, kind);
-            let ln_ratio = posterior.ln_mean(arm, kind) - current;
+            let own = (posterior.ln_mean(arm, kind) - current).exp();
+            let ln_ratio = (own + beside).max(0.1 * own).ln();
             let variance = posterior.variance(arm, kind) + posterior.variance(site.current, kind);
             let weight = calls * current.exp();
             let deviation = variance.sqrt();

@@ -1,0 +1,218 @@
+//! What a class changes in the calls of other instances: how often they are called, and with what.
+//!
+//! A class that is faster itself may make what follows slower: a coarser compression leaves more to check. So the work of each other instance,
+//! in seconds of one class whichever answers, is compared between the steps of a trial and those before it:
+//!
+//! ```text
+//! d = mean in the trial − mean before        se² = v (1/n + 1/n')        v: spread from step to step, pooled
+//! no effect     d ~ N(0, se²)                with probability 1 − p₀
+//! an effect     d ~ N(0, se² + τ²)           with probability p₀, τ half of the work before
+//! ```
+//!
+//! What is believed of the whole is a mixture over both: few steps of a trial say nothing of others' calls and hinder nothing.
+//!
+//! # Source
+//! T. J. Mitchell, J. J. Beauchamp, *Bayesian variable selection in linear regression*, J. Am. Stat. Assoc. 83 (1988): spike and slab.
+
+use std::collections::VecDeque;
+
+use super::posterior::Ratio;
+
+/// Probability that a class changes the calls of one other instance, before anything was seen. Arbitrary: of the edges of an assembly few do.
+const EFFECTS: f64 = 0.02;
+
+/// Standard deviation of such a change, as a part of the work.
+const EFFECT: f64 = 0.5;
+
+/// What curves are off by: a change of less is none.
+const OFF: f64 = 0.02;
+
+/// Latest reports that tell what was before a trial. Arbitrary: what a run does changes as it goes on.
+const BEFORE: usize = 32;
+
+/// Reports before a trial and in it, together, below which their spread says nothing.
+const LEAST: f64 = 6.0;
+
+/// Work of one instance in several reports.
+#[derive(Debug, Clone, Copy, Default)]
+struct Mean {
+    reports: f64,
+    steps: f64,
+    /// Seconds a step.
+    mean_s: f64,
+    /// Sum of squared deviations, by steps.
+    squares: f64,
+}
+
+impl Mean {
+    fn add(&mut self, steps: f64, seconds: f64) {
+        self.reports += 1.0;
+        self.steps += steps;
+        let off = seconds - self.mean_s;
+        self.mean_s += off * steps / self.steps;
+        self.squares += steps * off * (seconds - self.mean_s);
+    }
+}
+
+/// Work of all instances of late, by their numbers.
+#[derive(Debug, Clone, Default)]
+pub struct Work {
+    /// Steps, and seconds a step, of each report.
+    latest: Vec<VecDeque<(f64, f64)>>,
+}
+
+impl Work {
+    /// Takes in a report.
+    ///
+    /// # Arguments
+    /// * `seconds` - of each instance, > 0 or none
+    pub fn add(&mut self, steps: f64, seconds: &[f64]) {
+        self.latest.resize(seconds.len(), VecDeque::new());
+        for (latest, seconds) in self.latest.iter_mut().zip(seconds) {
+            latest.push_back((steps, seconds / steps));
+            if latest.len() > BEFORE {
+                latest.pop_front();
+            }
+        }
+    }
+
+    /// A trial begins.
+    pub fn before(&self) -> Compared {
+        let means = self.latest.iter().map(|latest| {
+            let mut mean = Mean::default();
+            latest.iter().for_each(|(steps, s)| mean.add(*steps, *s));
+            (mean, Mean::default())
+        });
+        Compared {
+            instances: means.collect(),
+        }
+    }
+}
+
+/// Work before a trial and in it, by the instances' numbers.
+#[derive(Debug, Clone, Default)]
+pub struct Compared {
+    instances: Vec<(Mean, Mean)>,
+}
+
+/// What a class changes in the calls of others.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Effect {
+    /// Probability that it changes anything.
+    pub probability: f64,
+    /// What it changes then, seconds a step, and its standard deviation.
+    pub changed_s: f64,
+    pub deviation_s: f64,
+}
+
+impl Compared {
+    /// Takes in a report of the trial.
+    pub fn add(&mut self, steps: f64, seconds: &[f64]) {
+        for ((_, during), seconds) in self.instances.iter_mut().zip(seconds) {
+            during.add(steps, seconds / steps);
+        }
+    }
+
+    /// # Arguments
+    /// * `own` - whether an instance, by its number, is the one of the trial
+    pub fn effect(&self, own: impl Fn(usize) -> bool) -> Effect {
+        let (mut none, mut changed_s, mut variance) = (1.0, 0.0, 0.0);
+        let others = self.instances.iter().enumerate();
+        for (_, (before, during)) in others.filter(|(instance, _)| !own(*instance)) {
+            let reports = before.reports + during.reports;
+            if reports < LEAST || during.reports == 0.0 || before.mean_s <= 0.0 {
+                continue;
+            }
+            let off = OFF * before.mean_s;
+            let spread = (before.squares + during.squares) / (reports - 2.0);
+            let error = spread * (1.0 / before.steps + 1.0 / during.steps) + off * off;
+            let slab = (EFFECT * before.mean_s).powi(2);
+            let difference = during.mean_s - before.mean_s;
+            let both = error + slab;
+            let ln_odds = 0.5 * (error / both).ln()
+                + 0.5 * difference * difference * (1.0 / error - 1.0 / both)
+                + (EFFECTS / (1.0 - EFFECTS)).ln();
+            let probability = 1.0 / (1.0 + (-ln_odds).exp());
+            none *= 1.0 - probability;
+            changed_s += probability * difference * slab / both;
+            variance += probability * slab * error / both;
+        }
+        let probability = 1.0 - none;
+        if probability <= 0.0 {
+            return Effect::default();
+        }
+        Effect {
+            probability,
+            changed_s: changed_s / probability,
+            deviation_s: (variance / probability).sqrt(),
+        }
+    }
+}
+
+impl Effect {
+    /// What is expected to change, seconds a step.
+    pub fn expected_s(&self) -> f64 {
+        self.probability * self.changed_s
+    }
+
+    /// The ratio of the seconds of a class to those of another one, with what the calls of others take more, where it changes these.
+    ///
+    /// # Arguments
+    /// * `own` - of their own seconds
+    /// * `of_other_s` - seconds a step of the other class
+    pub fn with(&self, own: Ratio, of_other_s: f64) -> Ratio {
+        let own_ratio = own.ln_mean.exp();
+        let ratio = (own_ratio + self.changed_s / of_other_s).max(LEAST_RATIO);
+        let deviations = [own.deviation * own_ratio, self.deviation_s / of_other_s];
+        Ratio {
+            ln_mean: ratio.ln(),
+            deviation: deviations[0].hypot(deviations[1]) / ratio,
+        }
+    }
+}
+
+/// A ratio that is none, or less: what others save is more than all that a class takes.
+const LEAST_RATIO: f64 = 1e-3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compared(during: impl Fn(f64) -> f64, n: u32) -> Effect {
+        let mut rng = fastrand::Rng::with_seed(3);
+        let mut noisy = |mean: f64| mean * (0.4 * (rng.f64() - 0.5)).exp();
+        let mut work = Work::default();
+        for _ in 0..20 {
+            work.add(1.0, &[1.0, noisy(2.0), noisy(1.0)]);
+        }
+        let mut compared = work.before();
+        for _ in 0..n {
+            compared.add(1.0, &[9.0, noisy(during(2.0)), noisy(1.0)]);
+        }
+        compared.effect(|instance| instance == 0)
+    }
+
+    #[test]
+    fn what_changes_others_is_found_and_nothing_else() {
+        let none = compared(|s| s, 8);
+        assert!(
+            none.probability < 0.06 && none.expected_s().abs() < 0.01,
+            "{none:?}"
+        );
+        let doubled = compared(|s| 2.0 * s, 4);
+        assert!(doubled.probability > 0.99, "{doubled:?}");
+        assert!((doubled.changed_s - 2.0).abs() < 0.6, "{doubled:?}");
+        assert_eq!(compared(|s| 2.0 * s, 0), Effect::default());
+    }
+
+    #[test]
+    fn a_faster_class_that_makes_others_slower_is_slower() {
+        let own = Ratio {
+            ln_mean: 0.7_f64.ln(),
+            deviation: 0.02,
+        };
+        let doubled = compared(|s| 2.0 * s, 4);
+        let both = doubled.with(own, 2.0);
+        assert!((both.ln_mean.exp() - 1.7).abs() < 0.3, "{both:?}");
+    }
+}
