@@ -369,6 +369,11 @@ impl Beliefs {
         self.cells[arm][kind].calls
     }
 
+    /// Whether so much was seen of a class at a kind that what is off is the calls rather than what is known of them.
+    pub fn is_settled(&self, arm: usize, kind: usize) -> bool {
+        self.cells[arm][kind].recent.len() >= LEAST_ROBUST
+    }
+
     /// Mean logarithm of the time of the calls seen of a class at a kind; `None` before the first.
     pub fn seen_ln(&self, arm: usize, kind: usize) -> Option<f64> {
         let cell = &self.cells[arm][kind];

@@ -475,7 +475,7 @@ impl Site {
             trial.calls += calls;
             trial.excess_s += more_s(trial.from);
         } else if let Some(usual) = self.beliefs.seen_ln(arm, kind)
-            && self.beliefs.calls_at(arm, kind) >= CALLS_AFTER_CHANGE
+            && self.beliefs.is_settled(arm, kind)
         {
             let deviation = self.beliefs.deviation();
             self.delays.0 += stand_for * length * (ln_mean.exp() - usual.exp());
