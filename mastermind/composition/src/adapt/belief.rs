@@ -15,7 +15,7 @@ use std::sync::Arc;
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use serde::{Deserialize, Serialize};
 
-use super::level::{WOBBLE, likeliest};
+use super::noise::{Level, Noise, Normal, WOBBLE};
 use super::posterior::{Posterior, Ratio};
 use super::spread::{OWN_OF_OTHERS, OWN_STORED, REACHES, SHARED_STORED, Scales, Spread};
 
@@ -35,12 +35,6 @@ pub struct Kind {
 const LEAST_SCALED: usize = 6;
 const SCALED_AGAIN: f64 = 1.25;
 
-/// Standard deviation of a call before any was seen, and how many calls that counts for.
-const NOISE: (f64, f64) = (0.1, 5.0);
-
-/// Smallest standard deviation of a call that is believed.
-const LEAST_NOISE: f64 = 0.01;
-
 /// What the mean of any number of calls is off by: they share the machine's state.
 const MEAN_NOISE: f64 = 0.01;
 
@@ -51,10 +45,17 @@ pub const MOST_CALLS: f64 = 200.0;
 /// chosen on the made worlds of `tests/worlds.rs`, where 31 was tried too.
 const RECENT: usize = 15;
 
-/// Standard deviations beyond which a call counts as that far for the spread, and the mean square of a normal number cut there.
-/// Source: P. J. Huber, Annals of Mathematical Statistics 35 (1964), proposal 2, with the usual 95 % efficiency (recalled, not looked
-/// up).
-const HUBER: (f64, f64) = (1.345, 0.7102);
+/// Standard deviations by which a level moves before what is believed follows it. Arbitrary: less than that hardly changes a decision.
+const MOVED: f64 = 2.0;
+
+/// Part of the calls that are not delayed where a level is surely theirs. Arbitrary.
+const PLAIN: f64 = 0.75;
+
+/// Other kinds that a class was seen at, from which on they judge what it takes at one: how classes differ as a whole nobody knows before.
+const LEAST_JUDGING: usize = 2;
+
+/// Rounds in which levels are judged by one another.
+const ROUNDS: usize = 2;
 
 /// Batches from which on most of them are not delayed: of five, one of five delayed, three are with 6 %.
 const LEAST_ROBUST: usize = 5;
@@ -79,12 +80,12 @@ struct Pair {
 #[derive(Debug, Clone, Default)]
 struct Cell {
     calls: f64,
-    /// Logarithm of the time of the recent ones that were not delayed.
-    ln_mean: f64,
+    /// Where the recent ones lie.
+    level: Level,
     /// The same when what is believed last followed it.
-    ln_fitted: f64,
-    /// How many of these were not delayed.
-    clean: f64,
+    fitted: Level,
+    /// What is known of it from other kinds and classes, as it was when that was asked last.
+    known: Option<Normal>,
     /// Calls and logarithm of each recent batch, the oldest first.
     recent: VecDeque<(f64, f64)>,
     /// The same by the logarithm.
@@ -92,9 +93,7 @@ struct Cell {
 }
 
 impl Cell {
-    /// # Arguments
-    /// * `variance` - of a call that was not delayed
-    fn add(&mut self, (calls, ln_mean): (f64, f64), variance: f64) {
+    fn add(&mut self, (calls, ln_mean): (f64, f64), noise: &Noise) {
         self.calls = (self.calls + calls).min(MOST_CALLS);
         if self.recent.len() == RECENT
             && let Some(oldest) = self.recent.pop_front()
@@ -105,30 +104,33 @@ impl Cell {
         self.recent.push_back((calls, ln_mean));
         let place = self.sorted.partition_point(|(_, other)| *other < ln_mean);
         self.sorted.insert(place, (calls, ln_mean));
-        (self.ln_mean, self.clean) = likeliest(&self.sorted, variance);
+        self.locate(noise);
+    }
+
+    fn locate(&mut self, noise: &Noise) {
+        self.level = noise.level(&self.sorted, self.known);
     }
 
     /// The class has become slower by a factor, of which this is the logarithm. What is known of it counts for some calls from now on, at most.
-    fn shift(&mut self, by: f64, most_calls: f64) {
+    fn shift(&mut self, by: f64, most_calls: f64, noise: &Noise) {
         let calls = self.calls.min(most_calls);
         if calls > 0.0 {
-            let ln_mean = self.ln_mean + by;
+            let ln_mean = self.level.likeliest + by;
             *self = Cell::default();
-            self.add((calls, ln_mean), 0.0);
+            self.add((calls, ln_mean), noise);
         }
     }
 
-    /// Variance of [`Self::ln_mean`].
-    ///
-    /// # Arguments
-    /// * `clean` - of a call that was not delayed
-    /// * `all` - of any call
-    fn variance(&self, clean: f64, all: f64) -> f64 {
-        let calls = self.clean.min(self.calls);
-        match self.recent.len() {
-            LEAST_ROBUST.. => clean / calls,
-            _ => all.max(clean) / calls,
-        }
+    /// Whether it has moved by more than calls spread since it was last believed.
+    fn has_moved(&self) -> bool {
+        let off = self.level.likeliest - self.fitted.likeliest;
+        off * off > MOVED * MOVED * (WOBBLE * WOBBLE + self.level.says.1)
+    }
+
+    /// Whether delayed calls may be most of those that it is known by.
+    fn is_doubtful(&self) -> bool {
+        let all: f64 = self.recent.iter().map(|(calls, _)| calls).sum();
+        self.recent.len() < LEAST_ROBUST || self.level.clean < PLAIN * all
     }
 }
 
@@ -153,10 +155,7 @@ pub struct Beliefs {
     off_stored: Vec<Cell>,
     /// Shape `[n_arms][n_kinds]`.
     cells: Vec<Vec<Cell>>,
-    /// Sum of squared deviations of calls from what is usual in their cells, those of calls far off cut, and how many.
-    noise: (f64, f64),
-    /// The same sum with nothing cut.
-    all_squares: f64,
+    noise: Noise,
     /// Of what no stored model tells.
     scales: Scales,
     /// Cells that were seen when the scales were found; `None` where they stay as they are.
@@ -178,8 +177,7 @@ impl Beliefs {
             stored: vec![Vec::new(); n_arms],
             off_stored: vec![Cell::default(); n_arms],
             cells: vec![Vec::new(); n_arms],
-            noise: (NOISE.0 * NOISE.0 * NOISE.1, NOISE.1),
-            all_squares: NOISE.0 * NOISE.0 * NOISE.1,
+            noise: Noise::default(),
             scales: Scales::new(n_arms),
             n_scaled: None,
             posterior: None,
@@ -256,33 +254,41 @@ impl Beliefs {
     /// * `calls` - how many, > 0
     /// * `ln_mean` - mean logarithm of their time in seconds
     pub fn observe(&mut self, arm: usize, kind: usize, calls: f64, ln_mean: f64) {
-        let deviation = self.deviation();
+        self.count(arm, kind, calls, ln_mean);
+        self.believe(arm, kind, calls, ln_mean);
+    }
+
+    /// The part of [`Self::observe`] that says how calls spread, whether they are believed or not.
+    pub fn count(&mut self, arm: usize, kind: usize, calls: f64, ln_mean: f64) {
+        let cell = &self.cells[arm][kind];
+        if cell.calls > 0.0 {
+            let off = ln_mean - cell.level.likeliest;
+            self.noise.add(calls, off, cell.calls);
+        }
+    }
+
+    /// The other part, that says what a class takes.
+    pub fn believe(&mut self, arm: usize, kind: usize, calls: f64, ln_mean: f64) {
         let cell = &mut self.cells[arm][kind];
         let before = cell.calls;
-        let off = ln_mean - cell.ln_mean;
-        if before > 0.0 {
-            // The mean of `calls` spreads as one call does, divided by their number.
-            let square = off * off * calls * before / (before + calls);
-            let (far, of_normal) = HUBER;
-            self.noise.0 += square.min((far * deviation).powi(2)) / of_normal;
-            self.all_squares += square;
-            self.noise.1 += 1.0;
-        }
-        cell.add((calls, ln_mean), deviation * deviation);
+        cell.add((calls, ln_mean), &self.noise);
         if let (Some(stored), Some(off)) = (self.stored[arm][kind], self.off_stored.get_mut(arm)) {
-            off.add((calls, ln_mean - stored), deviation * deviation);
+            off.add((calls, ln_mean - stored), &self.noise);
         }
         let doubled = before == 0.0 || cell.calls.log2().floor() > before.log2().floor();
-        // What has moved by more than the states of steps explain says something new; less changes no decision.
-        if doubled || (cell.ln_mean - cell.ln_fitted).abs() > 2.0 * WOBBLE {
-            cell.ln_fitted = cell.ln_mean;
+        if doubled || cell.has_moved() {
             self.forget_posterior();
         }
     }
 
+    /// How calls spread.
+    pub(super) fn noise(&self) -> &Noise {
+        &self.noise
+    }
+
     /// Standard deviation of a call about the mean of its kind, in logarithms.
     pub fn deviation(&self) -> f64 {
-        (self.noise.0 / self.noise.1).sqrt().max(LEAST_NOISE)
+        self.noise.deviation()
     }
 
     /// Whether a class takes another time than its stored model says, beside what the first one takes and its model says, by more than models
@@ -296,7 +302,7 @@ impl Beliefs {
     pub fn drop_wrong_models(&mut self, arm: usize, calls: f64) -> Option<f64> {
         let [of_arm, of_first] = [arm, FIRST].map(|arm| self.off_stored.get(arm));
         let (of_arm, of_first) = of_arm.zip(of_first)?;
-        let off = of_arm.ln_mean - of_first.ln_mean;
+        let off = of_arm.level.likeliest - of_first.level.likeliest;
         let variance = 2.0 * OWN_STORED.variance();
         let is_seen = of_arm.calls >= calls && of_first.calls >= calls;
         if !is_seen || off.abs() < WRONG_MODELS * variance.sqrt() {
@@ -377,7 +383,7 @@ impl Beliefs {
     /// Mean logarithm of the time of the calls seen of a class at a kind; `None` before the first.
     pub fn seen_ln(&self, arm: usize, kind: usize) -> Option<f64> {
         let cell = &self.cells[arm][kind];
-        (cell.calls > 0.0).then_some(cell.ln_mean)
+        (cell.calls > 0.0).then_some(cell.level.likeliest)
     }
 
     /// A class has become slower at all kinds.
@@ -387,7 +393,7 @@ impl Beliefs {
     /// * `calls` - how many calls what is known of it counts for from now on, at most
     pub fn shift(&mut self, arm: usize, by: f64, calls: f64) {
         for cell in &mut self.cells[arm] {
-            cell.shift(by, calls);
+            cell.shift(by, calls, &self.noise);
         }
         for stored in self.stored[arm].iter_mut().flatten() {
             *stored += by;
@@ -411,7 +417,7 @@ impl Beliefs {
         let cell = &self.cells[arm][kind];
         (cell.calls > 0.0).then_some(Kept {
             calls: cell.calls,
-            ln_s: cell.ln_mean,
+            ln_s: cell.level.likeliest,
         })
     }
 
@@ -420,11 +426,10 @@ impl Beliefs {
     /// # Arguments
     /// * `most_calls` - that it counts for
     pub fn recall(&mut self, arm: usize, kind: usize, kept: Kept, most_calls: f64) {
-        let variance = self.deviation().powi(2);
         let cell = &mut self.cells[arm][kind];
         *cell = Cell::default();
         let calls = kept.calls.clamp(1.0, most_calls);
-        cell.add((calls, kept.ln_s), variance);
+        cell.add((calls, kept.ln_s), &self.noise);
         self.forget_posterior();
     }
 
@@ -458,7 +463,6 @@ impl Beliefs {
 
     /// The factor of the covariance of what was seen.
     fn factor(&self, seen: &[(usize, usize)], scales: &Scales) -> Option<Cholesky<f64, Dyn>> {
-        let noise = self.deviation().powi(2);
         let n = seen.len();
         let mut covariance = DMatrix::zeros(n, n);
         for j in 0..n {
@@ -466,8 +470,7 @@ impl Beliefs {
                 covariance[(i, j)] = self.covariance(scales, seen[i], seen[j]);
             }
             let (arm, kind) = seen[j];
-            let variance = self.cells[arm][kind].variance(noise, self.all_squares / self.noise.1);
-            covariance[(j, j)] += variance + MEAN_NOISE * MEAN_NOISE;
+            covariance[(j, j)] += self.said_variance(arm, kind);
         }
         Cholesky::new(covariance)
     }
@@ -476,8 +479,53 @@ impl Beliefs {
     fn off(&self, seen: &[(usize, usize)]) -> DVector<f64> {
         DVector::from_fn(seen.len(), |i, _| {
             let (arm, kind) = seen[i];
-            self.cells[arm][kind].ln_mean - self.prior(arm, kind)
+            self.cells[arm][kind].level.says.0 - self.prior(arm, kind)
         })
+    }
+
+    /// Variance of what calls of a class at a kind say.
+    fn said_variance(&self, arm: usize, kind: usize) -> f64 {
+        self.cells[arm][kind].level.says.1 + MEAN_NOISE * MEAN_NOISE
+    }
+
+    /// Judges levels that may be those of delayed calls by what all others say of them.
+    fn judge(&mut self, seen: &[(usize, usize)]) {
+        for &(arm, kind) in seen {
+            self.cells[arm][kind].locate(&self.noise);
+        }
+        for _ in 0..ROUNDS {
+            let is_doubtful = |(arm, kind): (usize, usize)| {
+                let of_class = seen.iter().filter(|(other, _)| *other == arm);
+                of_class.count() > LEAST_JUDGING && self.cells[arm][kind].is_doubtful()
+            };
+            let places = 0..seen.len();
+            let doubtful: Vec<_> = places.filter(|place| is_doubtful(seen[*place])).collect();
+            if doubtful.is_empty() {
+                return;
+            }
+            let Some(cholesky) = self.factor(seen, &self.scales) else {
+                return;
+            };
+            let off = self.off(seen);
+            let solved = cholesky.solve(&off);
+            let mut has_changed = false;
+            for place in doubtful {
+                let (arm, kind) = seen[place];
+                let unit = DVector::from_fn(seen.len(), |i, _| f64::from(u8::from(i == place)));
+                let precision = cholesky.solve(&unit)[place];
+                let variance = 1.0 / precision - self.said_variance(arm, kind);
+                let mean = off[place] - solved[place] / precision + self.prior(arm, kind);
+                let cell = &mut self.cells[arm][kind];
+                let before = cell.level;
+                cell.known = Some((mean, variance.max(MEAN_NOISE * MEAN_NOISE)));
+                cell.locate(&self.noise);
+                let off = cell.level.says.0 - before.says.0;
+                has_changed |= off * off > WOBBLE * WOBBLE + before.says.1.min(cell.level.says.1);
+            }
+            if !has_changed {
+                return;
+            }
+        }
     }
 
     /// Logarithm of the density of what was seen with these scales, and of the scales themselves.
@@ -510,6 +558,11 @@ impl Beliefs {
             self.n_fits += 1;
         }
         let seen = self.seen();
+        self.judge(&seen);
+        for &(arm, kind) in &seen {
+            let cell = &mut self.cells[arm][kind];
+            cell.fitted = cell.level;
+        }
         let off = self.off(&seen);
         self.scale(&seen, &off);
         self.solve(&seen)

@@ -6,7 +6,7 @@
 //! usual     each is noise about 0, or a delay                          ∏ f(r)
 //! stretch   the machine is in another state for some steps             P(begins) · stays^(steps − 1) · ∫ ∏ f(r − μ) p(μ) dμ,  |μ| ≤ ln 2
 //! change    the class has another level from here on                   P(changes) · ∫ ∏ f(r − μ) p(μ) dμ
-//! f(r) = (1 − p) N(0, σ²/calls + ω²) + p / 8                           a delay is anything within 8 e-folds; p by those so far
+//! f(r) = (1 − p) N(0, σ²/calls + ω²) + p / 8                           what noise and delays explain ([`noise`](super::noise))
 //! ```
 //!
 //! So a few calls that agree on a far level are a change at once, delayed calls, which agree on nothing, are none, and a small change must
@@ -14,14 +14,7 @@
 
 use std::f64::consts::{LN_2, TAU};
 
-/// Part of the calls that are delayed, before any was seen, and how many calls that counts for. Arbitrary: forgotten after some steps.
-const DELAYED: (f64, f64) = (0.05, 100.0);
-
-/// Range of a delayed call, in e-folds.
-const RANGE: f64 = 8.0;
-
-/// Standard deviation of what calls of one step share, which their number does not take away.
-pub const WOBBLE: f64 = 0.03;
+use super::noise::{Noise, RANGE, WOBBLE};
 
 /// Logarithms of the chances, in a step, that a class changes for good, and that the machine gets into another state for a while:
 /// e⁻⁹ and ten times that. Arbitrary: in a run of some thousand steps a change is as likely as not.
@@ -56,24 +49,12 @@ pub enum Level {
 }
 
 /// Watches the residuals of one class at one place.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct LevelWatch {
-    /// Residual and variance of each batch since the first one that was off.
+    /// Residual and calls of each batch since the first one that was off.
     since: Vec<(f64, f64)>,
     /// Steps that these were made in, and the last of them.
     steps: (u64, u64),
-    /// Calls that were delayed, and all of them.
-    delayed: (f64, f64),
-}
-
-impl Default for LevelWatch {
-    fn default() -> Self {
-        LevelWatch {
-            since: Vec::new(),
-            steps: (0, 0),
-            delayed: (DELAYED.0 * DELAYED.1, DELAYED.1),
-        }
-    }
 }
 
 impl LevelWatch {
@@ -82,19 +63,18 @@ impl LevelWatch {
     /// # Arguments
     /// * `calls` - in which step, and how many
     /// * `residual` - mean logarithm of their time over what was expected
-    /// * `deviation` - standard deviation of a call
-    pub fn take(&mut self, (step, calls): (u64, f64), residual: f64, deviation: f64) -> Level {
-        let variance = deviation * deviation / calls.max(1.0) + WOBBLE * WOBBLE;
-        self.since.push((residual, variance));
+    /// * `noise` - of the site
+    pub(super) fn take(
+        &mut self,
+        (step, calls): (u64, f64),
+        residual: f64,
+        noise: &Noise,
+    ) -> Level {
+        self.since.push((residual, calls));
         let (n_steps, last) = self.steps;
         self.steps = (n_steps + u64::from(n_steps == 0 || step != last), step);
-        let (level, gain) = self.other_level();
+        let (level, gain) = self.other_level(noise);
         if gain <= 0.0 || level.abs() < LEAST || self.since.len() > MOST {
-            let part = self.delayed_part();
-            let since = self.since.iter();
-            let is_delayed = since.map(|(r, v)| part / RANGE / ln_density(*r, *v, part).exp());
-            self.delayed.0 += is_delayed.sum::<f64>();
-            self.delayed.1 += self.since.len() as f64;
             self.forget();
             return Level::Same;
         }
@@ -124,76 +104,19 @@ impl LevelWatch {
     }
 
     /// The level that the calls agree on, and the logarithm of by how much likelier they are about any other level than about the usual one.
-    fn other_level(&self) -> (f64, f64) {
-        let mut weighted: Vec<_> = self.since.iter().map(|(r, v)| (1.0 / v, *r)).collect();
+    fn other_level(&self, noise: &Noise) -> (f64, f64) {
+        let since = self.since.iter();
+        let mut weighted: Vec<_> = since
+            .map(|(r, calls)| (1.0 / noise.spread(*calls), *r))
+            .collect();
         let level = weighted_median(&mut weighted);
         let weights: f64 = weighted.iter().map(|(weight, _)| weight).sum();
-        let part = self.delayed_part();
         let since = self.since.iter();
-        let likelier =
-            since.map(|(r, v)| ln_density(r - level, *v, part) - ln_density(*r, *v, part));
+        let density = |calls: f64, off: f64| noise.ln_density(calls, off, 0.0);
+        let likelier = since.map(|(r, calls)| density(*calls, r - level) - density(*calls, *r));
         let gain = likelier.sum::<f64>();
         (level, gain + 0.5 * (TAU / weights).ln() - RANGE.ln())
     }
-
-    fn delayed_part(&self) -> f64 {
-        self.delayed.0 / self.delayed.1
-    }
-}
-
-/// Where calls lie of which some are delayed: the likeliest place, and how many of them are not delayed.
-///
-/// # Arguments
-/// * `sorted` - weight and value, ascending, at least one
-/// * `variance` - of a call that is not delayed
-///
-/// # Source
-/// Expectation and maximisation (Dempster, Laird, Rubin 1977) from the shortest half (Andrews et al., *Robust Estimates of Location*, 1972).
-pub(super) fn likeliest(sorted: &[(f64, f64)], variance: f64) -> (f64, f64) {
-    let half = sorted.len().div_ceil(2);
-    let width = |at: &usize| sorted[at + half - 1].1 - sorted[*at].1;
-    let narrowest = (0..=sorted.len() - half).min_by(|a, b| width(a).total_cmp(&width(b)));
-    let first = narrowest.unwrap_or(0);
-    let mut place = sorted_median(&sorted[first..first + half]);
-    let mut n = 0.0;
-    let spread = |calls: f64| variance / calls.max(1.0) + WOBBLE * WOBBLE;
-    // A value that noise explains is not delayed; most often all are such.
-    let is_noise = |calls: f64, off: f64| off * off <= NOISE_TO * NOISE_TO * spread(calls);
-    let is_clean = sorted
-        .iter()
-        .all(|(calls, value)| is_noise(*calls, value - place));
-    for _ in 0..if is_clean { 1 } else { ROUNDS } {
-        let (mut sum, mut weights) = (0.0, 0.0);
-        for (calls, value) in sorted {
-            let weight = match is_noise(*calls, value - place) {
-                true => *calls,
-                false => {
-                    let density = ln_density(value - place, spread(*calls), DELAYED.0).exp();
-                    let delayed = DELAYED.0 / RANGE / density;
-                    calls * (1.0 - delayed).max(f64::EPSILON)
-                }
-            };
-            sum += weight * value;
-            weights += weight;
-        }
-        (place, n) = (sum / weights, weights);
-    }
-    (place, n)
-}
-
-/// Standard deviations within which a value is more likely noise than delayed, with spreads of a tenth.
-const NOISE_TO: f64 = 2.5;
-
-/// Rounds of that; three are as good as ten.
-const ROUNDS: usize = 3;
-
-/// Logarithm of the density of a residual.
-///
-/// # Arguments
-/// * `delayed` - part of the calls that are
-fn ln_density(residual: f64, variance: f64, delayed: f64) -> f64 {
-    let normal = (-0.5 * residual * residual / variance).exp() / (TAU * variance).sqrt();
-    ((1.0 - delayed) * normal + delayed / RANGE).ln()
 }
 
 /// Steps that [`WOBBLE`] counts for before any was seen.
@@ -289,8 +212,12 @@ mod tests {
     /// What calls one by one say, eight in a step.
     fn levels(residuals: impl Iterator<Item = f64>, deviation: f64) -> Vec<Level> {
         let mut watch = LevelWatch::default();
+        let mut noise = Noise::of(deviation);
         let taken = residuals.zip(0_u64..);
-        let levels = taken.map(|(r, call)| watch.take((call / 8, 1.0), r, deviation));
+        let levels = taken.map(|(r, call)| {
+            noise.add(1.0, r, 100.0);
+            watch.take((call / 8, 1.0), r, &noise)
+        });
         levels.collect()
     }
 

@@ -9,7 +9,8 @@
 //!
 //! * The times of the classes of a site are believed as [`belief`] has it: stored models where there are, corrected by what
 //!   is seen. A state of the machine that all other instances feel as well is taken out.
-//! * A class whose time at equal parameters has changed ([`LevelWatch`]) is corrected at all sizes at once.
+//! * A class whose time at equal parameters has changed ([`LevelWatch`]) is corrected at all sizes at once; delayed calls are told from others by
+//!   what all of a site show of them ([`noise`]).
 //! * Another class is tried where what it is expected to save in all calls to come, over what is not known of it, exceeds
 //!   what the trial is expected to cost, and that is within the budget. Trials go on at several sites at once, each with its part of what is
 //!   left, as long as enough other instances show the state of the machine.
@@ -21,6 +22,7 @@
 //!   before comes back once the other is surely no faster, once more calls are not worth what they cost, or once the budget is spent.
 //! * It is decided again once a trial has the calls that this takes ([`Adapter::wants_look`]); who asks may take calls back inside a step
 //!   where it loses half of what is left ([`Adapter::may_lose_s`]).
+//! * A class that was slower is tried once more where the run is long: it may have been cold.
 //! * Each change doubles the calls that the next one at that site needs.
 //! * Where a dispatcher sends each call to one of several classes, the same is decided for each kind of call ([`Sending`]), and all of
 //!   it together is a table ([`Adapter::new_tables`]).
@@ -33,6 +35,7 @@ mod kinds;
 mod learned;
 mod level;
 mod limits;
+mod noise;
 mod posterior;
 mod sending;
 mod site;

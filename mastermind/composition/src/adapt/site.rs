@@ -101,6 +101,10 @@ pub struct Arm {
     pub is_unborne: bool,
     /// Whether something is known of it from an earlier run.
     pub is_recalled: bool,
+    /// Step at which its last trial ended.
+    pub tried_until: u64,
+    /// Whether it may have been slower only since it was cold, when it was last considered.
+    pub may_be_cold: bool,
     /// What the calls of other instances take more beside it than beside the given class, in times of what that takes itself.
     pub beside: f64,
     watch: LevelWatch,
@@ -235,6 +239,8 @@ impl Arm {
             trials: 0,
             is_unborne: false,
             is_recalled: false,
+            tried_until: 0,
+            may_be_cold: false,
             beside: 0.0,
             watch: LevelWatch::default(),
         }
@@ -470,6 +476,7 @@ impl Site {
         if arm != GIVEN && self.dispatched.is_none() {
             self.account_s += more_s(GIVEN);
         }
+        self.beliefs.count(arm, kind, calls, ln_mean);
         let trial = self.trial.as_mut().filter(|_| arm == self.current);
         if let Some(trial) = trial {
             trial.calls += calls;
@@ -482,7 +489,7 @@ impl Site {
             self.delays.1 += stand_for;
             self.states.take((step, calls), ln_mean - usual, deviation);
             let watch = &mut self.arms[arm].watch;
-            match watch.take((step, calls), ln_mean - usual, deviation) {
+            match watch.take((step, calls), ln_mean - usual, self.beliefs.noise()) {
                 Level::Same => {}
                 Level::Suspected => return,
                 Level::Changed(by) => {
@@ -491,7 +498,7 @@ impl Site {
                 }
             }
         }
-        self.beliefs.observe(arm, kind, calls, ln_mean);
+        self.beliefs.believe(arm, kind, calls, ln_mean);
         let wrong = self.beliefs.drop_wrong_models(arm, FIRST_CALLS + 1.0);
         seen.off_models = wrong.map(|off| (arm, off.exp())).or(seen.off_models);
     }

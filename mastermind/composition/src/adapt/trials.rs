@@ -18,6 +18,14 @@ const SURE: f64 = 0.95;
 /// Ratio of times down to which two classes count as one. Arbitrary: a hundredth of a run is no reason to change it.
 const ONE_CLASS: f64 = 0.99;
 
+/// Probability that a class was slower only since it was cold, in its first trial, and the standard deviation of what it takes then. Arbitrary.
+const COLD: f64 = 0.05;
+const COLD_DEVIATION: f64 = 0.5;
+
+/// By what the steps so far have grown when such a class is tried again, and by what its calls then that are not believed. Arbitrary.
+const LATER: u64 = 8;
+const WARMED: f64 = 4.0;
+
 /// Standard deviations above the mean below which a normal number is with the probability [`SURE`].
 const Z_SURE: f64 = 1.645;
 
@@ -57,9 +65,22 @@ impl Adapter {
             let expected = Prospect::of(site, &posterior, arm, to_come, settings.hysteresis);
             // What was tried and went must have become better, or the present one worse, or not be known yet.
             let least = expected.ratio * (-expected.deviation).exp();
-            if tried.trials > 0 && least > 1.0 - 2.0 * settings.hysteresis {
+            let is_slower = tried.trials > 0 && least > 1.0 - 2.0 * settings.hysteresis;
+            // Once, since it may have been cold.
+            let is_later = report.step >= LATER * tried.tried_until;
+            let is_first = tried.trials == 1 && arm != GIVEN && !site.is_known(arm);
+            let may_be_cold = is_slower && is_first && is_later;
+            if is_slower && !may_be_cold {
                 continue;
             }
+            let saved_s = match may_be_cold {
+                true => {
+                    COLD * current_s
+                        * (1.0 - settings.hysteresis)
+                        * expected_saving(0.0, COLD_DEVIATION)
+                }
+                false => expected.saved_s,
+            };
             // More calls than are to come tell nothing in time.
             let most_s = limits::most_lost_s(site, &posterior, [arm, current], FIRST_CALLS);
             let calls_a_step = site.calls.iter().map(|calls| calls / steps);
@@ -75,11 +96,16 @@ impl Adapter {
                 continue;
             }
             site.arms[arm].is_unborne = false;
-            let trial_s = needed * a_call_s * (expected.ratio - 1.0).max(0.0);
+            site.arms[arm].may_be_cold = may_be_cold;
+            let n_dear = match may_be_cold {
+                true => believed_after(2),
+                false => needed,
+            };
+            let trial_s = n_dear * a_call_s * (expected.ratio - 1.0).max(0.0);
             let again = f64::from(site.arms[arm].trials).exp2();
             let swaps_s = 2.0 * settings.swap_s * f64::from(report.ranks);
             let cost_s = again * (trial_s + swaps_s);
-            let gain_s = expected.saved_s - cost_s;
+            let gain_s = saved_s - cost_s;
             if gain_s <= 0.0 || trial_s > left_s || best.as_ref().is_some_and(|b| b.0 >= gain_s) {
                 continue;
             }
@@ -92,7 +118,6 @@ impl Adapter {
                     (2.0 * expected.deviation).exp(),
                 ),
             };
-            let saved_s = expected.saved_s;
             let reason = format!(
                 "{known}; of {current_s:.3} s to come {saved_s:.3} s may be saved, at a cost of {cost_s:.4} s"
             );
@@ -162,6 +187,9 @@ impl Adapter {
         let site = &mut self.sites[index];
         let from = site.current;
         site.current = arm;
+        if site.arms[arm].may_be_cold {
+            site.beliefs.shift(arm, 0.0, 1.0);
+        }
         site.arms[arm].trials += 1;
         site.trial = Some(Trial {
             from,
@@ -268,7 +296,9 @@ impl Adapter {
             site.class(from),
             trial.calls
         );
-        if trial.calls > FIRST_CALLS && believed.is_below(least) < 1.0 - SURE {
+        if trial.calls > believed_after(site.arms[arm].trials)
+            && believed.is_below(least) < 1.0 - SURE
+        {
             self.end_trial(index, false, after, report, decisions);
         } else if trial.calls >= needed && ratio < least && believed.is_below(ONE_CLASS) >= SURE {
             self.end_trial(index, true, after, report, decisions);
@@ -344,6 +374,7 @@ impl Adapter {
         };
         site.account_s += trial.effect.expected_s() * (report.step - trial.began) as f64;
         let arm = site.current;
+        site.arms[arm].tried_until = report.step;
         site.patience *= 2.0;
         let decision = match keep {
             true => self.decision(index, Act::Keep, arm, arm, reason, report),
@@ -400,6 +431,11 @@ impl Adapter {
         site.current = before;
         decisions.push(self.decision(index, Act::Failed, failed, before, calls, report));
     }
+}
+
+/// Calls of a trial after which a class may be known to be slower: some more of a class that may have been cold.
+fn believed_after(trials: u32) -> f64 {
+    FIRST_CALLS * if trials == 2 { WARMED } else { 1.0 }
 }
 
 /// What is believed of all that a class changes: its own seconds, and with a probability those of others' calls.
