@@ -51,10 +51,10 @@ const MOVED: f64 = 2.0;
 /// Part of the calls that are not delayed where a level is surely theirs. Arbitrary.
 const PLAIN: f64 = 0.75;
 
-/// Other kinds that a class was seen at, from which on they judge what it takes at one: how classes differ as a whole nobody knows before.
+/// Other cells of a class with calls, from which on they judge the level of one: how a class differs as a whole is unknown before.
 const LEAST_JUDGING: usize = 2;
 
-/// Rounds in which levels are judged by one another.
+/// Rounds in which the levels of cells are judged by one another.
 const ROUNDS: usize = 2;
 
 /// Batches from which on most of them are not delayed: of five, one of five delayed, three are with 6 %.
@@ -84,7 +84,7 @@ struct Cell {
     level: Level,
     /// The same when what is believed last followed it.
     fitted: Level,
-    /// What is known of it from other kinds and classes, as it was when that was asked last.
+    /// What is known of it from other cells, at the latest fit.
     known: Option<Normal>,
     /// Calls and logarithm of each recent batch, the oldest first.
     recent: VecDeque<(f64, f64)>,

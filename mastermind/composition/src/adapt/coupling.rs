@@ -27,7 +27,7 @@ const EFFECT: f64 = 0.5;
 /// What curves are off by: a change of less is none.
 const OFF: f64 = 0.02;
 
-/// Latest reports that tell what was before a trial. Arbitrary: what a run does changes as it goes on.
+/// Latest reports that show the work before a trial. Arbitrary: what a run does changes as it goes on.
 const BEFORE: usize = 32;
 
 /// Reports before a trial and in it, together, below which their spread says nothing.

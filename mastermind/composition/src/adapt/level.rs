@@ -6,7 +6,7 @@
 //! usual     each is noise about 0, or a delay                          ∏ f(r)
 //! stretch   the machine is in another state for some steps             P(begins) · stays^(steps − 1) · ∫ ∏ f(r − μ) p(μ) dμ,  |μ| ≤ ln 2
 //! change    the class has another level from here on                   P(changes) · ∫ ∏ f(r − μ) p(μ) dμ
-//! f(r) = (1 − p) N(0, σ²/calls + ω²) + p / 8                           what noise and delays explain ([`noise`](super::noise))
+//! f(r) = (1 − p) N(0, σ²/calls + ω²) + p / 8                           noise and delays ([`noise`](super::noise))
 //! ```
 //!
 //! So a few calls that agree on a far level are a change at once, delayed calls, which agree on nothing, are none, and a small change must

@@ -9,8 +9,8 @@
 //!
 //! * The times of the classes of a site are believed as [`belief`] has it: stored models where there are, corrected by what
 //!   is seen. A state of the machine that all other instances feel as well is taken out.
-//! * A class whose time at equal parameters has changed ([`LevelWatch`]) is corrected at all sizes at once; delayed calls are told from others by
-//!   what all of a site show of them ([`noise`]).
+//! * A class whose time at equal parameters has changed ([`LevelWatch`]) is corrected at all sizes at once; which calls are delayed is
+//!   estimated from all calls of a site ([`noise`]).
 //! * Another class is tried where what it is expected to save in all calls to come, over what is not known of it, exceeds
 //!   what the trial is expected to cost, and that is within the budget. Trials go on at several sites at once, each with its part of what is
 //!   left, as long as enough other instances show the state of the machine.

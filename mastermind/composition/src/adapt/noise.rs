@@ -6,9 +6,9 @@
 //! ```
 //!
 //! σ and p are those of the site, of late: both follow a machine that gets busier. All calls count for them, those too that are not believed yet:
-//! without these σ would be too small, and noise that grows would be taken for a change. The level of a kind is where the product of f is largest,
-//! with what other kinds and classes say of it as a prior: three of five calls may be delayed. Where two levels are about as likely, what the calls
-//! say is the normal number with the mean and variance of both, so that a doubt is counted as such.
+//! without these σ would be too small, and growing noise would count as a change. The level of a cell is where the product of f is largest, with the
+//! estimate from other cells as a prior: three of five calls may be delayed. Where two levels are similarly likely, the calls count as a normal number
+//! with the mean and variance of both, so that the doubt remains.
 //!
 //! # Source
 //! Expectation and maximisation: Dempster, Laird, Rubin, J. R. Stat. Soc. B 39 (1977). Matched moments, divided by the prior: expectation
@@ -52,10 +52,10 @@ const CLEAN: f64 = 0.75;
 /// Clean calls below which a level is not moved by them.
 const LEAST_CLEAN: f64 = 0.5;
 
-/// Part of the kinds that are unlike others of about their size, and by how much, standard deviation: sizes that are powers of two. Arbitrary.
+/// Fraction of the cells that differ from their neighbours, such as powers of two, and the standard deviation of that. Arbitrary.
 const UNLIKE: (f64, f64) = (0.05, 2.0);
 
-/// Precision beside that of what was known before, below which calls say nothing; and most that the variance of what they say is.
+/// Precision relative to the prior, below which calls add nothing, and the largest variance of what they add.
 const LEAST_TOLD: f64 = 1e-3;
 const MOST_VARIANCE: f64 = 1e3;
 
@@ -129,7 +129,7 @@ impl Noise {
     /// Logarithm of the density of what a batch is off.
     ///
     /// # Arguments
-    /// * `more` - variance of what it is off from, beside that of the batch
+    /// * `more` - variance of what it is off from, in addition to that of the batch
     pub(super) fn ln_density(&self, calls: f64, off: f64, more: f64) -> f64 {
         let [clean, other] = self.densities(calls, off, more);
         (clean + other).ln()

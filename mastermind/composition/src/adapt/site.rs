@@ -105,7 +105,7 @@ pub struct Arm {
     pub tried_until: u64,
     /// Whether it may have been slower only since it was cold, when it was last considered.
     pub may_be_cold: bool,
-    /// What the calls of other instances take more beside it than beside the given class, in times of what that takes itself.
+    /// What the calls of other instances take more with it than with the given class, relative to the time of that class.
     pub beside: f64,
     watch: LevelWatch,
 }

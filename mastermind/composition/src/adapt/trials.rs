@@ -288,7 +288,7 @@ impl Adapter {
         // At both ends of what is believed with that probability.
         let within = (Z_SURE * middle.deviation).exp();
         let others = match effect.probability > 0.5 {
-            true => ", with what it changes in calls of others",
+            true => ", including the changed calls of others",
             false => "",
         };
         let after = format!(
@@ -403,7 +403,7 @@ impl Adapter {
             return;
         }
         let reason = format!(
-            "classes that are not given have cost {:.4} s, more than they may, most of it here",
+            "classes other than the given ones have cost {:.4} s, more than is allowed, most of it here",
             site.account_s
         );
         let arm = std::mem::replace(&mut site.current, GIVEN);
