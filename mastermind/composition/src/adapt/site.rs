@@ -8,7 +8,7 @@ use mastermind_models::{Coordinate, Value};
 use super::belief::{Beliefs, Kind};
 use super::coupling::{Compared, Effect};
 use super::growth::Growth;
-use super::level::{Level, LevelWatch, StepStates};
+use super::level::{Level, LevelWatch, STATE, StepStates};
 use super::posterior::Posterior;
 use super::sending::{Allowed, Calls, Expected, Sending, Sent};
 use super::{Act, CallKind, Predict};
@@ -494,6 +494,10 @@ impl Site {
                 Level::Suspected => return,
                 Level::Changed(by) => {
                     self.beliefs.shift(arm, by, CALLS_AFTER_CHANGE);
+                    // No state of the machine explains that, so trials before it do not count any more.
+                    if by.abs() > STATE {
+                        self.patience = 1.0;
+                    }
                     seen.changed = Some((arm, by.exp()));
                 }
             }
