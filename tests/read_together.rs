@@ -1,7 +1,9 @@
 //! Verbs that read records under a launcher: the ranks share the logs, and the first one prints the same as one
 //! process.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use mastermind_tests::{Ended, Scratch, bin_dir, compile_mpi, mpirun, mpis_with};
 
@@ -91,6 +93,7 @@ fn simulated_ranks_packed_and_loose() {
             "fit records --json --statistic median",
             "fit records loose --metric mpi -o out",
             "fit records --by ranks --json",
+            "report records -o out",
         ];
         check(&scratch, mpi, &verbs);
     }
@@ -115,9 +118,57 @@ fn programs_under_mpi() {
                 &of_program,
                 "fit records --metric mpi --json",
                 "fit records --metric inclusive --by ranks",
+                "report records -o out",
             ];
             check(&scratch, mpi, &verbs);
         }
+    }
+}
+
+/// Names and contents of the files below a folder.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => all.extend(files(&path)),
+            false => {
+                let contents = fs::read(&path).expect("a file");
+                all.insert(path, contents);
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn exports_by_rank_are_the_same() {
+    let scratch = Scratch::new();
+    simulate(&scratch);
+    for mpi in mpis_with("mpicc") {
+        for options in ["--format csv", "--format parquet --by-method"] {
+            let line = format!("export records {options} -o tables --force");
+            let words: Vec<_> = line.split(' ').collect();
+            let printed = scratch.mastermind(&words).well();
+            let alone = files(&scratch.path("tables"));
+            assert!(alone.len() > 70, "{printed}");
+            for ranks in [2, 4] {
+                let together = on_ranks(&scratch, mpi, ranks, &words).well();
+                assert_eq!(together, printed, "{line}, {ranks} ranks of {mpi}");
+                let is_same = files(&scratch.path("tables")) == alone;
+                assert!(is_same, "{line}, {ranks} ranks of {mpi}");
+            }
+            fs::remove_dir_all(scratch.path("tables")).expect("a folder");
+        }
+        // Into one file: by one rank, which says so.
+        let line = ["export", "records", "-o", "calls.csv", "--force"];
+        scratch.mastermind(&line).well();
+        let alone = fs::read(scratch.path("calls.csv")).expect("a table");
+        let together = on_ranks(&scratch, mpi, 2, &line);
+        assert_eq!(together.code, Some(0), "{together:#?}");
+        assert_eq!(together.stderr.matches("rank 0 of 2 alone").count(), 1);
+        let again = fs::read(scratch.path("calls.csv")).expect("a table");
+        assert!(again == alone, "{mpi}");
     }
 }
 
@@ -132,6 +183,8 @@ fn what_is_wrong_is_said_once() {
             "fit records nowhere",
             "fit records --metric cycles",
             "fit records --by nothing",
+            "export records --format csv -o chain.toml",
+            "report nowhere -o out",
         ] {
             let words: Vec<_> = verb.split(' ').collect();
             let error = scratch.mastermind(&words).error();

@@ -8,6 +8,7 @@ read. RANKS (100,000) logs of 12 call sites are made by `simulate --records`, pa
 and on 2 and 4 ranks of both MPIs; files and the summary after a run of 64 ranks. Processor seconds, but for the limits on whole seconds. Ends with an error where a row is missed; a row that cannot be measured here is said and no miss.
 """
 
+import hashlib
 import json
 import os
 import pathlib
@@ -116,6 +117,7 @@ def events():
     launch = ["mpirun", "-n", "2", str(program), "wrap", "--mpi-events", "--records", "events", "--", "./ring"]
     subprocess.run(launch, check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     bytes_a_call("wrapped MPI with events", "events", 12)
+    read_together("events", ["export", "report"])
 
 
 def library():
@@ -148,7 +150,7 @@ def many_ranks():
     shown = []
     for what, options, limit in [("packed", [], 20), ("loose", ["--loose"], 60)]:
         mastermind("simulate", "sites.toml", "--machine", "machine.toml", "--ranks", str(ranks), "--records", "many", "--json", *options)
-        read_together("many", ["profile", "fit", "compare"])
+        read_together("many", ["profile", "fit", "compare", "report"])
         for verb in [["profile", "many"], ["report", "many", "-o", "report.html", "--force"], ["compare", "many", "many"]]:
             text, whole, _, megabytes = mastermind(*verb)
             title = f"{verb[0]} of {ranks} logs, {what}"
@@ -175,14 +177,31 @@ def launchers():
             unknown(f"on ranks of {kind}", f"no mpirun.{kind}, or no back end")
 
 
+OUTPUTS = {
+    "compare": ["--json"],
+    "export": ["--format", "csv", "-o", "together", "--force"],
+    "report": ["-o", "together.html", "--force"],
+}
+
+
+def output(words, before=()):
+    """What a verb prints and writes."""
+    printed = mastermind(*words, before=before)[0]
+    written = [pathlib.Path("together.html"), *sorted(pathlib.Path("together").glob("*"))]
+    digests = [(path.name, hashlib.sha256(path.read_bytes()).digest()) for path in written if path.is_file()]
+    shutil.rmtree("together", ignore_errors=True)
+    pathlib.Path("together.html").unlink(missing_ok=True)
+    return printed, digests
+
+
 def read_together(records, verbs):
     """The output on one process and on several, which share the logs, must have the same bytes."""
     for verb in verbs:
-        words = [verb, records, *([records] if verb == "compare" else []), "--json"]
-        alone = mastermind(*words)[0]
+        words = [verb, records, *([records] if verb == "compare" else []), *OUTPUTS.get(verb, ["--json"])]
+        alone = output(words)
         for kind, launch in launchers():
             for n in ["2", "4"]:
-                found = mastermind(*words, before=[*launch, n])[0]
+                found = output(words, before=[*launch, n])
                 same = found == alone
                 row(f"{verb} of {records} on {n} ranks of {kind}", "the same" if same else "another", "as one process", same)
 

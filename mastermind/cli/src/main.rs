@@ -107,7 +107,12 @@ impl Verb {
         let runs = matches!(self, Verb::Run(_) | Verb::Wrap(_) | Verb::Calibrate(_));
         runs || matches!(
             self,
-            Verb::Profile(_) | Verb::Fit(_) | Verb::Info(_) | Verb::Compare(_)
+            Verb::Profile(_)
+                | Verb::Fit(_)
+                | Verb::Info(_)
+                | Verb::Compare(_)
+                | Verb::Export(_)
+                | Verb::Report(_)
         )
     }
 }

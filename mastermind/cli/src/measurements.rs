@@ -39,7 +39,7 @@ use mastermind_component::names::{self, Names};
 
 mod sampled;
 
-pub use sampled::read;
+pub use sampled::{of_run, read};
 
 /// How inputs other than records are read.
 #[derive(Args, Clone, Default)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mastermind_composition::model_name;
 use mastermind_models::{CallSink, Metric, Parameter, ParameterKind};
 use mastermind_records::definition::{self, MethodDefinition, ParameterDefinition, TIMER_CLASS};
-use mastermind_records::{ExclusiveTimes, Record, Run};
+use mastermind_records::{ExclusiveTimes, Record, Run, Series};
 use serde::{Deserialize, Serialize};
 
 /// Gives the calls of a run to `sink`, by method (`CLASS::PORT.METHOD`) and parameters. Leaves out calls that failed,
@@ -61,38 +61,52 @@ impl<'r> CallsOfRun<'r> {
     ) -> Result<(), mastermind_models::Error> {
         let metric = self.metric;
         let is_own = *metric == Metric::Wall;
-        let mut coordinate = Vec::new();
+        let (mut coordinates, mut values) = (Vec::new(), Vec::new());
         if let Some(ns) = self.clock_step_ns {
             sink.clock_step(ns * 1e-9);
         }
         for (log, _) in self.run.logs_of(rank) {
-            let mut numbers = Numbers::default();
-            let mut records = ExclusiveTimes::of_components(log);
-            // The adaptors of an iterator would move each record several times.
-            while let Some((record, own)) = records.next_record() {
-                // Calls that share a record have no individual times.
-                let is_one = record.calls() == 1;
-                if record.failed || !is_one || (is_own && log.lacks_calls_of(&record)) {
+            let mut methods = Methods::default();
+            let mut times = ExclusiveTimes::of_components(log);
+            while let Some(series) = times.next_series() {
+                let is_left_out = self.is_dry && log.definitions().run.leaves_out(series.method());
+                if series.failed() || is_left_out {
                     continue;
                 }
-                if self.is_dry && log.definitions().run.leaves_out(record.method) {
-                    continue;
+                let method = methods.of(&series);
+                let lacks_calls = is_own && !log.unrecorded().is_empty();
+                coordinates.clear();
+                values.clear();
+                for (record, own) in series.records_with_own() {
+                    // Calls that share a record have no individual times.
+                    if record.calls() != 1 || (lacks_calls && log.lacks_calls_of(&record)) {
+                        continue;
+                    }
+                    let Some(value) = value(&record, own.wall_ns, metric) else {
+                        continue;
+                    };
+                    values.push(value);
+                    for (place, kind) in &method.sizes {
+                        coordinates.push(size(record.values[*place], kind));
+                    }
                 }
-                let Some(value) = value(&record, own.wall_ns, metric) else {
-                    continue;
-                };
-                let Some(method) = numbers.of(&record, sink)? else {
-                    continue;
-                };
-                coordinate.clear();
-                let values = record.method.parameters.iter().zip(record.parameters());
-                let values = values.filter(|(definition, _)| definition.is_size());
-                coordinate.extend(values.map(|(_, value)| value.as_f64()));
-                // Refused ones are counted by the sink.
-                let _ = sink.take(method, &coordinate, value);
+                if method.has_model && !values.is_empty() {
+                    let number = method.number(series.method(), sink)?;
+                    sink.take_all(number, &coordinates, &values);
+                }
             }
         }
         Ok(())
+    }
+}
+
+/// The word of a parameter that is a size, as a number.
+#[inline]
+fn size(word: u64, kind: &definition::ParameterKind) -> f64 {
+    match kind {
+        definition::ParameterKind::Integer => word.cast_signed() as f64,
+        definition::ParameterKind::Real => f64::from_bits(word),
+        definition::ParameterKind::Enumeration => word as f64,
     }
 }
 
@@ -105,43 +119,56 @@ fn is_timer(record: &Record<'_>) -> bool {
     record.method.class == TIMER_CLASS
 }
 
-/// Numbers of the methods of one log by call path, so that names are made once and not at every call. `Some(None)` for
-/// timers and for parts of calls of MPI, which have no models.
+/// Properties of the methods of one log, by call path.
 #[derive(Default)]
-struct Numbers(Vec<Option<Option<usize>>>);
+struct Methods(Vec<Option<Method>>);
 
-impl Numbers {
+/// A method in the samples.
+struct Method {
+    /// False for timers and for parts of calls of MPI.
+    has_model: bool,
+    /// Its number in the sink, once it is declared.
+    number: Option<usize>,
+    /// Place and kind of each parameter that is a size.
+    sizes: Vec<(usize, definition::ParameterKind)>,
+}
+
+impl Methods {
     #[inline]
-    fn of(
-        &mut self,
-        record: &Record<'_>,
-        sink: &mut dyn CallSink,
-    ) -> Result<Option<usize>, mastermind_models::Error> {
-        match self.0.get(record.call_path as usize) {
-            Some(&Some(known)) => Ok(known),
-            _ => self.declare(record, sink),
+    fn of(&mut self, series: &Series<'_, '_>) -> &mut Method {
+        let path = series.call_path() as usize;
+        if self.0.len() <= path {
+            self.0.resize_with(path + 1, || None);
+        }
+        self.0[path].get_or_insert_with(|| Method::new(series.method()))
+    }
+}
+
+impl Method {
+    fn new(method: &MethodDefinition) -> Self {
+        let parameters = method.parameters.iter().enumerate();
+        let sizes = parameters.filter(|(_, parameter)| parameter.is_size());
+        Self {
+            has_model: method.class != TIMER_CLASS && !method.is_mpi_part(),
+            number: None,
+            sizes: sizes.map(|(place, size)| (place, size.kind)).collect(),
         }
     }
 
-    #[cold]
-    fn declare(
+    /// Its number in the samples; names are made once, not at every call.
+    fn number(
         &mut self,
-        record: &Record<'_>,
+        method: &MethodDefinition,
         sink: &mut dyn CallSink,
-    ) -> Result<Option<usize>, mastermind_models::Error> {
-        let path = record.call_path as usize;
-        if self.0.len() <= path {
-            self.0.resize(path + 1, None);
+    ) -> Result<usize, mastermind_models::Error> {
+        if let Some(number) = self.number {
+            return Ok(number);
         }
-        if is_timer(record) || record.method.is_mpi_part() {
-            self.0[path] = Some(None);
-            return Ok(None);
-        }
-        let sizes = record.method.parameters.iter().filter(|p| p.is_size());
+        let sizes = method.parameters.iter().filter(|p| p.is_size());
         let parameters: Vec<_> = sizes.map(parameter).collect();
-        let number = sink.declare(&method_name(record.method), &parameters)?;
-        self.0[path] = Some(Some(number));
-        Ok(Some(number))
+        let number = sink.declare(&method_name(method), &parameters)?;
+        self.number = Some(number);
+        Ok(number)
     }
 }
 

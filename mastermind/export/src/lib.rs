@@ -48,7 +48,7 @@ pub use condition::{Comparison, Condition, Operand};
 pub use error::ExportError;
 pub use extrap::{ExtrapFormat, Extrapolated, write_extrap};
 pub use folded::write_folded;
-pub use parquet_writer::write_parquet;
+pub use parquet_writer::{add_parquet, make_empty, write_parquet};
 pub use perfetto::write_perfetto;
 pub use plain_table::{PlainColumn, PlainTable};
 pub use table::{TableFormat, write_table};

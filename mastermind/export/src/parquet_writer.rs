@@ -33,13 +33,30 @@ use crate::parquet_table::ParquetTable;
 /// # Errors
 /// [`ExportError`].
 pub fn write_parquet(run: &Run, directory: &Path) -> Result<Vec<PathBuf>, ExportError> {
+    make_empty(directory)?;
+    add_parquet(run, directory)
+}
+
+/// Makes the folder of a dataset.
+///
+/// # Errors
+/// [`ExportError::NotEmpty`] if something is in it; the system's.
+pub fn make_empty(directory: &Path) -> Result<(), ExportError> {
     fs::create_dir_all(directory).map_err(ExportError::io(directory))?;
     let mut entries = fs::read_dir(directory).map_err(ExportError::io(directory))?;
-    if entries.next().is_some() {
-        return Err(ExportError::NotEmpty {
+    match entries.next() {
+        Some(_) => Err(ExportError::NotEmpty {
             path: directory.into(),
-        });
+        }),
+        None => Ok(()),
     }
+}
+
+/// As [`write_parquet`], next to the files of other ranks, which other processes may write.
+///
+/// # Errors
+/// [`ExportError`].
+pub fn add_parquet(run: &Run, directory: &Path) -> Result<Vec<PathBuf>, ExportError> {
     let mut files = Vec::new();
     for rank in run.ranks() {
         let mut tables = Tables {

@@ -13,3 +13,19 @@ use crate::error::ExportError;
 pub fn write_parquet(_: &Run, _: &Path) -> Result<Vec<PathBuf>, ExportError> {
     Err(ExportError::WithoutParquet)
 }
+
+/// Makes nothing.
+///
+/// # Errors
+/// [`ExportError::WithoutParquet`].
+pub fn make_empty(_: &Path) -> Result<(), ExportError> {
+    Err(ExportError::WithoutParquet)
+}
+
+/// Writes nothing.
+///
+/// # Errors
+/// [`ExportError::WithoutParquet`].
+pub fn add_parquet(_: &Run, _: &Path) -> Result<Vec<PathBuf>, ExportError> {
+    Err(ExportError::WithoutParquet)
+}

@@ -441,3 +441,31 @@ fn a_call_that_was_interrupted_leaves_a_model() {
         }
     }
 }
+
+/// More coordinates than positions are kept for, whose calls lie between one another, some of them refused.
+#[test]
+fn calls_of_many_coordinates_go_where_they_belong() {
+    let n = 20_011;
+    let parameters = [q(), vec![Parameter::integer("r", "")]].concat();
+    let mut calls: Vec<([f64; 2], f64)> = (0..3 * n)
+        .map(|k: u64| {
+            let coordinate = [(k * k % n) as f64, (k % 3) as f64];
+            (coordinate, (k % 7) as f64 - 1.0)
+        })
+        .collect();
+    let taken = |calls: &[([f64; 2], f64)]| {
+        let mut set = SampleSet::new(Metric::Wall);
+        let method = set.declare(METHOD, &parameters).unwrap();
+        for part in calls.chunks(1000) {
+            let coordinates: Vec<f64> = part.iter().flat_map(|(at, _)| *at).collect();
+            let seconds: Vec<f64> = part.iter().map(|(_, seconds)| *seconds).collect();
+            set.push_all(method, &coordinates, &seconds);
+        }
+        set.finish().remove(0)
+    };
+    let mixed = taken(&calls);
+    // Stable: the calls of a coordinate stay in their order.
+    calls.sort_by(|(a, _), (b, _)| a.partial_cmp(b).unwrap());
+    assert_eq!(mixed, taken(&calls));
+    assert!(mixed.n_refused > 0 && mixed.coordinates.len() > n as usize);
+}

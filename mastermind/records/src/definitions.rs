@@ -20,7 +20,7 @@ pub struct Definitions {
     /// The run.
     pub run: RunDefinition,
     /// How the process was started; `None` in a log of an earlier version.
-    pub circumstances: Option<CircumstancesDefinition>,
+    pub circumstances: Option<Arc<CircumstancesDefinition>>,
     /// The end of the recording; `None` if it has not ended, or in a log of an earlier version.
     pub end: Option<EndDefinition>,
     /// The clock, unless its definition is lost.
@@ -53,17 +53,35 @@ pub struct Definitions {
     pub mpi_call_sums: Vec<MpiCallSumDefinition>,
     /// What constructs of OpenMP come to; `None` where that was not asked for, and of a run that has not ended.
     pub openmp: Option<OpenMpSumsDefinition>,
+    calls: Arc<CallDefinitions>,
+    /// Largest id of a call path that is believed.
+    most_paths: usize,
+    /// Where the logs of a run share definitions.
+    common: Option<Arc<CommonDefinitions>>,
+}
+
+/// What is called, and from where.
+#[derive(Clone, Debug, Default)]
+struct CallDefinitions {
     methods: BTreeMap<u32, Arc<MethodDefinition>>,
     /// Index: call path.
     paths: Vec<Option<CallPathDefinition>>,
-    /// Largest id of a call path that is believed.
-    most_paths: usize,
     /// Index: call path.
     shapes: Vec<Shape>,
-    /// Where the logs of a run share methods.
-    known: Option<Arc<KnownMethods>>,
     /// Index: call path; the method that it ends in, once its records have a shape.
     path_methods: Vec<Option<Arc<MethodDefinition>>>,
+}
+
+impl CallDefinitions {
+    /// Whether another log has the same paths, and methods that are in memory once.
+    fn is_same(&self, other: &Self) -> bool {
+        let (ours, theirs) = (self.methods.values(), other.methods.values());
+        self.paths == other.paths
+            && ours.len() == theirs.len()
+            && ours
+                .zip(theirs)
+                .all(|(ours, theirs)| Arc::ptr_eq(ours, theirs))
+    }
 }
 
 /// What a record of a call path looks like; of no length at all where the path or its method is not defined.
@@ -84,52 +102,79 @@ impl Shape {
     }
 }
 
-/// Methods of the logs of a run, by the words of their entries: ranks define the same ones, and each is in memory once.
+/// Definitions of the logs of a run, by the words of their entries: ranks define the same ones, and each is in memory once.
 #[derive(Debug, Default)]
-pub(crate) struct KnownMethods(Mutex<HashMap<Vec<u64>, Arc<MethodDefinition>>>);
+pub(crate) struct CommonDefinitions {
+    entries: Mutex<HashMap<Vec<u64>, CommonDefinition>>,
+    calls: Mutex<Vec<Arc<CallDefinitions>>>,
+}
 
-/// Most methods that are kept. Arbitrary: a run has some hundreds, and its logs may be damaged in as many ways as there are.
-const MAX_KNOWN: usize = 10_000;
+/// A definition that has nothing of one rank alone.
+#[derive(Clone, Debug)]
+enum CommonDefinition {
+    Method(Arc<MethodDefinition>),
+    Circumstances(Arc<CircumstancesDefinition>),
+}
 
-impl KnownMethods {
-    fn get(&self, whole: &[u64]) -> Option<Arc<MethodDefinition>> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(whole).cloned()
+/// Most definitions that are kept. Arbitrary: a run has some hundreds, and its logs may be damaged in as many ways as there are.
+const MAX_COMMON: usize = 10_000;
+
+/// Most sets of call paths that are kept. Arbitrary: the first and the last rank, those at borders and those within call other methods.
+const MAX_COMMON_CALLS: usize = 32;
+
+impl CommonDefinitions {
+    fn get(&self, whole: &[u64]) -> Option<CommonDefinition> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.get(whole).cloned()
     }
 
-    fn add(&self, whole: &[u64], method: MethodDefinition) -> Arc<MethodDefinition> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// # Returns
+    /// The same of another log, if it is there.
+    fn add(&self, whole: &[u64], definition: CommonDefinition) -> CommonDefinition {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have read the same one since this one looked.
-        if let Some(first) = known.get(whole) {
+        if let Some(first) = entries.get(whole) {
+            return first.clone();
+        }
+        if entries.len() < MAX_COMMON {
+            entries.insert(whole.into(), definition.clone());
+        }
+        definition
+    }
+
+    /// # Returns
+    /// The same calls of another log, if they are there.
+    fn add_calls(&self, calls: &Arc<CallDefinitions>) -> Arc<CallDefinitions> {
+        let mut all = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(first) = all.iter().find(|first| first.is_same(calls)) {
             return Arc::clone(first);
         }
-        let method = Arc::new(method);
-        if known.len() < MAX_KNOWN {
-            known.insert(whole.into(), Arc::clone(&method));
+        if all.len() < MAX_COMMON_CALLS {
+            all.push(Arc::clone(calls));
         }
-        method
+        Arc::clone(calls)
     }
 }
 
 impl Definitions {
     /// The methods, by id.
     pub fn methods(&self) -> impl Iterator<Item = &Arc<MethodDefinition>> {
-        self.methods.values()
+        self.calls.methods.values()
     }
 
     /// The call paths, by id.
     pub fn call_paths(&self) -> impl Iterator<Item = CallPathDefinition> {
-        self.paths.iter().flatten().copied()
+        self.calls.paths.iter().flatten().copied()
     }
 
     /// A call path.
     pub fn call_path(&self, id: u32) -> Option<CallPathDefinition> {
-        self.paths.get(id as usize).copied().flatten()
+        self.calls.paths.get(id as usize).copied().flatten()
     }
 
     /// A method.
     pub fn method(&self, id: u32) -> Option<&Arc<MethodDefinition>> {
-        self.methods.get(&id)
+        self.calls.methods.get(&id)
     }
 
     /// The method that a call path ends in.
@@ -173,7 +218,8 @@ impl Definitions {
     /// The shape of a call path's records.
     #[inline]
     pub(crate) fn shape(&self, call_path: u32) -> Shape {
-        self.shapes
+        self.calls
+            .shapes
             .get(call_path as usize)
             .copied()
             .unwrap_or_default()
@@ -182,7 +228,8 @@ impl Definitions {
     /// The method of a call path's records.
     #[inline]
     pub(crate) fn recorded_method(&self, call_path: u32) -> Option<&MethodDefinition> {
-        self.path_methods.get(call_path as usize)?.as_deref()
+        let methods = &self.calls.path_methods;
+        methods.get(call_path as usize)?.as_deref()
     }
 
     fn switch_mpi(&mut self, switch: MpiSwitchDefinition) {
@@ -228,12 +275,13 @@ impl Definitions {
             longest: (shortest + counters) as u32,
         };
         let index = call_path as usize;
-        if self.shapes.len() <= index {
-            self.shapes.resize(index + 1, Shape::default());
-            self.path_methods.resize(index + 1, None);
+        let calls = Arc::make_mut(&mut self.calls);
+        if calls.shapes.len() <= index {
+            calls.shapes.resize(index + 1, Shape::default());
+            calls.path_methods.resize(index + 1, None);
         }
-        self.shapes[index] = shape;
-        self.path_methods[index] = Some(method);
+        calls.shapes[index] = shape;
+        calls.path_methods[index] = Some(method);
     }
 
     fn add_call_path(&mut self, path: CallPathDefinition) {
@@ -241,16 +289,24 @@ impl Definitions {
         if index == 0 || index > self.most_paths {
             return;
         }
-        if self.paths.len() <= index {
-            self.paths.resize(index + 1, None);
+        let paths = &mut Arc::make_mut(&mut self.calls).paths;
+        if paths.len() <= index {
+            paths.resize(index + 1, None);
         }
-        self.paths[index] = Some(path);
+        paths[index] = Some(path);
         self.add_shape(path.id);
     }
 
-    /// Methods that other logs of the run have too are taken from there, and given there, from now on.
-    pub(crate) fn share(&mut self, known: &Arc<KnownMethods>) {
-        self.known = Some(Arc::clone(known));
+    /// Definitions that other logs of the run have too are taken from there, and given there, from now on.
+    pub(crate) fn share(&mut self, common: &Arc<CommonDefinitions>) {
+        self.common = Some(Arc::clone(common));
+    }
+
+    /// Takes the calls from where the logs of the run share them: all that are known so far are there.
+    pub(crate) fn share_calls(&mut self) {
+        if let Some(common) = &self.common {
+            self.calls = common.add_calls(&self.calls);
+        }
     }
 
     /// Takes the definition of an entry.
@@ -258,29 +314,46 @@ impl Definitions {
     /// # Returns
     /// `None` if it is none, or damaged.
     pub(crate) fn add_entry(&mut self, whole: &[u64]) -> Option<()> {
-        let known = self.known.as_ref().and_then(|known| known.get(whole));
-        if let Some(method) = known {
-            self.methods.insert(method.id, method);
+        let Some(common) = &self.common else {
+            self.add(definition(whole)?);
             return Some(());
-        }
-        match (definition(whole)?, &self.known) {
-            (Definition::Method(method), Some(known)) => {
-                let method = known.add(whole, method);
-                self.methods.insert(method.id, method);
+        };
+        let found = match common.get(whole) {
+            Some(found) => found,
+            None => {
+                let own = match definition(whole)? {
+                    Definition::Method(method) => CommonDefinition::Method(Arc::new(method)),
+                    Definition::Circumstances(found) => {
+                        CommonDefinition::Circumstances(Arc::new(found))
+                    }
+                    other => {
+                        self.add(other);
+                        return Some(());
+                    }
+                };
+                common.add(whole, own)
             }
-            (definition, _) => self.add(definition),
+        };
+        match found {
+            CommonDefinition::Method(method) => self.add_method(method),
+            CommonDefinition::Circumstances(found) => self.circumstances = Some(found),
         }
         Some(())
+    }
+
+    fn add_method(&mut self, method: Arc<MethodDefinition>) {
+        let methods = &mut Arc::make_mut(&mut self.calls).methods;
+        methods.insert(method.id, method);
     }
 
     pub(crate) fn add(&mut self, definition: Definition) {
         match definition {
             Definition::Run(run) => self.run = run,
-            Definition::Circumstances(found) => self.circumstances = Some(found),
+            Definition::Circumstances(found) => self.circumstances = Some(Arc::new(found)),
             Definition::End(end) => self.end = Some(end),
             Definition::Clock(clock) => self.clock = Some(clock),
             Definition::Cost(cost) => self.cost = Some(cost),
-            Definition::Method(method) => drop(self.methods.insert(method.id, Arc::new(method))),
+            Definition::Method(method) => self.add_method(Arc::new(method)),
             Definition::CallPath(path) => self.add_call_path(path),
             Definition::Swap(swap) => push_new(&mut self.swaps, swap),
             Definition::Unrecorded(lost) => push_new(&mut self.unrecorded, lost),

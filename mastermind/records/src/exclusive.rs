@@ -3,7 +3,7 @@
 use crate::calibration::TimeBase;
 use crate::definition::TIMER_CLASS;
 use crate::log::Log;
-use crate::records::{Record, Records, RecordsPlace};
+use crate::records::{Record, Records, RecordsPlace, Series};
 
 /// A call's own time, without that of the recorded calls made from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,8 +30,9 @@ struct Inner {
 pub struct ExclusiveTimes<'a> {
     records: Records<'a>,
     time: TimeBase,
-    /// Calls that have not ended yet, outermost first, each with the times of the recorded calls made from it.
-    open: Vec<(u64, Inner)>,
+    open: OpenCalls,
+    /// Wall times of the latest series, nanoseconds.
+    walls_ns: Vec<u64>,
     /// Whether a timer's own time is that of the component which started it.
     timers_are_callers: bool,
 }
@@ -40,7 +41,7 @@ pub struct ExclusiveTimes<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogPlace {
     records: RecordsPlace,
-    open: Vec<(u64, Inner)>,
+    open: OpenCalls,
 }
 
 impl LogPlace {
@@ -51,8 +52,92 @@ impl LogPlace {
     pub(crate) fn behind(&self, word: usize) -> Self {
         LogPlace {
             records: self.records.behind(word),
-            open: Vec::new(),
+            open: OpenCalls::default(),
         }
+    }
+}
+
+/// Calls that have not ended yet, outermost first, each with the times of the recorded calls made from it.
+#[derive(Clone, Debug, Default)]
+struct OpenCalls(Vec<(u64, Inner)>);
+
+impl OpenCalls {
+    /// Forgets a call and those that began after it, which have ended without a record.
+    #[inline]
+    fn close(&mut self, seq: u64) -> Inner {
+        while let Some((open, inner)) = self.0.last().copied().filter(|open| open.0 >= seq) {
+            self.0.pop();
+            if open == seq {
+                return inner;
+            }
+        }
+        Inner::default()
+    }
+
+    /// Adds what a recorded call took that was made from an open one.
+    #[inline]
+    fn add(&mut self, parent: u64, more: Inner) {
+        while self.0.last().is_some_and(|open| open.0 > parent) {
+            self.0.pop();
+        }
+        if self.0.last().is_none_or(|open| open.0 < parent) {
+            self.0.push((parent, Inner::default()));
+        }
+        if let Some((_, sum)) = self.0.last_mut() {
+            sum.wall_ns = sum.wall_ns.saturating_add(more.wall_ns);
+            sum.mpi_ticks = sum.mpi_ticks.saturating_add(more.mpi_ticks);
+        }
+    }
+}
+
+/// A series of records with their exclusive times.
+#[derive(Clone, Copy, Debug)]
+pub struct ExclusiveSeries<'a, 'w> {
+    series: Series<'a, 'w>,
+    time: TimeBase,
+    /// What the recorded calls made from the first call took.
+    inner: Inner,
+    walls_ns: &'w [u64],
+}
+
+impl<'a, 'w> std::ops::Deref for ExclusiveSeries<'a, 'w> {
+    type Target = Series<'a, 'w>;
+
+    fn deref(&self) -> &Series<'a, 'w> {
+        &self.series
+    }
+}
+
+impl<'a> ExclusiveSeries<'a, '_> {
+    /// The records with their own times, as [`ExclusiveTimes::next_record`] gives them.
+    #[inline(always)]
+    pub fn records_with_own(&self) -> impl Iterator<Item = (Record<'a>, Exclusive)> {
+        let mut inner = self.inner;
+        let walls_ns = self.walls_ns.iter();
+        self.series
+            .records()
+            .zip(walls_ns)
+            .map(move |(record, wall_ns)| {
+                let record = Record {
+                    wall_ns: *wall_ns,
+                    ..record
+                };
+                let own = own(&self.time, &record, std::mem::take(&mut inner));
+                (record, own)
+            })
+    }
+}
+
+/// A call's own times.
+#[inline(always)]
+fn own(time: &TimeBase, record: &Record<'_>, inner: Inner) -> Exclusive {
+    let own_mpi_ticks = record
+        .mpi_ticks
+        .unwrap_or(0)
+        .saturating_sub(inner.mpi_ticks);
+    Exclusive {
+        wall_ns: record.wall_ns.saturating_sub(inner.wall_ns),
+        mpi_ns: time.span_ns(record.start_ticks, own_mpi_ticks).1,
     }
 }
 
@@ -79,7 +164,8 @@ impl<'a> ExclusiveTimes<'a> {
         ExclusiveTimes {
             records: log.records(),
             time: *log.time(),
-            open: Vec::new(),
+            open: OpenCalls::default(),
+            walls_ns: Vec::new(),
             timers_are_callers: false,
         }
     }
@@ -96,49 +182,42 @@ impl<'a> ExclusiveTimes<'a> {
     #[inline(always)]
     pub fn next_record(&mut self) -> Option<(Record<'a>, Exclusive)> {
         let record = self.records.next()?;
-        let mpi_ticks = record.mpi_ticks.unwrap_or(0);
-        let inner = self.close(record.seq);
+        let inner = self.open.close(record.seq);
         let passes_on = self.timers_are_callers && record.method.class == TIMER_CLASS;
         if let Some(parent) = record.parent_seq.filter(|_| !record.method.is_mpi()) {
-            let (wall_ns, mpi_ticks) = match passes_on {
-                true => (inner.wall_ns, inner.mpi_ticks),
-                false => (record.wall_ns, mpi_ticks),
+            let whole = Inner {
+                wall_ns: record.wall_ns,
+                mpi_ticks: record.mpi_ticks.unwrap_or(0),
             };
-            let sum = self.inner(parent);
-            sum.wall_ns = sum.wall_ns.saturating_add(wall_ns);
-            sum.mpi_ticks = sum.mpi_ticks.saturating_add(mpi_ticks);
+            self.open.add(parent, if passes_on { inner } else { whole });
         }
-        let own_mpi_ticks = mpi_ticks.saturating_sub(inner.mpi_ticks);
-        let own = Exclusive {
-            wall_ns: record.wall_ns.saturating_sub(inner.wall_ns),
-            mpi_ns: self.time.span_ns(record.start_ticks, own_mpi_ticks).1,
-        };
+        let own = own(&self.time, &record, inner);
         Some((record, own))
     }
 
-    /// Forgets a call and those that began after it, which have ended without a record.
-    #[inline]
-    fn close(&mut self, seq: u64) -> Inner {
-        while let Some((open, inner)) = self.open.last().copied().filter(|open| open.0 >= seq) {
-            self.open.pop();
-            if open == seq {
-                return inner;
-            }
+    /// The next records that are alike, as far as they are in memory, with their own times.
+    #[inline(always)]
+    pub fn next_series(&mut self) -> Option<ExclusiveSeries<'a, '_>> {
+        let series = self.records.next_series()?;
+        let inner = self.open.close(series.first_seq());
+        self.walls_ns.clear();
+        let mut sum = Inner::default();
+        self.walls_ns.extend(series.records().map(|record| {
+            sum.wall_ns = sum.wall_ns.saturating_add(record.wall_ns);
+            let mpi_ticks = record.mpi_ticks.unwrap_or(0);
+            sum.mpi_ticks = sum.mpi_ticks.saturating_add(mpi_ticks);
+            record.wall_ns
+        }));
+        let passes_on = self.timers_are_callers && series.method().class == TIMER_CLASS;
+        if let Some(parent) = series.parent_seq().filter(|_| !series.method().is_mpi()) {
+            self.open.add(parent, if passes_on { inner } else { sum });
         }
-        Inner::default()
-    }
-
-    /// The times of calls made from an open call.
-    #[inline]
-    fn inner(&mut self, seq: u64) -> &mut Inner {
-        while self.open.last().is_some_and(|open| open.0 > seq) {
-            self.open.pop();
-        }
-        if self.open.last().is_none_or(|open| open.0 < seq) {
-            self.open.push((seq, Inner::default()));
-        }
-        let last = self.open.len() - 1;
-        &mut self.open[last].1
+        Some(ExclusiveSeries {
+            series,
+            time: self.time,
+            inner,
+            walls_ns: &self.walls_ns,
+        })
     }
 }
 

@@ -219,7 +219,7 @@ fn circumstances(run: &Run) -> Vec<CircumstancesInfo> {
         };
         let started = CircumstancesDefinition {
             load: None,
-            ..found.clone()
+            ..CircumstancesDefinition::clone(found)
         };
         let rank = log.identity().rank;
         match all.iter_mut().find(|known| known.started == started) {

@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 use crate::calibration::TimeBase;
 use crate::damage::Damage;
 use crate::definition::MpiRoutineDefinition;
-use crate::definitions::{Definitions, KnownMethods};
+use crate::definitions::{CommonDefinitions, Definitions};
 use crate::error::RecordsError;
 use crate::exclusive::{Exclusive, ExclusiveTimes};
 use crate::layout::{Calibration, HEADER_BYTES, LogHeader, LogIdentity};
@@ -82,7 +82,7 @@ pub struct Log {
     /// The sums over the first words, where they are known already: those words are not read.
     known: Option<RetiredSums>,
     /// Where the logs of a run share methods.
-    methods: Option<Arc<KnownMethods>>,
+    methods: Option<Arc<CommonDefinitions>>,
     /// Where the words begin that were read last, and these, while the log is followed.
     latest: (usize, Vec<u64>),
     /// The sums over all calls, once somebody has asked: they need every word.
@@ -110,7 +110,7 @@ impl Log {
     /// As [`Log::open`]; methods that other logs of the run have too are in memory once.
     pub(crate) fn open_sharing(
         path: &Path,
-        methods: &Arc<KnownMethods>,
+        methods: &Arc<CommonDefinitions>,
     ) -> Result<Self, RecordsError> {
         Self::open_file(path, None, Some(Arc::clone(methods)))
     }
@@ -118,7 +118,7 @@ impl Log {
     fn open_file(
         path: &Path,
         known: Option<RunningSums>,
-        methods: Option<Arc<KnownMethods>>,
+        methods: Option<Arc<CommonDefinitions>>,
     ) -> Result<Self, RecordsError> {
         let act = || RecordsError::io("open record log", path);
         let file = File::open(path).map_err(act())?;
@@ -131,7 +131,7 @@ impl Log {
         mut log_file: LogFile,
         mut file: Source,
         known: Option<RunningSums>,
-        methods: Option<Arc<KnownMethods>>,
+        methods: Option<Arc<CommonDefinitions>>,
     ) -> Result<Self, RecordsError> {
         let header = HeaderWords::read(&mut file);
         // After the committed count: until then the file can only have grown.
@@ -189,6 +189,7 @@ impl Log {
         }
         log.read_clock(header.get());
         log.read_open_calls(header.get());
+        log.definitions.share_calls();
         Ok(log)
     }
 
@@ -488,8 +489,8 @@ impl Log {
         let known = self.known.as_ref();
         let mut totals = known.map_or_else(PathTotals::default, |known| known.totals.clone());
         let mut records = self.raw_records();
-        while let Some(record) = records.next() {
-            totals.add(&record.words[..record.n_words], &self.definitions);
+        while let Some(series) = records.next_series() {
+            totals.add(series, &self.definitions);
         }
         for calls in &self.unrecorded {
             totals.add_unrecorded(calls, &self.definitions);

@@ -7,6 +7,7 @@ use crate::definition::TIMER_CLASS;
 use crate::definitions::Definitions;
 use crate::exclusive::Exclusive;
 use crate::records::counters;
+use crate::scan::RawSeries;
 use crate::totals::UnrecordedCalls;
 
 /// Sums over the calls of one path.
@@ -121,34 +122,45 @@ impl PathTotals {
             let n_words = word::n_words(*head).max(1);
             let whole = words.get(at..at + n_words);
             if let (Some(EntryKind::Record), Some(record)) = (word::kind(*head), whole) {
-                self.add(record, definitions);
+                let one = RawSeries {
+                    n_words,
+                    n_records: 1,
+                    words: record,
+                };
+                self.add(one, definitions);
             }
             at += n_words;
         }
     }
 
-    /// Adds a record, unless it is not as its call path is defined.
+    /// Adds records that are alike, unless they are not as their call path is defined.
     #[inline(always)]
-    pub(crate) fn add(&mut self, record: &[u64], definitions: &Definitions) {
-        let call_path = word::path(record[0]);
-        if !definitions.shape(call_path).fits(record.len()) {
+    pub(crate) fn add(&mut self, series: RawSeries<'_>, definitions: &Definitions) {
+        let call_path = word::path(series.words[0]);
+        if !definitions.shape(call_path).fits(series.n_words) {
             return;
         }
-        self.n_records += 1;
+        let records = series.records();
+        self.n_records += records.len() as u64;
         let total = self.path(call_path as usize);
-        let wall = record[2];
-        total.calls += 1;
-        total.wall_ticks = total.wall_ticks.saturating_add(wall);
-        if record[0] & word::MPI_MEASURED != 0 && definitions.mpi_is_whole(record[1], wall) {
-            let mpi = total.mpi_ticks.unwrap_or(0);
-            total.mpi_ticks = Some(mpi.saturating_add(record[3]));
+        total.calls += records.len() as u64;
+        let is_measured = series.words[0] & word::MPI_MEASURED != 0;
+        for record in records.clone() {
+            let wall = record[2];
+            total.wall_ticks = total.wall_ticks.saturating_add(wall);
+            if is_measured && definitions.mpi_is_whole(record[1], wall) {
+                let mpi = total.mpi_ticks.unwrap_or(0);
+                total.mpi_ticks = Some(mpi.saturating_add(record[3]));
+            }
         }
-        if let Some(method) = definitions.recorded_method(call_path)
-            && !method.counters.is_empty()
-        {
-            let values = &record[word::HEAD_WORDS..];
-            total.counters.resize(method.counters.len(), None);
-            for (sum, value) in total.counters.iter_mut().zip(counters(method, values)) {
+        let method = definitions.recorded_method(call_path);
+        let Some(method) = method.filter(|method| !method.counters.is_empty()) else {
+            return;
+        };
+        total.counters.resize(method.counters.len(), None);
+        for record in records {
+            let values = counters(method, &record[word::HEAD_WORDS..]);
+            for (sum, value) in total.counters.iter_mut().zip(values) {
                 *sum = value
                     .map(|value| sum.unwrap_or(0).saturating_add(value))
                     .or(*sum);

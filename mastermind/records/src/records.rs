@@ -8,7 +8,7 @@ use crate::definition::{
 };
 use crate::definitions::Definitions;
 use crate::log::Log;
-use crate::scan::{RawRecord, RawRecords};
+use crate::scan::{RawRecord, RawRecords, RawSeries};
 
 /// The value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -342,6 +342,36 @@ impl<'a> Records<'a> {
         n_passed
     }
 
+    /// The next records that are alike, as far as they are in memory; as the iteration gives them one by one.
+    #[inline(always)]
+    pub(crate) fn next_series(&mut self) -> Option<Series<'a, '_>> {
+        let definitions = self.log.definitions();
+        loop {
+            let RawSeries {
+                n_words,
+                n_records,
+                words,
+            } = self.raw.next_series()?;
+            let call_path = word::path(words[0]);
+            let shape = definitions.shape(call_path);
+            if !shape.fits(n_words) {
+                continue;
+            }
+            let method = definitions.recorded_method(call_path)?;
+            let (first, parent_seq) = self.order.sequence(call_path, shape.parent);
+            let second = self.order.next_seq;
+            // The parent is known now, so that the others have the next numbers.
+            self.order.next_seq += n_records as u64 - 1;
+            return Some(Series {
+                log: self.log,
+                method,
+                raw: self.raw.latest(n_words, n_records),
+                seqs: [first, second],
+                parent_seq,
+            });
+        }
+    }
+
     /// The sequence number that the next call to appear will get.
     pub fn next_seq(&self) -> u64 {
         self.order.next_seq
@@ -423,27 +453,98 @@ impl<'a> Iterator for Records<'a> {
                 continue;
             }
             let method = definitions.recorded_method(call_path)?;
-            let (seq, parent_seq) = self.order.sequence(call_path, shape.parent);
-            let time = self.log.time();
-            let (start_ns, wall_ns) = time.span_ns(words[1], words[2]);
-            let measured =
-                words[0] & word::MPI_MEASURED != 0 && definitions.mpi_is_whole(words[1], words[2]);
-            let mpi_ticks = measured.then_some(words[3]);
-            return Some(Record {
-                seq,
-                parent_seq,
-                call_path,
-                start_ns,
-                wall_ns,
-                mpi_ns: mpi_ticks.map(|ticks| time.span_ns(words[1], ticks).1),
-                start_ticks: words[1],
-                wall_ticks: words[2],
-                mpi_ticks,
-                failed: words[0] & word::FAILED != 0,
-                method,
-                values: RecordValues::new(&words[word::HEAD_WORDS..], n_words - word::HEAD_WORDS),
-            });
+            let seqs = self.order.sequence(call_path, shape.parent);
+            return Some(record_of(self.log, method, words, n_words, seqs));
         }
+    }
+}
+
+/// The record of these words, which may go on behind it.
+#[inline(always)]
+fn record_of<'a>(
+    log: &'a Log,
+    method: &'a MethodDefinition,
+    words: &[u64],
+    n_words: usize,
+    (seq, parent_seq): (u64, Option<u64>),
+) -> Record<'a> {
+    let time = log.time();
+    let (start_ns, wall_ns) = time.span_ns(words[1], words[2]);
+    let measured =
+        words[0] & word::MPI_MEASURED != 0 && log.definitions().mpi_is_whole(words[1], words[2]);
+    let mpi_ticks = measured.then_some(words[3]);
+    Record {
+        seq,
+        parent_seq,
+        call_path: word::path(words[0]),
+        start_ns,
+        wall_ns,
+        mpi_ns: mpi_ticks.map(|ticks| time.span_ns(words[1], ticks).1),
+        start_ticks: words[1],
+        wall_ticks: words[2],
+        mpi_ticks,
+        failed: words[0] & word::FAILED != 0,
+        method,
+        values: RecordValues::new(&words[word::HEAD_WORDS..], n_words - word::HEAD_WORDS),
+    }
+}
+
+/// Records that follow one another and are of one call path and outcome: what is the same of all is looked up once.
+///
+/// Only the first may have recorded calls made from it: their records would lie between.
+#[derive(Clone, Copy, Debug)]
+pub struct Series<'a, 'w> {
+    log: &'a Log,
+    method: &'a MethodDefinition,
+    raw: RawSeries<'w>,
+    /// Number of the first, and of the second.
+    seqs: [u64; 2],
+    parent_seq: Option<u64>,
+}
+
+impl<'a> Series<'a, '_> {
+    /// The method called.
+    pub fn method(&self) -> &'a MethodDefinition {
+        self.method
+    }
+
+    /// Call path within the log.
+    pub fn call_path(&self) -> u32 {
+        word::path(self.raw.words[0])
+    }
+
+    /// Whether the calls failed.
+    pub fn failed(&self) -> bool {
+        self.raw.words[0] & word::FAILED != 0
+    }
+
+    /// Order of entry of the first call.
+    pub(crate) fn first_seq(&self) -> u64 {
+        self.seqs[0]
+    }
+
+    /// Order of entry of the call that they were made from.
+    pub(crate) fn parent_seq(&self) -> Option<u64> {
+        self.parent_seq
+    }
+
+    /// The records.
+    #[inline(always)]
+    pub(crate) fn records(&self) -> impl Iterator<Item = Record<'a>> {
+        let (log, method) = (self.log, self.method);
+        let RawSeries {
+            n_words,
+            n_records,
+            words,
+        } = self.raw;
+        (0..n_records).map(move |place| {
+            let seq = match place {
+                0 => self.seqs[0],
+                later => self.seqs[1] + later as u64 - 1,
+            };
+            let words = &words[place * n_words..];
+            record_of(log, method, words, n_words, (seq, self.parent_seq))
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::damage::Damage;
 use crate::definition::{MpiRoutineDefinition, PROGRAM_CLASS};
-use crate::definitions::KnownMethods;
+use crate::definitions::CommonDefinitions;
 use crate::error::RecordsError;
 use crate::layout::{Calibration, EXTENSION, LogIdentity};
 use crate::log::{Log, RunningSums};
@@ -393,7 +393,7 @@ impl Found {
         (LogIdentity::from_path(self.path()), self.path())
     }
 
-    fn open(self, methods: &Arc<KnownMethods>) -> Result<Log, RecordsError> {
+    fn open(self, methods: &Arc<CommonDefinitions>) -> Result<Log, RecordsError> {
         match self {
             Self::Loose(path) => match Log::open_sharing(&path, methods) {
                 Err(error) if !path.exists() => match find_packed(&path) {

@@ -33,16 +33,20 @@ pub(crate) struct Scanned {
 
 impl Scanned {
     #[inline(always)]
-    fn add_record(&mut self, record: &[u64], definitions: &Definitions) {
-        self.n_entries += 1;
-        let path = word::path(record[0]);
-        self.last = Some((path, record[1]));
-        if definitions.shape(path).fits(record.len()) {
-            self.n_records += 1;
-            let is_measured = record[0] & word::MPI_MEASURED != 0;
-            self.n_excess += u64::from(is_measured && record[3] > record[2]);
+    fn add_series(&mut self, series: &RawSeries<'_>, definitions: &Definitions) {
+        let n_records = series.n_records as u64;
+        self.n_entries += n_records;
+        let path = word::path(series.words[0]);
+        let last = (series.n_records - 1) * series.n_words;
+        self.last = Some((path, series.words[last + 1]));
+        if definitions.shape(path).fits(series.n_words) {
+            self.n_records += n_records;
+            if series.words[0] & word::MPI_MEASURED != 0 {
+                let is_excess = |record: &&[u64]| record[3] > record[2];
+                self.n_excess += series.records().filter(is_excess).count() as u64;
+            }
         } else {
-            *self.undefined.entry(path).or_default() += 1;
+            *self.undefined.entry(path).or_default() += n_records;
         }
     }
 }
@@ -74,9 +78,9 @@ pub(crate) fn scan_until(
     while at < window.end().min(until) {
         let words = window.from(at, MAX_RECORD_WORDS);
         let mut n_words = 0;
-        while let Some(record) = record(&words[n_words..]) {
-            scanned.add_record(record, definitions);
-            n_words += record.len();
+        while let Some(records) = series(&words[n_words..]) {
+            scanned.add_series(&records, definitions);
+            n_words += records.n_words * records.n_records;
         }
         if n_words == 0 {
             let entry = entry(window, at, |whole| definitions.add_entry(whole));
@@ -111,6 +115,59 @@ fn record(words: &[u64]) -> Option<&[u64]> {
     }
     let whole = words.get(..word::n_words(head))?;
     (whole.len() >= word::HEAD_WORDS && word::is_intact(whole)).then_some(whole)
+}
+
+/// Intact records that follow one another and are alike in the first word, but for its check: of one call path, length and outcome.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RawSeries<'w> {
+    /// Words of a record.
+    pub(crate) n_words: usize,
+    pub(crate) n_records: usize,
+    /// Shape `[n_records][n_words]`, and the words that follow in memory.
+    pub(crate) words: &'w [u64],
+}
+
+impl<'w> RawSeries<'w> {
+    /// The words of each record.
+    #[inline(always)]
+    pub(crate) fn records(&self) -> std::slice::ChunksExact<'w, u64> {
+        self.words[..self.n_records * self.n_words].chunks_exact(self.n_words)
+    }
+}
+
+/// Bits of the check in the first word.
+const CHECK: u64 = 0xFFFF << 48;
+
+/// The records at the beginning of `words` that are alike, if there is an intact one.
+#[inline(always)]
+fn series(words: &[u64]) -> Option<RawSeries<'_>> {
+    let n_words = record(words)?.len();
+    let head = words[0] & !CHECK;
+    // The first word with the check that the others ask for.
+    let is_alike = |record: &[u64]| {
+        let xor = record[1..].iter().fold(head, |xor, word| xor ^ word);
+        record[0] == head | word::folded(xor)
+    };
+    // Lengths that the compiler knows take half the time.
+    let n_records = match n_words {
+        4 => n_leading(words.as_chunks::<4>().0, |record| is_alike(record)),
+        5 => n_leading(words.as_chunks::<5>().0, |record| is_alike(record)),
+        6 => n_leading(words.as_chunks::<6>().0, |record| is_alike(record)),
+        7 => n_leading(words.as_chunks::<7>().0, |record| is_alike(record)),
+        8 => n_leading(words.as_chunks::<8>().0, |record| is_alike(record)),
+        _ => n_leading(words.chunks_exact(n_words), is_alike),
+    };
+    Some(RawSeries {
+        n_words,
+        n_records,
+        words,
+    })
+}
+
+/// How many items from the first on are as asked.
+#[inline(always)]
+fn n_leading<T: Copy>(items: impl IntoIterator<Item = T>, is_so: impl Fn(T) -> bool) -> usize {
+    items.into_iter().take_while(|item| is_so(*item)).count()
 }
 
 /// Words of the entry at a place, if there is an intact one that is no record.
@@ -208,24 +265,59 @@ impl<'a> RawRecords<'a> {
     /// The next record.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<RawRecord<'_>> {
-        let (begin, n_words) = loop {
+        let (begin, n_words) = self.find(|words, _| record(words).map(<[u64]>::len))?;
+        self.at = begin + n_words;
+        Some(RawRecord {
+            n_words,
+            words: self.window.from(begin, n_words),
+        })
+    }
+
+    /// The next records that are alike, as far as they are in memory.
+    #[inline(always)]
+    pub(crate) fn next_series(&mut self) -> Option<RawSeries<'_>> {
+        let of_series = |words: &[u64], most| {
+            let found = series(&words[..words.len().min(most)])?;
+            Some((found.n_words, found.n_records))
+        };
+        let (begin, (n_words, n_records)) = self.find(of_series)?;
+        self.at = begin + n_words * n_records;
+        Some(self.latest(n_words, n_records))
+    }
+
+    /// The series that was given last.
+    #[inline(always)]
+    pub(crate) fn latest(&mut self, n_words: usize, n_records: usize) -> RawSeries<'_> {
+        let n_all = n_words * n_records;
+        RawSeries {
+            n_words,
+            n_records,
+            words: self.window.from(self.at - n_all, n_all),
+        }
+    }
+
+    /// Goes to the next record.
+    ///
+    /// # Arguments
+    /// * `record` - what is wanted of it; takes the words from there on, and how many of them lie before the next gap
+    ///
+    /// # Returns
+    /// Where it begins, and what is wanted.
+    #[inline(always)]
+    fn find<R>(&mut self, record: impl Fn(&[u64], usize) -> Option<R>) -> Option<(usize, R)> {
+        loop {
             if let Some(gap) = self.gap.filter(|gap| gap.at <= self.at) {
                 self.at = self.at.max(gap.at + gap.n_words);
                 self.gap = self.gaps.next();
                 continue;
             }
-            let begin = self.at;
-            let words = self.window.from(begin, MAX_RECORD_WORDS);
-            if let Some(record) = record(words) {
-                self.at = begin + record.len();
-                break (begin, record.len());
+            let most = self.gap.map_or(usize::MAX, |gap| gap.at - self.at);
+            let words = self.window.from(self.at, MAX_RECORD_WORDS);
+            if let Some(found) = record(words, most) {
+                return Some((self.at, found));
             }
             // Every entry is whole: the scan saw it. `max` keeps a file that was changed meanwhile from looping.
             self.at += word::n_words(*words.first()?).max(1);
-        };
-        Some(RawRecord {
-            n_words,
-            words: self.window.from(begin, n_words),
-        })
+        }
     }
 }

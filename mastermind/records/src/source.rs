@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::definitions::{Definitions, KnownMethods};
+use crate::definitions::{CommonDefinitions, Definitions};
 use crate::layout::Calibration;
 use crate::scan::Scanned;
 
@@ -33,7 +33,7 @@ pub(crate) trait PackedBytes: std::fmt::Debug + Send + Sync {
     /// Opens it; `None` if the container is gone or damaged.
     fn reader(&self) -> Option<Box<dyn WordReader>>;
     /// What a scan of its entries finds, where that is known.
-    fn scanned(&self, known: Option<&Arc<KnownMethods>>) -> Option<(Definitions, Scanned)>;
+    fn scanned(&self, known: Option<&Arc<CommonDefinitions>>) -> Option<(Definitions, Scanned)>;
     /// The same log for who has read its definitions.
     fn without_definitions(&self) -> Arc<dyn PackedBytes>;
 }
@@ -134,7 +134,7 @@ impl LogFile {
     /// What a scan of its entries finds, where that is known.
     pub(crate) fn scanned(
         &self,
-        known: Option<&Arc<KnownMethods>>,
+        known: Option<&Arc<CommonDefinitions>>,
     ) -> Option<(Definitions, Scanned)> {
         match &self.place {
             Place::File(..) => None,

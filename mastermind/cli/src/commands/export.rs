@@ -25,15 +25,15 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use mastermind_export::{
-    ExportError, ExtrapFormat, TableFormat, write_extrap, write_folded, write_parquet,
+    ExportError, ExtrapFormat, TableFormat, add_parquet, make_empty, write_extrap, write_folded,
     write_perfetto, write_table,
 };
 use mastermind_records::{Run, RunInfo, write_csv};
 
-use crate::commands::profile::tell_missing_records;
 use crate::destination::{Force, is_standard_output};
 use crate::errors::WrongUse;
-use crate::output;
+use crate::session::team::{Team, first_alone};
+use crate::{output, run_facts};
 
 /// Write records in another tool's format.
 ///
@@ -121,9 +121,18 @@ impl Export {
     /// # Errors
     /// There are no records; the output is there already, or cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let format = self.format()?;
-        let table = self.table(format)?;
-        let run = super::profile::open(&self.records)?;
+        let asked = self.format();
+        let asked = asked.and_then(|format| Ok((self.table(format)?, format)));
+        let team = match asked {
+            Ok((None, Format::Csv | Format::Parquet)) | Err(_) => Team::of_launch("export")?,
+            // What all ranks go into together.
+            _ => {
+                first_alone("export into a file of all ranks")?;
+                Team::alone()
+            }
+        };
+        let (table, format) = team.together(asked)?;
+        let run = team.together(run_facts::open(&self.records, &team))?;
         let files = match (table, format) {
             (Some(table), _) => self.one_table(&run, format, table)?,
             (None, Format::Perfetto) => {
@@ -132,9 +141,9 @@ impl Export {
             (None, Format::Folded) => {
                 self.through_file(&self.output, |(path, out)| write_folded(&run, path, out))?
             }
-            _ => self.folder(&run, format)?,
+            _ => self.folder(&run, format, &team)?,
         };
-        tell_missing_records(&run, "they are not in the export");
+        run_facts::tell_missing_records(&run, "they are not in the export", &team)?;
         for path in files {
             output::line(path.display().to_string());
         }
@@ -212,18 +221,40 @@ impl Export {
         })
     }
 
-    /// Formats of several files.
-    fn folder(&self, run: &Run, format: Format) -> anyhow::Result<Vec<PathBuf>> {
+    /// Formats of several files, of which each process of a team writes those of its ranks. Collective.
+    ///
+    /// # Returns
+    /// On the first process all files, elsewhere none.
+    fn folder(&self, run: &Run, format: Format, team: &Team) -> anyhow::Result<Vec<PathBuf>> {
+        team.first_decides(match team.is_first() {
+            true => self.prepare(format),
+            false => Ok(()),
+        })?;
+        let written = match format {
+            Format::Parquet => add_parquet(run, &self.output).map_err(Into::into),
+            Format::Extrap => self.extrap(run, ExtrapFormat::Text),
+            Format::ExtrapJsonl => self.extrap(run, ExtrapFormat::JsonLines),
+            _ => write_csv(run, &self.output).map_err(Into::into),
+        };
+        let own = team.together(written)?;
+        let files = team.join(own, |files, later| files.extend(later))?;
+        files.map_or_else(|| Ok(Vec::new()), |files| self.list(files))
+    }
+
+    /// Makes the folder ready.
+    fn prepare(&self, format: Format) -> anyhow::Result<()> {
         self.force.check_folder(&self.output)?;
         if self.output.is_dir() {
             self.clear()?;
         }
-        let files = match format {
-            Format::Parquet => write_parquet(run, &self.output)?,
-            Format::Extrap => self.extrap(run, ExtrapFormat::Text)?,
-            Format::ExtrapJsonl => self.extrap(run, ExtrapFormat::JsonLines)?,
-            _ => write_csv(run, &self.output)?,
-        };
+        match format {
+            Format::Parquet => Ok(make_empty(&self.output)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes down which files an export has made, so that a later one can clear them away.
+    fn list(&self, files: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
         let names = files
             .iter()
             .filter_map(|file| file.strip_prefix(&self.output).ok());

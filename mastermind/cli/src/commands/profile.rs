@@ -449,6 +449,19 @@ pub fn open(records: &Path) -> anyhow::Result<Run> {
     run_facts::open(records, &Team::alone())
 }
 
+/// The same of records that were opened before: what is to be said of them was said.
+///
+/// # Errors
+/// There are no records any more.
+pub fn open_again(records: &Path) -> anyhow::Result<Run> {
+    let (directory, program) = selected(records);
+    let mut run = Run::open(directory)?;
+    if let Some(program) = program {
+        run.keep_program(program);
+    }
+    Ok(run)
+}
+
 fn text(profile: &Table) -> String {
     let counters: BTreeSet<_> = profile
         .rows

@@ -25,7 +25,7 @@ use clap::Args;
 use mastermind_component::{Calls, workload};
 use mastermind_composition::{ChooseOptions, choose_with};
 use mastermind_models::{
-    FitOptions, Metric, Model, ModelSet, SampleSet, SuggestOptions, fit_with, suggest,
+    FitOptions, Metric, Model, ModelSet, Samples, SuggestOptions, fit_with, suggest,
 };
 use mastermind_records::{Profile, Run, RunInfo};
 
@@ -35,7 +35,8 @@ use crate::commands::{graph, info, plot};
 use crate::destination::Force;
 use crate::figures;
 use crate::session::read_assembly;
-use crate::{output, run_notes};
+use crate::session::team::Team;
+use crate::{measurements, output, run_facts, run_notes};
 use mastermind_component::names::Names;
 
 /// Maximum number of calls in a picture of a method: the page is to be mailed.
@@ -78,9 +79,23 @@ impl Report {
     /// # Errors
     /// There are no records; a file cannot be read; the page is there already, or cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        self.force.check([Some(&*self.output)], false)?;
-        let run = super::profile::open(&self.records)?;
-        let html = self.page(&run)?;
+        let team = Team::of_launch("report")?;
+        team.together(self.force.check([Some(&*self.output)], false))?;
+        let own = team.together(run_facts::open(&self.records, &team))?;
+        let samples = match self.models {
+            Some(_) => None,
+            None => measurements::of_run(&own, &team)?,
+        };
+        let (is_first, is_all) = (team.is_first(), team.size() == 1);
+        drop(team);
+        if !is_first {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let run = match is_all {
+            true => own,
+            false => super::profile::open_again(&self.records)?,
+        };
+        let html = self.page(&run, samples.unwrap_or_default())?;
         self.force.write("report", &self.output, &html)?;
         super::profile::tell_missing_records(&run, "they are in the sums of the report");
         output::line(format!(
@@ -91,13 +106,15 @@ impl Report {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn page(&self, run: &Run) -> anyhow::Result<String> {
+    /// # Arguments
+    /// * `samples` - of all methods, unless models are given
+    fn page(&self, run: &Run, samples: Vec<Samples>) -> anyhow::Result<String> {
         let told = RunInfo::of(run);
         let mut page = Page::new(&told.assembly, &info::summary(&told));
         tell_missing(&mut page, run);
-        // Each part reads all records, which is most of the work for large runs.
+        // Each part takes most of the time for large runs, or for many methods.
         let (models, drawn) = std::thread::scope(|scope| {
-            let models = scope.spawn(|| self.fitted(run));
+            let models = scope.spawn(|| self.fitted(samples));
             let drawn = drawable(run).into_iter().take(MOST_PICTURES).collect();
             let drawn = Calls::of_methods(run, drawn);
             (
@@ -163,14 +180,12 @@ impl Report {
         Ok(())
     }
 
-    fn fitted(&self, run: &Run) -> anyhow::Result<ModelSet> {
+    fn fitted(&self, samples: Vec<Samples>) -> anyhow::Result<ModelSet> {
         if let Some(path) = &self.models {
             return read_models(path, false);
         }
-        let mut set = SampleSet::new(Metric::Wall);
-        mastermind_component::samples(run, &mut set, &Metric::Wall)?;
         let mut models = Vec::new();
-        for samples in set.finish() {
+        for samples in samples {
             // A method without a credible model is left out; `fit` says why.
             models.extend(fit_with(&samples, &FitOptions::default()).unwrap_or_default());
         }

@@ -60,13 +60,10 @@ pub fn read(
             Source::Records(run) => {
                 shown.reading(input);
                 let own = run.by_arguments();
-                let sets = sets_of_ranks(&own, &empty, reading, &metric);
-                let joined = team.join(sets, |sets, later| sets.append(later, merge))?;
+                let joined = joined_set(&own, &empty, reading, &metric, team)?;
                 let lacking = lacking_of(&own, team)?;
-                if let Some(sets) = joined {
-                    if let Some(found) = sets.into_joined(merge) {
-                        set.merge(found.map_err(Failure::into_error)?)?;
-                    }
+                if let Some(found) = joined {
+                    set.merge(found.map_err(Failure::into_error)?)?;
                     for of_program in lacking {
                         of_program.lacking.tell(MISSING);
                         programs.extend(of_program.settings);
@@ -85,6 +82,37 @@ pub fn read(
     note_unlike(&programs, reading);
     each_call_of_tables(&tables, reading, &metric, &mut set, &shown)?;
     Ok(Some(set.finish()))
+}
+
+/// The samples of wall time of all methods of a run, of which each process of a team has its share. Collective.
+///
+/// # Returns
+/// `None` on all but the first process of the team.
+///
+/// # Errors
+/// A method has other parameters in one log than in another; MPI's.
+pub fn of_run(run: &Run, team: &Team) -> anyhow::Result<Option<Vec<Samples>>> {
+    let (empty, reading) = (SampleSet::new(Metric::Wall), Reading::default());
+    let runs = std::slice::from_ref(run);
+    let joined = joined_set(runs, &empty, &reading, &Metric::Wall, team)?;
+    let found = joined.transpose().map_err(Failure::into_error)?;
+    Ok(found.map(SampleSet::finish))
+}
+
+/// The samples of all ranks of all processes. Collective.
+///
+/// # Returns
+/// `None` on all but the first process of the team.
+fn joined_set(
+    runs: &[Run],
+    empty: &SampleSet,
+    reading: &Reading,
+    metric: &Metric,
+    team: &Team,
+) -> anyhow::Result<Option<Set>> {
+    let sets = sets_of_ranks(runs, empty, reading, metric);
+    let joined = team.join(sets, |sets, later| sets.append(later, merge))?;
+    Ok(joined.map(|sets| sets.into_joined(merge).unwrap_or_else(|| Ok(empty.clone()))))
 }
 
 /// An error of one process, in the words of the first process: the message and its causes.

@@ -1,5 +1,7 @@
 //! Formulas whose form holds numbers that are searched for: regimes with their breaks, and stairs.
 
+use rayon::prelude::*;
+
 use crate::families::candidate::Candidate;
 use crate::families::curves::curves;
 use crate::families::hypothesis::{Hypothesis, Shape};
@@ -103,8 +105,8 @@ pub(crate) fn left_out(
     let terms = &candidate.formula.terms;
     let factors = factors_of(terms);
     let last_factors = last_factors(terms).filter(|_| !factors.is_empty());
-    let mut left_out_s = vec![f64::NAN; points.len()];
-    for fold in 0..n_folds {
+    // The time of each point of a fold, in the order of the parameter.
+    let of_fold = |fold: usize| -> Option<Vec<f64>> {
         let inside = |rank: usize| rank % n_folds == fold;
         let rows = (0..order.len()).filter(|&rank| !inside(rank));
         let rest = points.subset(&rows.map(|rank| order[rank]).collect::<Vec<_>>());
@@ -124,11 +126,20 @@ pub(crate) fn left_out(
             hypothesis.n_searched == n_searched && is_like
         };
         let like = list.iter().find(is_like);
-        let Some(found) = like.and_then(|hypothesis| hypothesis.fit(&rest, limits)) else {
-            continue;
-        };
-        for rank in (0..order.len()).filter(|&rank| inside(rank)) {
-            left_out_s[order[rank]] = value(&found.formula, points, order[rank]);
+        let found = like.and_then(|hypothesis| hypothesis.fit(&rest, limits))?;
+        let ranks = (0..order.len()).filter(|&rank| inside(rank));
+        Some(
+            ranks
+                .map(|rank| value(&found.formula, points, order[rank]))
+                .collect(),
+        )
+    };
+    let folds: Vec<_> = (0..n_folds).into_par_iter().map(of_fold).collect();
+    let mut left_out_s = vec![f64::NAN; points.len()];
+    for (fold, times_s) in folds.into_iter().enumerate() {
+        let of_fold = order.iter().skip(fold).step_by(n_folds);
+        for (row, time_s) in of_fold.zip(times_s.into_iter().flatten()) {
+            left_out_s[*row] = time_s;
         }
     }
     Some(left_out_s)

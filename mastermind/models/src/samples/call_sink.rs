@@ -27,6 +27,20 @@ pub trait CallSink {
     /// # Errors
     /// [`Refused`] says why the call was not taken.
     fn take(&mut self, method: usize, coordinate: &[f64], seconds: f64) -> Result<(), Refused>;
+
+    /// Takes several calls of a method, one after the other; those that are refused are left out.
+    ///
+    /// # Arguments
+    /// * `coordinates` - shape `[n_calls][n_params]`
+    /// * `seconds` - shape `[n_calls]`
+    fn take_all(&mut self, method: usize, coordinates: &[f64], seconds: &[f64]) {
+        let n_params = coordinates.len() / seconds.len().max(1);
+        for (call, seconds) in seconds.iter().enumerate() {
+            let coordinate = &coordinates[call * n_params..][..n_params];
+            // Refused ones are counted by the sink.
+            let _ = self.take(method, coordinate, *seconds);
+        }
+    }
 }
 
 impl CallSink for SampleSet {
@@ -40,5 +54,9 @@ impl CallSink for SampleSet {
 
     fn take(&mut self, method: usize, coordinate: &[f64], seconds: f64) -> Result<(), Refused> {
         self.push(method, coordinate, seconds)
+    }
+
+    fn take_all(&mut self, method: usize, coordinates: &[f64], seconds: &[f64]) {
+        self.push_all(method, coordinates, seconds);
     }
 }

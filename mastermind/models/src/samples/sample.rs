@@ -197,9 +197,10 @@ struct Method {
     #[serde(skip)]
     index: HashMap<Box<[u64]>, usize, RandomState>,
     points: Vec<(Vec<f64>, Histogram)>,
-    /// Position in `points` of the last call.
+    /// Position in `points` of the last call whose coordinate has this hash, but for what is cut off; as many as points, and more. Any
+    /// other position does no harm.
     #[serde(skip)]
-    last: usize,
+    latest: Vec<u32>,
     /// Scratch for the bits of the coordinate at hand.
     #[serde(skip)]
     key: Vec<u64>,
@@ -270,7 +271,7 @@ impl SampleSet {
             parameters: parameters.to_vec(),
             index: HashMap::default(),
             points: Vec::new(),
-            last: 0,
+            latest: Vec::new(),
             key: Vec::new(),
             n_refused: 0,
         });
@@ -290,14 +291,23 @@ impl SampleSet {
     /// # Panics
     /// If `method` was not declared in this set.
     pub fn push(&mut self, method: usize, coordinate: &[f64], seconds: f64) -> Result<(), Refused> {
+        self.methods[method].push(coordinate, seconds)
+    }
+
+    /// Takes several calls of a method, one after the other; those that are refused are counted.
+    ///
+    /// # Arguments
+    /// * `coordinates` - shape `[n_calls][n_params]`
+    /// * `seconds` - shape `[n_calls]`
+    ///
+    /// # Panics
+    /// If `method` was not declared in this set.
+    pub fn push_all(&mut self, method: usize, coordinates: &[f64], seconds: &[f64]) {
         let method = &mut self.methods[method];
-        if let Err(refused) = check(&method.parameters, coordinate, seconds) {
-            method.n_refused += 1;
-            return Err(refused);
+        let n_params = coordinates.len() / seconds.len().max(1);
+        for (call, seconds) in seconds.iter().enumerate() {
+            let _ = method.push(&coordinates[call * n_params..][..n_params], *seconds);
         }
-        let statistic = method.statistic;
-        method.at(coordinate).push(seconds, statistic);
-        Ok(())
     }
 
     /// Takes all calls of a set of the same metric and statistics, as if they had been taken after its own; methods that only the other set
@@ -325,14 +335,48 @@ impl SampleSet {
 }
 
 impl Method {
+    #[inline]
+    fn push(&mut self, coordinate: &[f64], seconds: f64) -> Result<(), Refused> {
+        let (statistic, place) = (self.statistic, self.place(coordinate));
+        let known = self.latest.get(place);
+        let known = known.and_then(|position| self.points.get_mut(*position as usize));
+        // A coordinate that is known was accepted before.
+        if let Some((_, calls)) = known.filter(|(values, _)| values == coordinate)
+            && seconds.is_finite()
+            && seconds >= 0.0
+        {
+            calls.push(seconds, statistic);
+            return Ok(());
+        }
+        if let Err(refused) = check(&self.parameters, coordinate, seconds) {
+            self.n_refused += 1;
+            return Err(refused);
+        }
+        self.at(coordinate).push(seconds, statistic);
+        Ok(())
+    }
+
     /// The calls at `coordinate`, none yet where it is the first there.
     fn at(&mut self, coordinate: &[f64]) -> &mut Histogram {
-        // Calls come in runs of one size.
-        let again = self.points.get(self.last);
-        if again.is_none_or(|(values, _)| values != coordinate) {
-            self.last = self.position(coordinate);
+        let position = self.position(coordinate);
+        let wanted = (4 * self.points.len()).next_power_of_two().min(MAX_LATEST);
+        if self.latest.len() < wanted {
+            self.latest.clear();
+            self.latest.resize(wanted, u32::MAX);
         }
-        &mut self.points[self.last].1
+        let place = self.place(coordinate);
+        self.latest[place] = u32::try_from(position).unwrap_or(u32::MAX);
+        &mut self.points[position].1
+    }
+
+    /// Where in `latest` the position of a coordinate is.
+    #[inline]
+    fn place(&self, coordinate: &[f64]) -> usize {
+        let hash = key(coordinate).fold(0, |hash: u64, bits| {
+            (hash.rotate_left(32) ^ bits).wrapping_mul(GOLDEN_RATIO)
+        });
+        // The upper bits depend on all lower ones.
+        (hash >> 40) as usize & self.latest.len().wrapping_sub(1)
     }
 
     fn merge(&mut self, other: Self) {
@@ -407,6 +451,15 @@ impl Method {
         samples
     }
 }
+
+/// Most positions that are kept for coordinates that come again. Arbitrary: they fit into a core's first cache.
+const MAX_LATEST: usize = 4096;
+
+/// 2⁶⁴ over the golden ratio: multiples of it are spread evenly.
+///
+/// # Source
+/// D.E. Knuth, The Art of Computer Programming 3, 6.4, multiplicative hashing (recalled, not looked up).
+const GOLDEN_RATIO: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The bits of a coordinate. Adding 0 makes -0 the same coordinate as 0.
 fn key(coordinate: &[f64]) -> impl Iterator<Item = u64> {

@@ -4,6 +4,8 @@
 //! merely scatter are as likely. Centre and curve take turns: about a curve each call is as likely to be clean as `solve/held_up` says, the
 //! forms are fitted to what is clean, and what they predict is the next curve.
 
+use rayon::prelude::*;
+
 use crate::families::candidate::{Alternative, Candidate};
 use crate::formula::sum::Formula;
 use crate::samples::points::Points;
@@ -62,7 +64,7 @@ pub(crate) struct Clean {
 pub(crate) fn clean(
     points: &Points,
     best: &Candidate,
-    weigh: impl Fn(&Points) -> Weighed,
+    weigh: impl Fn(&Points) -> Weighed + Sync,
 ) -> Option<Clean> {
     let calls = Calls {
         bins: &points.bins,
@@ -76,9 +78,12 @@ pub(crate) fn clean(
         return None;
     }
     let plain = plain(&calls, &positive_times(best, points)?) - price(best, n_calls);
-    let starts = starts(points, &calls, &weigh).into_iter();
+    let starts = starts(points, &calls, &weigh).into_par_iter();
     let settled = starts.filter_map(|start| settled(points, &calls, start, &weigh));
-    let (likely, clean) = settled.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
+    let settled: Vec<_> = settled.collect();
+    let (likely, clean) = settled
+        .into_iter()
+        .reduce(|a, b| if b.0 > a.0 { b } else { a })?;
     let is_likelier = likely - plain > n_calls.ln() + LN_MIXTURE;
     (is_likelier && is_seen(&clean, best, points)).then_some(clean)
 }

@@ -20,6 +20,7 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
+use rayon::prelude::*;
 use statrs::function::erf::erfc;
 
 use crate::samples::sample::Summary;
@@ -435,30 +436,32 @@ pub(crate) fn likeliest_start(
         bins: &bins,
         ..*calls
     };
-    let mut found: Vec<(f64, [f64; 2], (f64, i32))> = Vec::new();
-    let mut offer = |coefficients: [f64; 2], shape: (f64, i32)| {
+    let offer = |(coefficients, shape): ([f64; 2], (f64, i32))| {
         let value = |&i: &usize| coefficients[0] + coefficients[1] * product(shape, x[i]);
         let curve: Vec<f64> = compared.iter().map(value).collect();
         let is_positive = |f: &f64| *f > 0.0 && f.is_finite();
         if !curve.iter().all(is_positive) || !order.iter().map(value).all(|f| is_positive(&f)) {
-            return;
+            return None;
         }
         let rough = some.likeliest(&curve, delays, &ROUGH);
-        found.push((rough.0, coefficients, shape));
+        Some((rough.0, coefficients, shape))
     };
+    let mut offered = Vec::new();
     for (k, &i) in places.iter().enumerate() {
-        offer([quartiles[i], 0.0], (1.0, 0));
+        offered.push(([quartiles[i], 0.0], (1.0, 0)));
         for &j in &places[k + 1..] {
             for shape in SHAPES {
                 let slope =
                     (quartiles[j] - quartiles[i]) / (product(shape, x[j]) - product(shape, x[i]));
-                offer([quartiles[i] - slope * product(shape, x[i]), slope], shape);
+                let first = quartiles[i] - slope * product(shape, x[i]);
+                offered.push(([first, slope], shape));
             }
         }
     }
+    let mut found: Vec<_> = offered.into_par_iter().filter_map(offer).collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let curves = found
-        .iter()
+        .par_iter()
         .take(N_STARTS)
         .filter_map(|&(_, [a, b], shape)| {
             let curve: Vec<f64> = x.iter().map(|&x| a + b * product(shape, x)).collect();
@@ -473,7 +476,10 @@ pub(crate) fn likeliest_start(
                 )
             })
         });
-    let best = curves.reduce(|a, b| if b.0.0 > a.0.0 { b } else { a });
+    let curves: Vec<_> = curves.collect();
+    let best = curves
+        .into_iter()
+        .reduce(|a, b| if b.0.0 > a.0.0 { b } else { a });
     best.map(|((_, mixture), curve)| (curve, mixture))
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{HeaderWords, Log, WORD, check_identity};
-use crate::definitions::{Definitions, KnownMethods};
+use crate::definitions::{CommonDefinitions, Definitions};
 use crate::error::RecordsError;
 use crate::layout::Calibration;
 use crate::scan::scan_until;
@@ -31,7 +31,7 @@ impl Log {
     pub(crate) fn open_packed(
         path: &Path,
         bytes: Arc<dyn PackedBytes>,
-        methods: &Arc<KnownMethods>,
+        methods: &Arc<CommonDefinitions>,
     ) -> Result<Self, RecordsError> {
         let file = LogFile::packed(bytes);
         let source = file.source().ok_or_else(|| {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::block::{Decoder, MAX_BLOCK_WORDS};
 use super::definitions::Dictionary;
 use super::{FOOT_BYTES, HEAD_BYTES, MAGIC, VERSION};
-use crate::definitions::{Definitions, KnownMethods};
+use crate::definitions::{CommonDefinitions, Definitions};
 use crate::error::RecordsError;
 use crate::layout::LogIdentity;
 use crate::scan::Scanned;
@@ -328,7 +328,7 @@ impl PackedBytes for PackedLog {
         }))
     }
 
-    fn scanned(&self, known: Option<&Arc<KnownMethods>>) -> Option<(Definitions, Scanned)> {
+    fn scanned(&self, known: Option<&Arc<CommonDefinitions>>) -> Option<(Definitions, Scanned)> {
         let index = self.index().scanned.as_ref()?;
         let file = self.container.open_again()?;
         let dictionary = self.dictionary(&file)?;

@@ -9,8 +9,8 @@ use mastermind_records::definition::{
     ParameterKind,
 };
 use mastermind_records::{
-    Calibration, ChunkPreparer, ChunkSizes, Definition, LogIdentity, LogTotals, LogWriter,
-    RecordWords,
+    Calibration, ChunkPreparer, ChunkSizes, Definition, ExclusiveTimes, Log, LogIdentity,
+    LogTotals, LogWriter, RecordWords,
 };
 use proptest::prelude::*;
 
@@ -254,4 +254,31 @@ pub fn read(log: &mastermind_records::Log) -> Vec<Expected> {
             values: record.values.to_vec(),
         })
         .collect()
+}
+
+/// Each call three times, so that records are alike that follow one another.
+pub fn thrice(calls: &[Call]) -> Vec<Call> {
+    let three = calls.iter().flat_map(|call| std::iter::repeat_n(call, 3));
+    let with_children = |call: &Call| Call {
+        children: thrice(&call.children),
+        ..call.clone()
+    };
+    three.map(with_children).collect()
+}
+
+/// The records with their own times, one by one and as series.
+pub fn by_one_and_in_series(log: &Log, of_components: bool) -> [Vec<String>; 2] {
+    let times = || match of_components {
+        true => ExclusiveTimes::of_components(log),
+        false => ExclusiveTimes::new(log),
+    };
+    let mut records = times();
+    let by_one = std::iter::from_fn(|| Some(format!("{:?}", records.next_record()?)));
+    let by_one = by_one.collect();
+    let (mut records, mut in_series) = (times(), Vec::new());
+    while let Some(series) = records.next_series() {
+        let found = series.records_with_own();
+        in_series.extend(found.map(|found| format!("{found:?}")));
+    }
+    [by_one, in_series]
 }

@@ -1,6 +1,6 @@
 //! Damaged logs are read as far as they are good.
 
-use crate::common::{HEADER, calls, read, write};
+use crate::common::{HEADER, by_one_and_in_series, calls, read, thrice, write};
 use mastermind_records::{Damage, Log, LogIdentity, RecordsError};
 use proptest::prelude::*;
 
@@ -84,6 +84,26 @@ proptest! {
                 prop_assert!(!damage.to_string().is_empty());
             }
         }
+    }
+
+    /// Around damage too, records that are alike come together as they come one by one.
+    #[test]
+    fn series_end_at_damage(
+        calls in calls(),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 1u8..), 1..5),
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let written = write(directory.path(), &thrice(&calls), None, IDENTITY);
+        let mut bytes = std::fs::read(&written.path).unwrap();
+        for (at, flip) in flips {
+            let place = HEADER as usize + at.index(bytes.len() - HEADER as usize);
+            bytes[place] ^= flip;
+        }
+        std::fs::write(&written.path, &bytes).unwrap();
+        let log = Log::open(&written.path).unwrap();
+        let [by_one, in_series] = by_one_and_in_series(&log, false);
+        prop_assert_eq!(by_one.len() as u64, log.n_records());
+        prop_assert_eq!(by_one, in_series);
     }
 
     /// A damaged committed count loses nothing.

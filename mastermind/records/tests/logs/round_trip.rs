@@ -1,6 +1,6 @@
 //! What is written is read.
 
-use crate::common::{CHUNKS, Call, calls, read, write};
+use crate::common::{CHUNKS, Call, by_one_and_in_series, calls, read, thrice, write};
 use mastermind_records::{Log, LogIdentity, Record, Value, open_run, write_csv};
 use proptest::prelude::*;
 
@@ -24,6 +24,18 @@ proptest! {
         prop_assert_eq!(log.n_records(), written.expected.len() as u64);
         prop_assert_eq!(written.totals.records, log.n_records());
         prop_assert_eq!(written.totals.bytes, std::fs::metadata(&written.path).unwrap().len());
+    }
+
+    /// Records that are alike come together as they come one by one.
+    #[test]
+    fn series_are_the_records(calls in calls()) {
+        let directory = tempfile::tempdir().unwrap();
+        let written = write(directory.path(), &thrice(&calls), None, IDENTITY);
+        let log = Log::open(&written.path).unwrap();
+        for of_components in [false, true] {
+            let [by_one, in_series] = by_one_and_in_series(&log, of_components);
+            prop_assert_eq!(by_one, in_series);
+        }
     }
 
     /// Past the limit calls are counted and summed, but for the outermost, which are kept; definitions are as well.
