@@ -187,8 +187,8 @@ static inline uintptr_t cca_thread_pointer(void) {
 #if defined(CCA_N_FUNCTIONS) && CCA_HAS_THREAD_POINTER
 #define CCA_HAS_OWN_CONTEXT 1
 static cca_recording_context cca_nobody;
-The proxy of a library is loaded at the start of a program, so a thread-local variable costs it one load.
-Libraries that are loaded later share the little static room there is for such variables.
+static __thread cca_recording_context *cca_own_context __attribute__((tls_model("initial-exec"))) = &cca_nobody;
+#else
 #define CCA_HAS_OWN_CONTEXT 0
 #endif
 

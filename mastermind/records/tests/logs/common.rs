@@ -241,7 +241,7 @@ pub fn write_with(
 }
 
 /// Reads a log as [`Expected`] has it.
-pub fn read(log: &mastermind_records::Log) -> Vec<Expected> {
+pub fn read(log: &Log) -> Vec<Expected> {
     log.records()
         .map(|record| Expected {
             seq: record.seq,
