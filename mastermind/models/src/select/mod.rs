@@ -11,6 +11,7 @@ pub(crate) mod drift;
 pub(crate) mod fit;
 mod layout;
 pub(crate) mod model;
+pub(crate) mod overhead;
 mod remarks;
 pub(crate) mod shape;
 pub(crate) mod sigma;
