@@ -375,8 +375,8 @@ impl Method {
         let hash = key(coordinate).fold(0, |hash: u64, bits| {
             (hash.rotate_left(32) ^ bits).wrapping_mul(GOLDEN_RATIO)
         });
-        // The upper bits depend on all lower ones.
-        (hash >> 40) as usize & self.latest.len().wrapping_sub(1)
+        // Only the uppermost bits depend on all others: the lower half of a small whole number, as `f64`, is zero.
+        (hash >> 52) as usize & self.latest.len().wrapping_sub(1)
     }
 
     fn merge(&mut self, other: Self) {

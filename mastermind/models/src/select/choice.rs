@@ -26,7 +26,7 @@ const NO_ERROR: f64 = 1e-9;
 /// Formulas that are averaged at most.
 const N_AVERAGED: usize = 100;
 
-/// Parts of a unit of deviance that are told apart.
+/// Parts of a unit of deviance that are distinguished.
 const PER_UNIT: f64 = 1e3;
 
 /// A plain formula that is this many units of deviance less likely than another, a factor of 20, is not shown.
