@@ -30,7 +30,7 @@ use crate::solve::covariance::Covariance;
 use crate::solve::least_squares::solve;
 use crate::solve::likelihood::{Counts, Distance};
 
-/// Probability that a formula that falls hides no overhead. Chosen on falling times of our own, of four to eight sizes (the kinds of
+/// Probability that a formula that falls hides no overhead. Chosen on falling times of our own, of four to eight sizes (the types of
 /// `divided tuning` in `benches/extrap/kernels.py`): of 0.5, 0.7, 0.8 and 0.9 this one covers 95 %, and it leaves values and widths as they
 /// are where the formula is right.
 const NONE: f64 = 0.8;
@@ -181,7 +181,7 @@ impl Divided<'_> {
         kinds
     }
 
-    /// A formula fitted beside an overhead, by Gauss and Newton from where it is alone, and its times at the points.
+    /// A formula fitted together with an overhead, by Gauss and Newton from where it is alone, and its times at the points.
     fn fit(
         &self,
         alternative: &Alternative,
