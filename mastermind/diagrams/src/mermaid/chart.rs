@@ -6,7 +6,7 @@
 //! # Source
 //! Mermaid, `packages/mermaid/src/diagrams/flowchart/parser/flow.jison` and `flowDb.ts`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::links::{Written, around, whole};
 use super::shapes::{bracketed, named};
@@ -101,6 +101,7 @@ pub(super) fn chart(source: &Source, out: &mut Collected) -> Chart {
             ..Chart::default()
         },
         ids: HashMap::new(),
+        links: HashSet::new(),
         open: Vec::new(),
         out,
     };
@@ -114,6 +115,8 @@ struct Parser<'a> {
     source: &'a Source,
     chart: Chart,
     ids: HashMap<String, usize>,
+    /// Names of links.
+    links: HashSet<&'a str>,
     /// Subgraphs that are open, the outermost first.
     open: Vec<usize>,
     out: &'a mut Collected,
@@ -249,7 +252,26 @@ impl<'a> Parser<'a> {
             self.look(word, said);
             return Ok(());
         }
+        if self.link_data()? {
+            return Ok(());
+        }
         self.chain()
+    }
+
+    /// `e1@{ animate: true }` of a link with the name `e1`, which says how it moves on a screen; whether it is that.
+    fn link_data(&mut self) -> Result<bool, String> {
+        let name = identifier(self.rest());
+        let data = self.rest()[name.len()..].strip_prefix("@{");
+        let Some(data) = data.filter(|_| self.links.contains(name)) else {
+            return Ok(false);
+        };
+        let Some((_, length)) = shape_data(data) else {
+            return Err(format!(
+                "the data of link \"{name}\" are not ended, expected }}"
+            ));
+        };
+        self.at += name.len() + 2 + length;
+        Ok(true)
     }
 
     fn look(&mut self, word: &str, said: &str) {
@@ -381,7 +403,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A link and its text; its own name in front, `e1@-->`, has no meaning here.
+    /// A link and its text, with its own name in front: `e1@-->`.
     fn link(&mut self) -> Result<Option<(Written, Label, usize)>, String> {
         let line = self.line();
         let name = identifier(self.rest());
@@ -389,6 +411,7 @@ impl<'a> Parser<'a> {
             && !name.is_empty()
             && !behind.starts_with(['{', '"'])
         {
+            self.links.insert(name);
             self.at += name.len() + 1;
         }
         let rest = self.rest();

@@ -52,6 +52,15 @@ pub(super) fn graph(block: &Block, sections: &mut Sections, out: &mut Collected)
         .lines
         .last()
         .map_or_else(|| "line 1".to_owned(), Line::at);
+    // As in PlantUML, the diagram's end is that of an `if`.
+    while let Some(Frame::If { at, .. }) = reader.frames.last() {
+        let place = Place { element: "if", at };
+        let reason = "it is not ended: taken to end with the diagram";
+        reader.out.warn(Rule::Ignored, place, reason);
+        let number = block.lines.last().map_or(1, |line| line.number);
+        let text = "endif".to_owned();
+        reader.command(&Line { number, text });
+    }
     while let Some(frame) = reader.frames.pop() {
         let reason = format!(
             "\"{}\" is not ended, expected {}",
@@ -295,8 +304,9 @@ pub(super) fn without_colour(line: &Line) -> Line {
         .filter(|(colour, _)| colour.chars().all(|c| c.is_ascii_alphanumeric()))
         .map(|(_, rest)| rest.trim_start());
     let is_command = |rest: &&str| {
+        let is_connector = rest.starts_with('(') && rest.ends_with(')');
         let mut conditions = CONDITIONAL.iter().filter_map(|word| after(rest, word));
-        conditions.any(|rest| rest.starts_with('(')) && !rest.ends_with(';')
+        is_connector || conditions.any(|rest| rest.starts_with('(')) && !rest.ends_with(';')
     };
     match after_colour.filter(is_command) {
         Some(rest) => Line {

@@ -77,6 +77,7 @@ fn chains_lists_semicolons_and_lines_are_read() {
         "---\ntitle: t\n---\nflowchart TB\n a-->b;b-->c;",
         "%%{init: {\n 'theme': 'base'}}%%\n%% remark\ngraph\na-->b\n%% a --> x\nb-->c\nstyle a fill:#f9f;\nclick b \"x; y\" _blank",
         "flowchart TD\na:::big --> b@{ shape: rect, label: \"b\" } --> c\nclassDef big fill:red\nlinkStyle default stroke:red",
+        "flowchart LR\n a e1@--> b --> c\n e1@{ animate: true }\n",
     ] {
         assert_eq!(actions(&read(text)), ["a", "b", "c"], "{text}");
     }

@@ -554,6 +554,28 @@ fn more_of_what_people_draw_loads() {
     assert!(reading.warnings.iter().any(|w| w.element.contains("is it")));
 }
 
+/// As in PlantUML: the end of the diagram is that of an `if`, and a colour may stand in front of a connector.
+#[test]
+fn an_if_without_its_end_and_coloured_connectors_load() {
+    let (reading, done) = people(
+        "start
+         :first {cost = us(1)};
+         #blue:(B)
+         detach
+         #green:(B)
+         :second {cost = us(1)};
+         if (ready?) then
+           :last {cost = us(1)};
+         else
+           :last {cost = us(1)};",
+    );
+    for name in ["first", "second", "last"] {
+        assert_eq!(done(name), [1; 3], "{name}");
+    }
+    let warned = |text: &str| reading.warnings.iter().any(|w| w.reason.contains(text));
+    assert!(warned("taken to end"), "{:?}", reading.warnings);
+}
+
 /// A file of few lines must not make a text of any length.
 #[test]
 fn names_of_the_preprocessor_do_not_grow_without_bound() {

@@ -45,6 +45,13 @@ pub(super) fn draw(block: &Block, out: &mut Collected) -> Canvas {
             pencil.command(&whole(plain, &mut lines), &colours);
         }
     }
+    // As in PlantUML, the diagram's end is that of an `if`.
+    while let Some(open) = pencil.open.last()
+        && matches!(open.kind, BlockKind::If { .. })
+    {
+        let (number, text) = (open.line.number, "endif".to_owned());
+        pencil.command(&Line { number, text }, &Colours::default());
+    }
     for open in std::mem::take(&mut pencil.open) {
         let (line, end) = (open.line, open.kind.end());
         wrong(
@@ -99,14 +106,6 @@ struct Pencil<'a> {
     /// Nodes of `label`, which `goto` leads to.
     labels: Vec<(String, usize)>,
     out: &'a mut Collected,
-}
-
-/// A text without the colour in front of it: `#green:(A)`.
-fn after_colour(text: &str) -> &str {
-    match text.split_once(':') {
-        Some((colour, rest)) if colour.starts_with('#') => rest,
-        _ => text,
-    }
 }
 
 /// A label in brackets, or nothing.
@@ -540,7 +539,7 @@ impl Pencil<'_> {
             if after(text, "label").is_some() {
                 canvas.tails = vec![Tail::of(node, "")];
             }
-        } else if let Some((name, "")) = bracketed(after_colour(text))
+        } else if let Some((name, "")) = bracketed(text)
             && name.chars().count() <= 2
             && !name.is_empty()
         {
