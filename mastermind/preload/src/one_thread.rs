@@ -23,7 +23,7 @@ use cca_abi::guest;
 use mastermind_component::own_thread;
 
 use crate::started::{Real, none};
-use crate::{control, threads};
+use crate::{control, restricted, threads};
 
 /// Flags of `unshare(2)` that require a process of one thread.
 const OF_ONE_THREAD: c_int =
@@ -105,13 +105,43 @@ fn make_way(purpose: Purpose) {
                 "the program must have one thread, as to enter other namespaces: what it called after that has no record",
             );
         }
-        control::stop();
-        let begin = Instant::now();
-        // The system lists a joined thread for a few moments more.
-        while own_thread::of_process().is_some_and(|n| n > 1) && begin.elapsed() < PATIENCE {
-            yield_now();
-        }
+        stop_listening();
     });
+}
+
+/// Ends the threads that listen, and waits until the system has removed them, and the recorder's.
+fn stop_listening() {
+    control::stop();
+    let begin = Instant::now();
+    // The system lists a joined thread for a few moments more.
+    while own_thread::of_process().is_some_and(|n| n > 1) && begin.elapsed() < PATIENCE {
+        yield_now();
+    }
+}
+
+/// Ends the threads that listen; `mastermind redirect` is no longer heard.
+pub(crate) fn end_listening() {
+    if !own_thread::is_own() && !guest::is_at_work() && crate::is_recorded_process() {
+        guest::run(|| match threads::are_ours_but_one() {
+            true => stop_listening(),
+            false => control::stop(),
+        });
+    }
+}
+
+/// The calling thread is about to end without the C library's knowledge; if it is the last of the program, so are ours.
+pub(crate) fn before_exit() {
+    // Then they have ended, and any further system call may end the program.
+    if restricted::may_be_restricted() {
+        return;
+    }
+    if own_thread::is_own() || guest::is_at_work() || !crate::is_recorded_process() {
+        return;
+    }
+    if guest::run(threads::are_ours_but_one) == Some(true) {
+        crate::end();
+        guest::run(stop_listening);
+    }
 }
 
 /// The path without the part that names this process, `self` or its number: `stat` of `/proc/self/stat`. The part

@@ -3,7 +3,7 @@
 //!
 //! A filter is installed by `prctl(PR_SET_SECCOMP)` or by `syscall(SYS_seccomp)`; the C library has no other function
 //! for it. So both functions are intercepted: a recording ends, none begins any more, and `wrap` says why. All their
-//! other calls are passed on unchanged.
+//! other calls are passed on unchanged; before `syscall(SYS_exit)` of the last thread, ours end (`one_thread.rs`).
 
 use std::ffi::{c_int, c_long};
 use std::process::id;
@@ -18,6 +18,11 @@ static RESTRICTED: AtomicU32 = AtomicU32::new(0);
 pub(crate) fn is_restricted() -> bool {
     let restricted = RESTRICTED.load(Ordering::Acquire);
     restricted != 0 && restricted == id()
+}
+
+/// As [`is_restricted`], without a system call; also true in a process that was forked from a restricted one, or shares its memory.
+pub(crate) fn may_be_restricted() -> bool {
+    RESTRICTED.load(Ordering::Acquire) != 0
 }
 
 /// Finds the C library's functions, since they may not be looked up later.
@@ -44,6 +49,8 @@ fn restrict() {
     crate::end_early(
         "the program restricts its system calls (seccomp): what it called after that has no record",
     );
+    // A program that may not call `exit_group` any more ends with its last thread.
+    one_thread::end_listening();
     RESTRICTED.store(id(), Ordering::Release);
 }
 
@@ -79,7 +86,7 @@ mod variadic {
         PRCTL.address();
     }
 
-    /// Checks whether a call may restrict, or enter namespaces.
+    /// Checks whether a call may restrict, enter namespaces, or end the thread.
     ///
     /// # Returns
     /// The C library's function.
@@ -87,8 +94,10 @@ mod variadic {
         if restricts(number, first) {
             restrict();
         }
-        if number == libc::SYS_unshare {
-            one_thread::before_unshare(first as c_int);
+        match number {
+            libc::SYS_unshare => one_thread::before_unshare(first as c_int),
+            libc::SYS_exit => one_thread::before_exit(),
+            _ => {}
         }
         let real = [&SYSCALL, &PRCTL][which].address();
         if real.is_null() {
@@ -111,10 +120,12 @@ mod variadic {
     pub unsafe extern "C" fn syscall() -> c_long {
         core::arch::naked_asm!(
             "endbr64",
-            // `SYS_seccomp`, `SYS_prctl`, `SYS_unshare`
+            // `SYS_seccomp`, `SYS_prctl`, `SYS_unshare`, `SYS_exit`
             "cmp rdi, 317",
             "je 2f",
             "cmp rdi, 272",
+            "je 2f",
+            "cmp rdi, 60",
             "je 2f",
             "cmp rdi, 157",
             "je 2f",
