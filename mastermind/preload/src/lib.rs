@@ -438,6 +438,7 @@ fn variable(name: &str) -> Option<String> {
 
 /// Leaves a message for `wrap`.
 fn tell(config: &WrapConfig, rank: u32, message: &str) {
-    // If even this cannot be written, `wrap` finds no records and reports that.
-    let _ = config.leave_message(rank, message);
+    if config.leave_message(rank, message).is_err() {
+        started::note_refused(&config.message_file(rank).with_extension("refused"));
+    }
 }

@@ -15,6 +15,8 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io::{Cursor, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -164,6 +166,18 @@ pub(crate) fn note_restricted() {
     let n_bytes = cursor.position() as usize;
     if let Some(file) = FILE.get().filter(|_| is_whole) {
         append(file, &line[..n_bytes]);
+    }
+}
+
+/// Writes the process and its user into a file that `wrap` lets every user write.
+pub(crate) fn note_refused(file: &Path) {
+    // SAFETY: a number of the process.
+    let user = unsafe { libc::geteuid() };
+    if let Ok(file) = CString::new(file.as_os_str().as_bytes()) {
+        append(
+            &file,
+            format!("{}\t{user}\n", std::process::id()).as_bytes(),
+        );
     }
 }
 

@@ -56,6 +56,7 @@ mod inherited;
 mod left;
 mod loading;
 mod mpi_names;
+mod refused;
 mod round_about;
 mod signals;
 
@@ -204,6 +205,7 @@ impl Wrap {
         }));
         forget(config, launched)?;
         let trace = trace_file(config, launched);
+        refused::prepare(config, launched);
         let loading = Loading::of(&self.program);
         if let Some(why) = loading.obstacle() {
             return self.unrecorded(anyhow!("{why}"), signals);
@@ -211,7 +213,10 @@ impl Wrap {
         let command = self.command(config, &trace, &loading)?;
         let ended = child::run(command, signals);
         let found = Trace::take(&trace);
-        let Ended { process, status } = ended?;
+        let Ended { process, status } = match ended {
+            Err(error) if child::is_of_limit(&error) => return self.unrecorded(error, signals),
+            ended => ended?,
+        };
         if loading.is_whole() && child::is_of_linker(status) && found.ended_in_linker(process) {
             return self.unrecorded(
                 anyhow!(
@@ -312,9 +317,17 @@ impl Wrap {
     ) -> anyhow::Result<ExitStatus> {
         let error = error.context("nothing is recorded, the program runs without");
         crate::output::complain!("{}", errors::warning(&error));
-        let mut command = Command::new(&self.program[0]);
-        command.args(&self.program[1..]);
-        child::run(command, signals).map(|ended| ended.status)
+        let command = || {
+            let mut command = Command::new(&self.program[0]);
+            command.args(&self.program[1..]);
+            command
+        };
+        match child::run(command(), signals) {
+            Err(error) if child::is_of_limit(&error) => {
+                Err(child::become_program(command(), signals))
+            }
+            ended => ended.map(|ended| ended.status),
+        }
     }
 
     /// The record directory, unless it belongs to another run.
@@ -638,6 +651,7 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>, found: &Trace) {
         let error = anyhow!("{text}").context(format!("{rank} is not measured"));
         crate::output::complain!("{}", errors::warning(&error));
     }
+    refused::tell(config, launched);
     tell_remarks(config, launched);
     let is_seen = |path: &PathBuf| {
         LogIdentity::from_path(path).is_some_and(|log| launched.is_none() || log.rank == rank)
@@ -665,7 +679,7 @@ fn warn_of_lost_calls(config: &WrapConfig, logs: &[PathBuf]) {
     let lost: u64 = lost.sum();
     if lost > 0 && config.limit_bytes.is_none() {
         crate::output::complain!(
-            "warning: {lost} calls have no record, as on a full disk or where no file can be opened; mastermind profile shows what is known of them"
+            "warning: {lost} calls have no record; mastermind profile shows why, if that is known, and what is known of them"
         );
     }
 }
@@ -703,8 +717,8 @@ fn why_none(config: &WrapConfig, found: &Trace) -> String {
             .into();
     }
     format!(
-        "0 calls seen, expected at least 1; does it call none, only from a program that is linked statically, or as a user who may not \
-         write to \"{directory}\"?"
+        "0 calls seen, expected at least 1; does it call none, only from a program that is linked statically, or where no file of \
+         \"{directory}\" can be opened (another user, limits)?"
     )
 }
 

@@ -59,6 +59,29 @@ pub(super) fn run(mut command: Command, signals: &mut Signals) -> anyhow::Result
     }
 }
 
+/// Whether a limit on processes, open files or memory keeps the program from starting in a process of its own.
+pub(super) fn is_of_limit(error: &anyhow::Error) -> bool {
+    let causes = error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>());
+    let mut numbers = causes.filter_map(io::Error::raw_os_error);
+    let limits = [libc::EAGAIN, libc::EMFILE, libc::ENFILE, libc::ENOMEM];
+    numbers.any(|number| limits.contains(&number))
+}
+
+/// Becomes the program: that needs no second process and no open file.
+///
+/// # Returns
+/// The error, if it cannot be started.
+pub(super) fn become_program(mut command: Command, signals: &mut Signals) -> anyhow::Error {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let before = signals.before();
+    signals.end_witness();
+    // SAFETY: the process executes a program next.
+    unsafe { command.pre_exec(move || inherited::restore(&before)) };
+    anyhow::Error::new(command.exec()).context(format!("cannot start program \"{name}\""))
+}
+
 /// How the program ended, if it did; while it is stopped, this process is too.
 fn changed(program: libc::pid_t, signals: &Signals) -> Option<ExitStatus> {
     loop {

@@ -88,6 +88,11 @@ impl Signals {
         }
     }
 
+    /// Ends the witness: the program must not find it as a child of its own.
+    pub(super) fn end_witness(&mut self) {
+        self.witness = None;
+    }
+
     /// The signals that were blocked before.
     pub(super) fn before(&self) -> libc::sigset_t {
         self.before
