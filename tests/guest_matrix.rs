@@ -59,6 +59,7 @@ macro_rules! rows {
 
 rows! {
     plain: guest(),
+    threads_first: guest().flags(&["-pthread"]),
     mpi_plain: mpi(2),
     mpi_own_names: mpi(2).reports("the program defines MPI_Barrier itself"),
     // Processes.
@@ -70,6 +71,7 @@ rows! {
     posix_spawn: guest(),
     daemon_process: guest(),
     other_user: guest().may_be_impossible(),
+    other_users: guest().may_be_impossible().reports("of user 65534 may not write into"),
     counts_threads: guest().arguments(&["links"]),
     counts_threads_stat: guest().source("counts_threads").arguments(&["stat"]),
     namespaces: guest().may_be_impossible(),
@@ -98,6 +100,10 @@ rows! {
     signalled_by_alarm: guest().outer(&["python3", "-c", "import os, signal, sys; signal.alarm(1); os.execvp(sys.argv[1], sys.argv[1:])"]),
     // Limits.
     limited_files: guest().source("limited").flags(&["-pthread"]).outer(&["sh", "-c", "ulimit -n 16; exec \"$@\"", "sh"]),
+    limited_to_itself: guest()
+        .outer(&["sh", "-c", "ulimit -n 4; exec \"$@\"", "sh"])
+        .source("plain")
+        .reports("nothing is recorded"),
     limited_stack: guest().source("limited").flags(&["-pthread"]).outer(&["sh", "-c", "ulimit -s 256; exec \"$@\"", "sh"]),
     limited_addresses: guest(),
     limited_memory: guest().source("limited").flags(&["-pthread"]).outer(&["sh", "-c", "ulimit -v 1000000; exec \"$@\"", "sh"]),
@@ -156,6 +162,8 @@ rows! {
     restricted_missing: guest().may_be_impossible().reports(""),
     restricted_kill: guest().may_be_impossible().reports("restricts its system calls"),
     restricted_later: guest().may_be_impossible().reports("restricts its system calls"),
+    restricted_strictly: guest().may_be_impossible().reports("restricts its system calls"),
+    ends_its_thread: guest().source("restricted_strictly").arguments(&["x"]).reports(""),
     errno_kept: guest(),
     chroot_threads: guest().flags(&["-pthread"]).may_be_impossible(),
     ends_among_threads: guest().flags(&["-pthread"]).reports(""),
@@ -176,6 +184,7 @@ rows! {
     constructor_later: guest().source("constructor").flags(INCLUDING).arguments(&["x"]),
     coroutines_within: guest(),
     coroutines_bare: guest().flags(BARE),
+    coroutines_moving: guest().flags(&["-pthread"]).reports(LEFT),
     crash_handler: guest().may_be_impossible(),
     crash_handler_later: guest().source("crash_handler").may_be_impossible().arguments(&["x"]),
     blocked: guest().flags(BARE),

@@ -192,6 +192,18 @@ static __thread cca_recording_context *cca_own_context __attribute__((tls_model(
 #define CCA_HAS_OWN_CONTEXT 0
 #endif
 
+/* Whether the calling thread appends through a context; false also after the thread's end has begun. A call may end in another
+ * thread than it began, as that of a coroutine does: so the thread pointer is read anew. */
+static inline int cca_is_of_thread(const cca_recording_context *context) {
+#if CCA_HAS_THREAD_POINTER
+    uintptr_t pointer;
+    __asm__ volatile("mov %%fs:0, %0" : "=r"(pointer));
+    return __atomic_load_n(&context->thread_pointer, __ATOMIC_RELAXED) == pointer;
+#else
+    return context != NULL;
+#endif
+}
+
 static inline cca_recording_context **cca_thread_place(const cca_recorder *recorder, uintptr_t thread) {
     return (cca_recording_context **)&recorder->places[(thread >> 12 ^ thread >> 18) % CCA_N_THREAD_PLACES];
 }
@@ -435,11 +447,13 @@ static inline void cca_append_parts(cca_recording_context *context, uint64_t hea
     __atomic_store_n(&context->cells->committed, (uintptr_t)next - context->origin, __ATOMIC_RELEASE);
 }
 
-/* The end of a call that failed, has counters or another clock, fills its chunk, or whose frame is not the innermost one. */
+/* The end of a call that failed, has counters or another clock, fills its chunk, whose frame is not the innermost one, or in another
+ * thread: there it has no record, and the thread it began in finds it left. */
 static __attribute__((noinline, cold, unused)) void cca_end_slowly(cca_recording *call, uint64_t stop, int failed) {
     cca_recording_context *context = call->context;
     const cca_recorder *recorder = context->recorder;
     if (recorder == NULL) return; /* cleared for a forked child */
+    if (!cca_is_of_thread(context) && cca_thread_context(recorder) != context) return;
     if ((call->head & CCA_WORD_OTHER_CLOCK) && context->clock != NULL) stop = context->clock();
     uint32_t n_values = (uint32_t)(call->head >> 32 & 0xFF) - CCA_HEAD_WORDS, path = (uint32_t)call->head;
     uint64_t wall = stop > call->start ? stop - call->start : 0;
@@ -488,7 +502,7 @@ static CCA_IN_LINE void cca_recording_end_with(cca_recording *call, const uint64
                                                uint32_t has_more, int failed) {
     uint64_t stop = cca_time_stamp_counter();
     cca_recording_context *context = call->context;
-    if (__builtin_expect(!failed && cca_frame_of(context) == call->frame, 1)) {
+    if (__builtin_expect(!failed && cca_frame_of(context) == call->frame && cca_is_of_thread(context), 1)) {
         cca_mark(context, CCA_END_MARK(call->frame));
         if (__builtin_expect(context->cursor + CCA_HEAD_WORDS + n_words + has_more <= context->end, 1)) {
             cca_append_record(call, call->head, stop, words, n_words, has_more);

@@ -508,11 +508,11 @@ impl Begun {
     #[inline(always)]
     fn finish<const N: usize>(&self, stop: u64, failed: bool, parameters: &[u64; N]) {
         let context = self.context.as_ptr();
-        // SAFETY: `Recording` is not `Send`, so this is the thread that `begin` ran in, and the borrow of the
-        // recorder keeps the context alive. A context with room has cells.
+        // SAFETY: the borrow of the recorder keeps the context alive, and only the thread that it is of appends through it: a
+        // coroutine may be in another one than `begin` was. A context with room has cells.
         unsafe {
             let is_innermost = (*context).frame.load(Ordering::Relaxed) == self.frame;
-            if is_innermost && !failed {
+            if is_innermost && !failed && (*context).is_of_thread() {
                 (*context).mark(end_mark(self.frame));
                 let next = (*context).cursor.wrapping_add(word::HEAD_WORDS + N);
                 if next <= (*context).end {
@@ -610,13 +610,14 @@ fn ask_for(address: *mut u64) {
 #[inline(always)]
 fn ask_for(_: *mut u64) {}
 
-/// The end of a call that failed, has counters or another clock, fills its chunk, or whose frame is not the innermost one.
+/// The end of a call that failed, has counters or another clock, fills its chunk, whose frame is not the innermost one, or in
+/// another thread than it began, as that of a coroutine may be: there it has no record, and the thread it began in finds it left.
 ///
 /// # Arguments
 /// * `stop` - the time-stamp counter's
 ///
 /// # Safety
-/// The context is this thread's own and valid.
+/// The context is valid.
 #[cold]
 #[inline(never)]
 unsafe fn append_slowly<const N: usize>(begun: Begun, mut stop: u64, parameters: [u64; N]) {
@@ -629,10 +630,15 @@ unsafe fn append_slowly<const N: usize>(begun: Begun, mut stop: u64, parameters:
         let Some(recorder) = (*context).recorder.as_ref() else {
             return;
         };
+        let is_unbound = begun.frame & !SLOWLY == NO_FRAME;
+        // An unbound call may end after its thread.
+        let is_of_nobody = is_unbound && (*context).seen_by() == 0;
+        if !(*context).is_of_thread() && !is_of_nobody && recorder.thread_context() != context {
+            return;
+        }
         let (object, functions) = (recorder.object, &recorder.functions);
         let path = word::path(begun.head);
         let own = begun.frame & !SLOWLY;
-        let is_unbound = own == NO_FRAME;
         let now = if is_unbound { stack_address() } else { own };
         let frame = (*context).frame.load(Ordering::Relaxed);
         let is_marked = frame == end_mark(own) && !is_unbound;

@@ -402,7 +402,8 @@ impl ThreadLog {
         // In a log that takes no more the count must do.
         let _ = self.define(&Definition::Loss(LossDefinition {
             reason: format!(
-                "{name}: a call was left under way, by a jump (longjmp) or by the end of its thread: it is counted, and has no record"
+                "{name}: a call was left under way, by a jump (longjmp), by the end of its thread, or since it ended in another thread (as of a \
+                 coroutine): it is counted, and has no record"
             ),
         }));
     }

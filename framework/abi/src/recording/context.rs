@@ -290,6 +290,12 @@ impl RecordingContext {
         self.thread_pointer.load(Ordering::Relaxed)
     }
 
+    /// Whether the calling thread appends here; false also after the thread's end has begun.
+    #[inline(always)]
+    pub(super) fn is_of_thread(&self) -> bool {
+        self.seen_by() == super::thread_pointer()
+    }
+
     /// Notes that the code that records begins its work; a signal handler that interrupts it does not record.
     ///
     /// # Arguments

@@ -235,12 +235,15 @@ impl RecordingContext {
         Ends::Innermost
     }
 
-    /// Continues outside of all measured calls.
+    /// Continues outside of all measured calls, but for an outermost one that belongs to no place of the stack: the whole program, which
+    /// outlives the thread that it began in.
     ///
     /// # Arguments
     /// * `left` - gets the calls that were open
     pub fn leave_all_calls(&mut self, mut left: impl FnMut(LeftCall)) {
-        while self.n_open_calls() > 0 {
+        let outermost = self.open_calls().first();
+        let n_kept = usize::from(outermost.is_some_and(|open| open.is_at(NO_FRAME)));
+        while self.n_open_calls() > n_kept {
             self.close(0, &mut left);
         }
         self.go_on(0);
@@ -384,6 +387,19 @@ mod tests {
         scratch.context.mark(end_mark(7000));
         assert_eq!(begins(&mut scratch, 8000), (Begins::Recorded, vec![]));
         assert_eq!(scratch.context.parent, 1);
+    }
+
+    #[test]
+    fn the_whole_program_outlives_the_thread_that_it_began_in() {
+        for (frames, kept) in [
+            (&[NO_FRAME, 8000, 7000][..], 1),
+            (&[9000, NO_FRAME, 7000], 0),
+        ] {
+            let (mut scratch, mut left) = (open(frames), 0);
+            scratch.context.leave_all_calls(|_| left += 1);
+            assert_eq!((left, scratch.context.n_open_calls()), (3 - kept, kept));
+            assert_eq!(scratch.context.parent, kept as u64);
+        }
     }
 
     #[test]
