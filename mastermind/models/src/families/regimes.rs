@@ -167,17 +167,6 @@ fn larger_or_lesser<'a>(
     })
 }
 
-/// The larger or the lesser of two costs, forms that are as cheap as one term and a constant.
-pub(crate) fn two_costs(points: &Points, param: usize) -> Vec<Hypothesis> {
-    let values = points.values(param);
-    match Counts::of(points).are_few() || values.len() < MIN_MEETING_VALUES {
-        true => Vec::new(),
-        false => {
-            larger_or_lesser(&Sorted::new(points, param), &points.names[param], &values).collect()
-        }
-    }
-}
-
 /// Powers of the parameter before and after a place.
 fn two_ranges(param: &str, powers: [&[i32]; 2], at: f64, n_searched: usize) -> Hypothesis {
     let part = |side: usize| {

@@ -15,7 +15,6 @@ pub(crate) fn slopes(
     }
     match family {
         Family::PowerLaw | Family::Exponential => {
-            // An overhead that is added to it has no coefficient that was fitted.
             let Some(term) = formula.terms.first() else {
                 return Ok(Vec::new());
             };

@@ -6,7 +6,6 @@ use crate::error::Error;
 use crate::error::list;
 use crate::families::candidate::Alternative;
 use crate::families::note::Note;
-use crate::formula::family::Family;
 use crate::formula::slopes::slopes;
 use crate::formula::sum::Formula;
 use crate::samples::parameter::{Coordinate, Value};
@@ -18,11 +17,6 @@ use crate::solve::uncertainty::{LEVEL, Uncertainty, student_quantile};
 
 /// Quantile of the normal distribution at the upper end of the interval.
 const NORMAL: f64 = 1.959_963_984_540_054;
-
-/// How much the weights of formulas lose with each doubling beyond the range. Chosen on the generators of
-/// `benches/extrap/tuning.py`, so that intervals at 4 × the range hold at least 85 % where two terms
-/// are hardly told apart, and where a function is of another family.
-const DOUBT: f64 = 0.2;
 
 /// Relative difference of two values that is rounding, or none that a user would see.
 const SAME: f64 = 1e-6;
@@ -272,12 +266,9 @@ fn call_deviation_s(model: &Model, coordinate: &Coordinate, value_s: f64) -> Res
 /// Value and interval of a model that averages over formulas: the median of what they predict, and
 /// the quantiles of their mixture.
 ///
-/// Student's t of a part is stood for by the normal distribution with the same 95 % interval. The weights
-/// say which formula is right if one of them is; further out than was measured another may be, so the
-/// interval takes them to the power of `1 / (1 + DOUBT · log2 d)`, `d` being [`Model::distance`], and of one by the model's
-/// `design_effect`. The doubt is which of many sums of terms it is: exponentials and polynomials, which soar, are together as likely as
-/// before it, else one that is hardly credible would set the upper end; so are formulas with an overhead. Of the formulas in several parameters only some were looked at, so
-/// beyond the range of `m` of them it also takes what they predict as `m - 1` times as far apart again.
+/// Student's t of a part is stood for by the normal distribution with the same 95 % interval. The weights are taken to the power of one by the
+/// model's `design_effect`. Of the formulas in several parameters only some were looked at, so beyond the range of `m` of them the interval
+/// takes what they predict as `m - 1` times as far apart again.
 ///
 /// # Source
 /// J.A. Hoeting, D. Madigan, A.E. Raftery, C.T. Volinsky, Statist. Sci. 14 (1999) 382 (recalled, not
@@ -295,7 +286,6 @@ fn averaged(
         heavier(model.freedom.coefficients),
     );
     let mut parts = Vec::with_capacity(model.alternatives.len());
-    let mut kinds = Vec::with_capacity(model.alternatives.len());
     let mut means = Vec::with_capacity(model.alternatives.len());
     for alternative in &model.alternatives {
         // The shown formula has what it needs; others may be in parameters that were left out.
@@ -307,12 +297,6 @@ fn averaged(
             mean,
             deviation: 0.0,
         });
-        let soaring = [Family::Exponential, Family::Polynomial];
-        let kind = match soaring.contains(&alternative.family) {
-            _ if alternative.overhead => Kind::Overhead,
-            true => Kind::Soaring,
-            false => Kind::Other,
-        };
         let mut push = |share: f64, formula: &Formula| -> Result<(), Error> {
             let mean = evaluate(model, formula, coordinate)?;
             let gradient = slopes(alternative.family, formula, |name| coordinate.number(name));
@@ -324,7 +308,6 @@ fn averaged(
                 mean,
                 deviation: (call * call + variance * of_mean * of_mean).sqrt(),
             });
-            kinds.push(kind);
             Ok(())
         };
         match sides(model, &alternative.formula, coordinate) {
@@ -334,12 +317,8 @@ fn averaged(
             None => push(1.0, &alternative.formula)?,
         }
     }
-    temper(&mut means, 1.0);
     let value_s = middle(&mut means);
-    temper(&mut parts, 1.0);
     temper(&mut parts, model.design_effect);
-    let doubt = 1.0 + DOUBT * model.distance(coordinate).log2();
-    temper_apart(&mut parts, &kinds, doubt);
     spread(&mut parts, model.n_beyond(coordinate));
     Ok((value_s, interval(&parts, end)))
 }
@@ -361,37 +340,6 @@ fn temper(parts: &mut [Part], temperature: f64) {
         .for_each(|part| part.weight = part.weight.powf(power));
     let sum: f64 = parts.iter().map(|part| part.weight).sum();
     parts.iter_mut().for_each(|part| part.weight /= sum);
-}
-
-/// Alternatives whose shares stay as they are when weights are tempered.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
-    /// An exponential or a polynomial.
-    Soaring,
-    /// Another alternative with an overhead.
-    Overhead,
-    /// Any other.
-    Other,
-}
-
-/// As [`temper`], of each kind apart: it keeps its share, of all parts one.
-fn temper_apart(parts: &mut [Part], kinds: &[Kind], temperature: f64) {
-    let shares = |parts: &[Part]| {
-        [Kind::Soaring, Kind::Overhead, Kind::Other].map(|kind| {
-            let pairs = parts.iter().zip(kinds).filter(|(_, of)| **of == kind);
-            pairs.map(|(part, _)| part.weight).sum::<f64>()
-        })
-    };
-    let before = shares(parts);
-    temper(parts, temperature);
-    let after = shares(parts);
-    for (part, &kind) in parts.iter_mut().zip(kinds) {
-        let (before, after) = (before[kind as usize], after[kind as usize]);
-        // Where one kind is all there is, or has a weight that is lost in rounding, it is as it was.
-        if before > 0.0 && after > 0.0 {
-            part.weight *= before / after;
-        }
-    }
 }
 
 /// Adds to the deviation of each part that of all parts about their mean, once for each parameter beyond its range but one.
@@ -462,13 +410,6 @@ impl Model {
         } else {
             deviation_s
         })
-    }
-
-    /// How far outside the measured range a coordinate lies, ≥ 1: the product over the parameters of the
-    /// factor beyond an end of it, or where the range is not positive, of one and the widths of the range
-    /// beyond.
-    pub fn distance(&self, coordinate: &Coordinate) -> f64 {
-        self.factors_beyond(coordinate).product()
     }
 
     /// Logarithm of the factor beyond the measured range, of several parameters the root of the sum of squares: what comes in along one does
@@ -636,29 +577,19 @@ impl Predictor {
 mod tests {
     use super::*;
 
-    /// Doubt makes formulas more alike, and what soars no likelier.
     #[test]
-    fn a_kind_keeps_its_share_when_weights_are_doubted() {
+    fn points_that_say_less_make_formulas_more_alike() {
         let part = |weight| Part {
             weight,
             mean: 1.0,
             deviation: 1.0,
         };
-        let mut parts = [0.81, 0.09, 0.08, 0.02].map(part);
-        temper_apart(
-            &mut parts,
-            &[Kind::Other, Kind::Other, Kind::Soaring, Kind::Soaring],
-            2.0,
+        let mut parts = [0.9, 0.1].map(part);
+        temper(&mut parts, 2.0);
+        assert!(
+            (parts[0].weight - 0.75).abs() < 1e-12,
+            "{}",
+            parts[0].weight
         );
-        let found = parts.map(|part| part.weight);
-        for (found, wanted) in found.into_iter().zip([0.675, 0.225, 0.2 / 3.0, 0.1 / 3.0]) {
-            assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
-        }
-        let mut all = [0.9, 0.1].map(part);
-        temper_apart(&mut all, &[Kind::Overhead; 2], 2.0);
-        assert!((all[0].weight - 0.75).abs() < 1e-12, "{}", all[0].weight);
-        let mut none = [0.9, 0.1].map(part);
-        temper_apart(&mut none, &[Kind::Other; 2], 2.0);
-        assert!((none[0].weight - 0.75).abs() < 1e-12, "{}", none[0].weight);
     }
 }

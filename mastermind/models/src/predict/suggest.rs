@@ -137,7 +137,6 @@ impl Belief {
             family: model.family,
             formula: model.formula.clone(),
             covariance: model.covariance.clone(),
-            overhead: false,
         }];
         let parts = match model.alternatives.as_slice() {
             [] => &alone[..],

@@ -99,7 +99,6 @@ impl Field<'_> {
             .collect();
         if !explained {
             self.drop_chance(&mut ranked);
-            self.follow(&mut ranked, counts);
         }
         self.show_plain(&mut ranked);
         let met = ranked
@@ -169,36 +168,6 @@ impl Field<'_> {
             if !errors(self.points, candidate).is_some_and(is_nearer) {
                 ranked.retain(|(_, place)| *place != Place::Other(i));
             }
-        }
-    }
-
-    /// Puts the likeliest formula of the parameters before a constant that the spread of the calls does not explain, where all others
-    /// together are likelier than it.
-    fn follow(&self, ranked: &mut [(f64, Place)], counts: Counts) {
-        let is_constant = |place: Place| match place {
-            Place::Found(i) => {
-                (self.found.as_ref()).is_some_and(|f| f.family(i) == Family::Constant)
-            }
-            Place::Other(i) => self.others[i].family == Family::Constant,
-        };
-        let has_repetitions = counts.n_records > counts.n_points as f64;
-        let (Some(&(least, first)), Some(other)) = (
-            ranked.first(),
-            ranked.iter().position(|(_, place)| !is_constant(*place)),
-        ) else {
-            return;
-        };
-        let distance = match (first, &self.found) {
-            (Place::Found(i), Some(found)) => *found.distance(i).0,
-            (Place::Other(i), _) => Distance::new(self.points, &self.others[i].fitted_s),
-            _ => return,
-        };
-        let weights = ranked[other..]
-            .iter()
-            .map(|(d, _)| (0.5 * (least - d)).exp());
-        let is_off = has_repetitions && !distance.is_explained(1, counts);
-        if is_constant(first) && is_off && weights.sum::<f64>() > 1.0 {
-            ranked[..=other].rotate_right(1);
         }
     }
 
@@ -377,7 +346,6 @@ impl Field<'_> {
                     family: candidate.family,
                     formula: candidate.formula.clone(),
                     covariance: candidate.covariance.clone(),
-                    overhead: false,
                 })
             }
         }

@@ -30,7 +30,7 @@ use crate::samples::metric::Metric;
 use crate::select::calibration::interval_ratio;
 use crate::select::choice::Field;
 use crate::select::clean::{clean, times};
-use crate::select::drift::{EXPECTED, drift};
+use crate::select::drift::drift;
 use crate::solve::limits::Limits;
 
 use crate::error::list;
@@ -38,7 +38,6 @@ use crate::families::candidate::{Alternative, Candidate};
 use crate::families::curves::curves;
 use crate::families::normal_form::{Found, MIN_POINTS, search};
 use crate::families::note::Note;
-use crate::families::regimes::two_costs;
 use crate::families::searched::{left_out, searched};
 use crate::families::written::UserFormula;
 use crate::formula::family::Family;
@@ -47,10 +46,9 @@ use crate::samples::points::Points;
 use crate::samples::sample::Samples;
 use crate::samples::statistic::Statistic;
 use crate::select::model::{Coefficient, Freedom, HeldUp, Model};
-use crate::select::overhead::with_overheads;
 use crate::select::remarks::{
-    beside_medians, follows_nothing, is_met, is_within_spread, left_out_far, may_soar, poor,
-    scattered, set_aside, uneven, zero,
+    beside_medians, follows_nothing, is_met, left_out_far, may_soar, poor, scattered, set_aside,
+    uneven, zero,
 };
 use crate::select::sigma::{Deviation, sigma};
 use crate::select::zeros;
@@ -350,7 +348,6 @@ fn of_weighed(
         // What follows the points, and what a user wrote, was not seen to drift.
         Some(_) => 0.0,
         None if is_met(points, &best) => 0.0,
-        None if is_within_spread(points, &best) => EXPECTED,
         None => drift(weighed, options.family, &limits),
     };
     Ok(Model {
@@ -370,19 +367,13 @@ pub(crate) fn forms(
 
 /// The form to show, of those within the limits.
 fn choose(mut field: Field<'_>) -> Option<Candidate> {
-    let (points, is_free) = (field.points, field.limits.monotone.is_empty());
-    let may_hide = is_free && field.found.is_some();
     // What was fitted freely was looked at there.
     let is_fitted = |candidate: &Candidate| candidate.family != Family::Written && !candidate.held;
-    let limits = field.limits;
+    let (limits, points) = (field.limits, field.points);
     field
         .others
         .retain(|candidate| is_fitted(candidate) || limits.hold(&candidate.formula, points));
-    let chosen = field.choose()?;
-    Some(match may_hide {
-        true => with_overheads(points, chosen),
-        false => chosen,
-    })
+    field.choose()
 }
 
 /// Fits of all families, or of one, and the parameters left out.
@@ -426,9 +417,6 @@ fn field<'a>(
     if family.is_some() || !explained {
         let terms = found.as_ref().filter(|_| family.is_none());
         others.extend(searched(points, limits, asked, terms));
-    } else if let [param] = points.varying()[..] {
-        let two_costs = two_costs(points, param).into_iter();
-        others.extend(two_costs.filter_map(|hypothesis| hypothesis.fit(points, limits)));
     }
     if let ([param], true) = (&points.varying()[..], asked(Family::Curve)) {
         let nearest = others

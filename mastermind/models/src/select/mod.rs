@@ -11,7 +11,6 @@ pub(crate) mod drift;
 pub(crate) mod fit;
 mod layout;
 pub(crate) mod model;
-pub(crate) mod overhead;
 mod remarks;
 pub(crate) mod shape;
 pub(crate) mod sigma;

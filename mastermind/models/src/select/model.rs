@@ -191,8 +191,8 @@ pub struct Model {
     /// covariances contain it; an interval takes the weights of `alternatives` to the power of its inverse.
     #[serde(default = "one")]
     pub design_effect: f64,
-    /// Standard deviation of the logarithm of the time over the prediction, for each factor of e beyond the range: what was seen at the
-    /// largest sizes, each predicted from smaller ones. 0 where the spread of the calls explains what the formula leaves, or nothing was seen.
+    /// Standard deviation of the logarithm of the time over the prediction, for each factor of e beyond the range: what is expected,
+    /// corrected by the errors at the largest sizes, predicted from smaller ones. 0 for a user's formula and one that meets all points.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub drift: f64,
     /// Measured values between which a formula breaks, by parameter: where between them is not known.
@@ -335,7 +335,6 @@ impl Model {
 pub(crate) fn n_coefficients(family: Family, formula: &Formula) -> usize {
     match family {
         Family::PowerLaw | Family::Exponential => {
-            // An overhead, the second term, has no coefficient that was fitted.
             1 + formula.terms.first().map_or(0, |term| term.factors.len())
         }
         Family::Regimes | Family::Curve => formula.terms.len(),

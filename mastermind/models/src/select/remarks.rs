@@ -73,15 +73,15 @@ fn unexplained(points: &Points, best: &Candidate) -> Option<f64> {
 }
 
 /// Whether the calls at one coordinate spread so much that the points' distance from the formula is no more than that.
-pub(super) fn is_within_spread(points: &Points, best: &Candidate) -> bool {
+fn is_within_spread(points: &Points, best: &Candidate) -> bool {
     let distance = Distance::new(points, &best.fitted_s);
     distance.is_explained(best.coefficients.len(), Counts::of(points))
 }
 
-/// Whether a formula goes through all points to rounding, with some to spare.
+/// Whether a formula goes through all points to rounding, with two to spare: of times with three digits one is met by chance.
 pub(super) fn is_met(points: &Points, best: &Candidate) -> bool {
     let distance = Distance::new(points, &best.fitted_s);
-    best.coefficients.len() < points.len() && distance.is_met(Counts::of(points))
+    best.coefficients.len() + 1 < points.len() && distance.is_met(Counts::of(points))
 }
 
 /// That a formula of the parameters explains less than [`POOR`] of the points because the calls spread so much.

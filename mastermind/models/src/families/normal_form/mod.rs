@@ -574,7 +574,6 @@ impl Found<'_> {
             family: family(&fit),
             formula: self.formula(&fit),
             covariance: Some(self.covariance(&fit, explained)),
-            overhead: false,
         };
         Some((alternative, self.scratch.fitted_s()))
     }
