@@ -1,6 +1,6 @@
-//! Curves with a scale: a time that saturates, decays, or grows exponentially from a level of its own.
+//! Curves with a scale: a time that saturates, decays, or grows exponentially from a level of its own; and divided work with what sharing it costs.
 //!
-//! In: points of one varying parameter. Out: hypotheses `[f +] b · g(x / h)`, each with its scale `h`.
+//! In: points of one varying parameter. Out: hypotheses `[f +] b · g(x / h)`, each with its scale `h`, and `a / x + b g(x)`.
 //!
 //! Sums of powers and logarithms have no scale. A cost that programs have may: throughput that saturates, `x / (x + h)`; a start that wears off,
 //! `exp(−x / h)`; what doubles with each step. Within the sizes each is followed by a sum of terms as well, and beyond them they part. So they
@@ -137,7 +137,27 @@ pub(crate) fn curves(points: &Points, param: usize, least: f64) -> Vec<Hypothesi
             .map(|scale| curve.hypothesis(name, *scale))
             .collect()
     };
-    CURVES.iter().flat_map(of).collect()
+    let curves = CURVES.iter().flat_map(of);
+    curves.chain(divided(name)).collect()
+}
+
+/// Work that is divided by a parameter, with what sharing it costs: in proportion to the logarithm of who shares (a tree of messages), or to who
+/// shares (one message to each). Its scale is where both are alike.
+fn divided(param: &str) -> impl Iterator<Item = Hypothesis> {
+    let term = |power, logarithm| {
+        let factor = Factor::new(param, Exponent::Fraction(power, 1), logarithm);
+        Term::new(1.0, vec![factor])
+    };
+    let costs = [term(0, 1), term(1, 0)];
+    let work = term(-1, 0);
+    costs.into_iter().map(move |cost| Hypothesis {
+        family: Family::Curve,
+        shape: Shape::Sum {
+            constant: false,
+            terms: vec![work.clone(), cost],
+        },
+        n_searched: 0,
+    })
 }
 
 /// Where a parabola through three values is lowest, between the outer two places; half way to one where they are as good as a line.

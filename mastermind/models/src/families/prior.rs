@@ -139,7 +139,8 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
             let grows = rates
                 .filter_map(|factor| factor.rate)
                 .any(|rate| rate > 0.0);
-            let others = candidate.coefficients.len() - usize::from(!grows);
+            let is_bent = !grows && n_searched > 0;
+            let others = candidate.coefficients.len() - usize::from(is_bent);
             (1, 1, n_negative(&candidate.coefficients[..others]))
         }
         Family::Regimes => {

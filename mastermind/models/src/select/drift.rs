@@ -1,29 +1,30 @@
 //! By how much formulas are off at sizes beyond those that they were fitted to.
 //!
-//! In: the points of a mode. Out: the share by which the time drifts from the prediction for each factor of e beyond the range.
+//! In: the points of a mode, and the formulas that predict. Out: the share by which the time drifts from the prediction for each factor of e
+//! beyond the range.
 //!
 //! Weights of formulas say which is right if one of them is. None may be: a buffer, a cache, another algorithm comes in at some size, and the
 //! next one comes beyond the range. How much that makes is known from other programs before anything is measured ([`PRIOR`]), and the
-//! points themselves correct it: the largest sizes are left out, and predicted from the smaller ones as a user would.
+//! points themselves correct it: the largest sizes are left out, and predicted by each formula with the coefficients of the smaller ones.
 //!
-//! A prediction whose logarithm has the variance `v` by scatter and by what is not known of the formula is off by `e ~ N(0, v + γ² ln² d)` at
-//! `d` times the range. Each range that predictions start from counts as one observation, however many sizes lie ahead, since these share
-//! what they are off by. The result is the root of the mean of γ² by Bayes: what scatters, or is predicted vaguely, leaves it as it was
-//! expected, and a law that was kept over many sizes makes it small.
+//! The logarithm of a time left out is off by `e ~ N(0, v + γ² ln² d)` at `d` times the range of the others, where `v` is the variance by scatter
+//! and by coefficients that the others leave unknown. What scatters, or is predicted vaguely, leaves γ as it was expected, and a law that
+//! was kept over many sizes makes it small. A formula whose coefficients the others do not determine predicts nothing, and says nothing of γ:
+//! `max(a, b x)` before its knee. Where a break was searched for, the ranges that had begun predict what came after it: something came in.
+//! The result is the root of the mean of γ² by Bayes, over the formulas by their weights.
+//!
+//! # Source
+//! R. D. Cook, S. Weisberg, *Residuals and Influence in Regression* (1982), for errors and variances of observations left out (recalled, not
+//! looked up).
 
-use std::borrow::Cow;
-
-use crate::families::candidate::{Alternative, Candidate};
+use crate::families::candidate::Candidate;
 use crate::families::prior::AHEAD;
 use crate::formula::family::Family;
 use crate::formula::slopes::slopes;
-use crate::formula::sum::Formula;
+use crate::formula::sum::{Formula, Term};
 use crate::samples::points::Points;
-use crate::select::fit::forms;
-use crate::solve::covariance::Covariance;
+use crate::solve::least_squares::solve;
 use crate::solve::likelihood::ROUNDING;
-use crate::solve::limits::Limits;
-use crate::solve::mixture::{Part, middle};
 
 /// Drifts and their probabilities before anything is known, root mean square 0.12. Source: of seven such lists, on public series of 11 sources and 40
 /// shapes of a generator of our own; those of one mean square differ little, and one of 0.14 makes intervals after few sizes a tenth wider.
@@ -36,7 +37,8 @@ const PRIOR: [(f64, f64); 6] = [
     (0.4, 0.05),
 ];
 
-/// Sizes that a prediction starts from at least. Arbitrary: predictions from four are so vague that they change nothing.
+/// Sizes that a prediction starts from at least. Source: on the same, 3 and 4 made public series with a drift of their own hold less, since what
+/// holds among the smallest sizes says little of the largest.
 const LEAST_SIZES: usize = 5;
 
 /// The largest sizes that are left out, one in so many, one after the other; and always the last one.
@@ -46,25 +48,41 @@ const LEFT_OUT: [usize; 4] = [16, 8, 4, 2];
 /// measured sizes.
 const LEAST_AHEAD: f64 = 1.3;
 
-/// Sizes that it is estimated from; of more, so many evenly.
-const MAX_SIZES: usize = 128;
-
 /// Logarithm of the factor that a prediction counts as off by at most.
 const MOST: f64 = std::f64::consts::LN_10;
 
 /// Standard deviation of the logarithm of the time over the prediction, for each factor of e beyond the range, where the parameter that
 /// varies is one; what was expected where the points say nothing of it.
-///
-/// # Arguments
-/// * `family` - the only family to try
-pub(crate) fn drift(points: &Points, family: Option<Family>, limits: &Limits<'_>) -> f64 {
-    let seen = match points.varying()[..] {
-        [param] if points.range(param)[0] > 0.0 => seen(points, param, family, limits),
-        _ => Vec::new(),
+pub(crate) fn drift(points: &Points, best: &Candidate) -> f64 {
+    let param = match points.varying()[..] {
+        [param] if points.range(param)[0] > 0.0 => Some(param),
+        _ => None,
     };
+    let square = |family, formula| {
+        let law = Law { family, formula };
+        mean_square(&param.map_or_else(Vec::new, |param| seen(points, param, &law)))
+    };
+    let of = best.alternatives.iter();
+    let squares = of.map(|a| (a.weight, square(a.family, &a.formula)));
+    let (weights, sum) = squares.fold((0.0, 0.0), |(weights, sum), (weight, square)| {
+        (weights + weight, sum + weight * square)
+    });
+    match weights > 0.0 {
+        true => (sum / weights).sqrt(),
+        false => square(best.family, &best.formula).sqrt(),
+    }
+}
+
+/// Mean of the square of the drift by Bayes, of what is seen from some sizes.
+///
+/// These overlap: all of it counts as so many observations as there are stretches of a factor of [`AHEAD`].
+fn mean_square(seen: &[Ahead]) -> f64 {
+    let stretches = seen.iter().map(|ahead| ahead.stretches);
+    let stretches = stretches.fold(1.0, f64::max);
+    let share = (stretches / seen.len().max(1) as f64).min(1.0);
     let ln_weight = |(gamma, probability): (f64, f64)| {
-        let ln_likelihoods = seen.iter().map(|ahead| ln_likelihood(ahead, gamma));
-        probability.ln() + ln_likelihoods.sum::<f64>()
+        let ln_likelihoods = seen.iter().map(|ahead| ahead.ln_likelihood(gamma));
+        probability.ln() + share * ln_likelihoods.sum::<f64>()
     };
     let ln_weights = PRIOR.map(ln_weight);
     let most = ln_weights.into_iter().fold(f64::NEG_INFINITY, f64::max);
@@ -73,20 +91,18 @@ pub(crate) fn drift(points: &Points, family: Option<Family>, limits: &Limits<'_>
     let square: f64 = pairs
         .map(|((gamma, _), weight)| weight * gamma * gamma)
         .sum();
-    (square / weights.iter().sum::<f64>()).sqrt()
+    square / weights.iter().sum::<f64>()
 }
 
-/// Mean of the logarithms of the likelihood of what sizes ahead are off by, if the time drifts by `gamma`.
-fn ln_likelihood(ahead: &[Ahead], gamma: f64) -> f64 {
-    let of_size = |size: &Ahead| {
-        let variance = size.variance + (gamma * size.ln_d).powi(2);
-        -0.5 * (variance.ln() + size.error * size.error / variance)
-    };
-    ahead.iter().map(of_size).sum::<f64>() / ahead.len() as f64
-}
-
-/// A size beyond those that a prediction starts from.
+/// What is seen from some sizes of those beyond them.
 struct Ahead {
+    misses: Vec<Miss>,
+    /// Logarithm of the factor between the end of what it is seen from and the largest size, in that of [`AHEAD`].
+    stretches: f64,
+}
+
+/// A size ahead, and what a law predicts of it.
+struct Miss {
     /// Logarithm of the factor beyond.
     ln_d: f64,
     /// Logarithm of the measured time over the predicted one.
@@ -95,109 +111,124 @@ struct Ahead {
     variance: f64,
 }
 
-/// What is seen from each size that is looked ahead from.
-fn seen(
-    points: &Points,
-    param: usize,
-    family: Option<Family>,
-    limits: &Limits<'_>,
-) -> Vec<Vec<Ahead>> {
-    let points = thinned(points, param);
+impl Ahead {
+    /// Mean of the logarithms of the likelihood of what sizes ahead are off by, if the time drifts by `gamma`: they share what they are off by.
+    fn ln_likelihood(&self, gamma: f64) -> f64 {
+        let of_size = |size: &Miss| {
+            let variance = size.variance + (gamma * size.ln_d).powi(2);
+            -0.5 * (variance.ln() + size.error * size.error / variance)
+        };
+        self.misses.iter().map(of_size).sum::<f64>() / self.misses.len() as f64
+    }
+}
+
+/// What is seen from each size that is looked ahead from, by a law.
+fn seen(points: &Points, param: usize, law: &Law<'_>) -> Vec<Ahead> {
+    let Some(variance) = law.variance(points) else {
+        return Vec::new();
+    };
     let values = points.values(param);
-    let mut lefts: Vec<usize> = LEFT_OUT
-        .iter()
-        .map(|share| (values.len() / share).max(1))
-        .collect();
+    let mut lefts = LEFT_OUT.map(|share| (values.len() / share).max(1)).to_vec();
     lefts.dedup();
     let ends = lefts.into_iter().filter_map(|n_left| {
         let kept = values.len().checked_sub(n_left)?;
         (kept >= LEAST_SIZES).then(|| values[kept - 1])
     });
-    ends.filter_map(|end| from(&points, param, end, family, limits))
-        .collect()
-}
-
-/// How far the sizes above `end` lie from what those up to it predict; `None` where none is far enough.
-fn from(
-    points: &Points,
-    param: usize,
-    end: f64,
-    family: Option<Family>,
-    limits: &Limits<'_>,
-) -> Option<Vec<Ahead>> {
-    let column = &points.columns[param];
-    let (inner, outer): (Vec<usize>, Vec<usize>) =
-        (0..points.len()).partition(|&i| column[i] <= end);
-    let is_ahead = |&i: &usize| (LEAST_AHEAD..=AHEAD).contains(&(column[i] / end));
-    let outer: Vec<usize> = outer.into_iter().filter(is_ahead).collect();
-    if outer.is_empty() {
-        return None;
-    }
-    let rest = points.subset(&inner);
-    let best = forms(&rest, family, limits)?;
-    let scatter = scatter(&rest, &best, param);
-    let ahead = outer.into_iter().map(|i| {
-        let (predicted_s, of_forms) = predicted(&best, points, i);
-        let error = (points.mean_s[i] / predicted_s).ln();
-        Ahead {
-            ln_d: (column[i] / end).ln(),
-            error: match error.is_finite() {
-                true => error.clamp(-MOST, MOST),
-                false => MOST,
-            },
-            variance: (scatter + of_forms).max(ROUNDING * ROUNDING),
-        }
-    });
-    Some(ahead.collect())
-}
-
-/// The points of at most [`MAX_SIZES`] sizes, the largest among them.
-fn thinned(points: &Points, param: usize) -> Cow<'_, Points> {
-    let values = points.values(param);
-    if values.len() <= MAX_SIZES {
-        return Cow::Borrowed(points);
-    }
-    let stride = values.len().div_ceil(MAX_SIZES);
-    let kept: Vec<f64> = values.iter().rev().step_by(stride).copied().collect();
-    let is_kept = |&i: &usize| kept.contains(&points.columns[param][i]);
-    let rows: Vec<usize> = (0..points.len()).filter(is_kept).collect();
-    Cow::Owned(points.subset(&rows))
-}
-
-/// Mean square of the logarithms of what a fit leaves, of the larger half of the sizes: the smaller ones often lie further off.
-fn scatter(points: &Points, best: &Candidate, param: usize) -> f64 {
-    let values = points.values(param);
-    let middle = values[values.len() / 2];
-    let rows = (0..points.len()).filter(|&i| points.columns[param][i] >= middle);
-    let squares = rows.map(|i| (points.mean_s[i] / best.fitted_s[i]).ln().powi(2));
-    let squares: Vec<f64> = squares.filter(|square| square.is_finite()).collect();
-    squares.iter().sum::<f64>() / squares.len().max(1) as f64
-}
-
-/// What the forms together predict at a point, seconds, and the variance of its logarithm by their coefficients and by how far they lie apart.
-fn predicted(best: &Candidate, points: &Points, i: usize) -> (f64, f64) {
-    let part = |weight: f64, family: Family, formula: &Formula, covariance: Option<&Covariance>| {
-        let mean = formula.evaluate(|name| points.number(i, name));
-        let mean = mean.unwrap_or(f64::NAN);
-        let gradient = slopes(family, formula, |name| points.number(i, name)).unwrap_or_default();
-        let variance = covariance.map_or(0.0, |covariance| covariance.variance(&gradient));
-        Part {
-            weight,
-            mean,
-            deviation: variance.sqrt() / mean,
-        }
+    let from = |end: f64| {
+        let misses = law.misses(points, &points.columns[param], end, variance)?;
+        let stretches = (values.last()? / end).ln() / AHEAD.ln();
+        (!misses.is_empty()).then_some(Ahead { misses, stretches })
     };
-    let alone = || part(1.0, best.family, &best.formula, best.covariance.as_ref());
-    let of = |a: &Alternative| part(a.weight, a.family, &a.formula, a.covariance.as_ref());
-    let mut parts: Vec<Part> = best.alternatives.iter().map(of).collect();
-    if parts.is_empty() {
-        parts.push(alone());
+    ends.filter_map(from).collect()
+}
+
+/// A formula that predicts.
+struct Law<'a> {
+    family: Family,
+    formula: &'a Formula,
+}
+
+impl Law<'_> {
+    /// Variance of a call, relative, by what the formula leaves of all points; `None` where it is not above 0 at all of them.
+    fn variance(&self, points: &Points) -> Option<f64> {
+        let mut squares = 0.0;
+        for i in 0..points.len() {
+            let time_s = time_s(self.formula, points, i).filter(|s| *s > 0.0)?;
+            squares += points.count[i] * (points.mean_s[i] / time_s - 1.0).powi(2);
+        }
+        let n = slopes(self.family, self.formula, |name| points.number(0, name)).ok()?;
+        Some(squares / points.len().saturating_sub(n.len()).max(1) as f64)
     }
-    let middle = middle(&mut parts);
-    let variances = parts.iter().map(|part| {
-        let apart = (part.mean / middle).ln().clamp(-MOST, MOST);
-        let variance = part.weight * (apart * apart + part.deviation * part.deviation);
-        if variance.is_finite() { variance } else { 0.0 }
-    });
-    (middle, variances.sum())
+
+    /// How far the sizes above `end` lie from what is predicted with the coefficients of those up to it; `None` where those do not determine them.
+    ///
+    /// # Arguments
+    /// * `column` - the size of each point, shape `[n_points]`
+    /// * `of_call` - variance of a call, relative
+    fn misses(&self, points: &Points, column: &[f64], end: f64, of_call: f64) -> Option<Vec<Miss>> {
+        let formula = self.begun(end);
+        let slopes = |i: usize| slopes(self.family, &formula, |name| points.number(i, name)).ok();
+        let inner = || (0..points.len()).filter(|&i| column[i] <= end);
+        let times_s: Option<Vec<f64>> = inner().map(|i| time_s(&formula, points, i)).collect();
+        let (times_s, rows): (_, Option<Vec<_>>) = (times_s?, inner().map(slopes).collect());
+        let rows = rows?;
+        let of_coefficient = |j: usize| rows.iter().map(|row| row[j]).collect();
+        let columns: Vec<Vec<f64>> = (0..rows.first()?.len()).map(of_coefficient).collect();
+        let pairs = || inner().zip(&times_s);
+        let rest: Vec<f64> = pairs().map(|(i, s)| points.mean_s[i] - s).collect();
+        let weights: Vec<f64> = pairs().map(|(i, s)| points.count[i] / (s * s)).collect();
+        let solved = solve(&columns, &rest, &weights).ok()?;
+        let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let is_ahead = |&i: &usize| (LEAST_AHEAD..=AHEAD).contains(&(column[i] / end));
+        let miss = |i: usize| {
+            let (time_s, slopes) = (time_s(&formula, points, i)?, slopes(i)?);
+            let by = product(&slopes, &solved.coefficients) / time_s;
+            let by = match self.family {
+                Family::PowerLaw | Family::Exponential => by,
+                _ => by.ln_1p(),
+            };
+            let error = (points.mean_s[i] / time_s).ln() - by;
+            let covariance = solved.unscaled_covariance.iter();
+            let covariance: Vec<f64> = covariance.map(|row| product(row, &slopes)).collect();
+            let of_coefficients = product(&slopes, &covariance) / (time_s * time_s);
+            let variance = of_call * (points.count[i].recip() + of_coefficients);
+            variance.is_finite().then(|| Miss {
+                ln_d: (column[i] / end).ln(),
+                error: match error.is_finite() {
+                    true => error.clamp(-MOST, MOST),
+                    false => MOST,
+                },
+                variance: variance.max(ROUNDING * ROUNDING),
+            })
+        };
+        Some(
+            (0..points.len())
+                .filter(is_ahead)
+                .filter_map(miss)
+                .collect(),
+        )
+    }
+
+    /// The formula as it is known up to a size: without ranges that begin later, but for the larger or the lesser of two costs, which is
+    /// one law, whose range is not searched for.
+    fn begun(&self, end: f64) -> Formula {
+        let mut formula = self.formula.clone();
+        if self.family != Family::Regimes || formula.terms.len() <= 2 {
+            return formula;
+        }
+        let from = |term: &Term| Some(term.regime.as_ref()?.from?);
+        formula
+            .terms
+            .retain(|term| from(term).is_none_or(|from| from <= end));
+        for regime in formula.terms.iter_mut().flat_map(|term| &mut term.regime) {
+            regime.to = regime.to.filter(|to| *to <= end);
+        }
+        formula
+    }
+}
+
+/// The time of a formula at a point, seconds, where it is finite.
+fn time_s(formula: &Formula, points: &Points, i: usize) -> Option<f64> {
+    let time_s = formula.evaluate(|name| points.number(i, name)).ok();
+    time_s.filter(|s| s.is_finite())
 }

@@ -348,21 +348,12 @@ fn of_weighed(
         // What follows the points, and what a user wrote, was not seen to drift.
         Some(_) => 0.0,
         None if is_met(points, &best) => 0.0,
-        None => drift(weighed, options.family, &limits),
+        None => drift(weighed, &best),
     };
     Ok(Model {
         drift,
         ..model(samples, points, best, notes)
     })
-}
-
-/// The form to show of all families, or of one.
-pub(crate) fn forms(
-    points: &Points,
-    family: Option<Family>,
-    limits: &Limits<'_>,
-) -> Option<Candidate> {
-    choose(field(points, family, limits).0)
 }
 
 /// The form to show, of those within the limits.
