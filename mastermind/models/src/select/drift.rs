@@ -11,11 +11,13 @@
 //! and by coefficients that the others leave unknown. What scatters, or is predicted vaguely, leaves γ as it was expected, and a law that
 //! was kept over many sizes makes it small. A formula whose coefficients the others do not determine predicts nothing, and says nothing of γ:
 //! `max(a, b x)` before its knee. Where a break was searched for, the ranges that had begun predict what came after it: something came in.
-//! The result is the root of the mean of γ² by Bayes, over the formulas by their weights.
+//! The drifts are weighed by Bayes for each formula, and by the weights of the formulas; the result is the one whose interval is that of all.
 //!
 //! # Source
 //! R. D. Cook, S. Weisberg, *Residuals and Influence in Regression* (1982), for errors and variances of observations left out (recalled, not
 //! looked up).
+
+use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::families::candidate::Candidate;
 use crate::families::prior::AHEAD;
@@ -25,6 +27,8 @@ use crate::formula::sum::{Formula, Term};
 use crate::samples::points::Points;
 use crate::solve::least_squares::solve;
 use crate::solve::likelihood::ROUNDING;
+use crate::solve::mixture::{Part, quantile};
+use crate::solve::uncertainty::LEVEL;
 
 /// Drifts and their probabilities before anything is known, root mean square 0.12. Source: of seven such lists, on public series of 11 sources and 40
 /// shapes of a generator of our own; those of one mean square differ little, and one of 0.14 makes intervals after few sizes a tenth wider.
@@ -58,47 +62,42 @@ pub(crate) fn drift(points: &Points, best: &Candidate) -> f64 {
         [param] if points.range(param)[0] > 0.0 => Some(param),
         _ => None,
     };
-    let square = |family, formula| {
+    let weights = |family, formula| {
         let law = Law { family, formula };
-        mean_square(&param.map_or_else(Vec::new, |param| seen(points, param, &law)))
+        weights(&param.map_or_else(Vec::new, |param| seen(points, param, &law)))
     };
-    let of = best.alternatives.iter();
-    let squares = of.map(|a| (a.weight, square(a.family, &a.formula)));
-    let (weights, sum) = squares.fold((0.0, 0.0), |(weights, sum), (weight, square)| {
-        (weights + weight, sum + weight * square)
-    });
-    match weights > 0.0 {
-        true => (sum / weights).sqrt(),
-        false => square(best.family, &best.formula).sqrt(),
+    if best.alternatives.is_empty() {
+        return equivalent(weights(best.family, &best.formula));
     }
+    let mut sum = [0.0; PRIOR.len()];
+    for a in &best.alternatives {
+        let pairs = sum.iter_mut().zip(weights(a.family, &a.formula));
+        pairs.for_each(|(sum, of)| *sum += a.weight * of);
+    }
+    equivalent(sum)
 }
 
-/// Mean of the square of the drift by Bayes, of what is seen from some sizes.
-///
-/// These overlap: all of it counts as so many observations as there are stretches of a factor of [`AHEAD`].
-fn mean_square(seen: &[Ahead]) -> f64 {
-    let stretches = seen.iter().map(|ahead| ahead.stretches);
-    let stretches = stretches.fold(1.0, f64::max);
-    let share = (stretches / seen.len().max(1) as f64).min(1.0);
-    let ln_weight = |(gamma, probability): (f64, f64)| {
-        let ln_likelihoods = seen.iter().map(|ahead| ahead.ln_likelihood(gamma));
-        probability.ln() + share * ln_likelihoods.sum::<f64>()
-    };
-    let ln_weights = PRIOR.map(ln_weight);
+/// Probabilities of the drifts by Bayes, of what is seen from some sizes: from each of them one observation, however many lie ahead.
+fn weights(seen: &[Vec<Miss>]) -> [f64; PRIOR.len()] {
+    let ln_weights = PRIOR.map(|(gamma, probability)| {
+        let ln_likelihoods = seen.iter().map(|ahead| ln_likelihood(ahead, gamma));
+        probability.ln() + ln_likelihoods.sum::<f64>()
+    });
     let most = ln_weights.into_iter().fold(f64::NEG_INFINITY, f64::max);
     let weights = ln_weights.map(|ln_weight| (ln_weight - most).exp());
-    let pairs = PRIOR.iter().zip(weights);
-    let square: f64 = pairs
-        .map(|((gamma, _), weight)| weight * gamma * gamma)
-        .sum();
-    square / weights.iter().sum::<f64>()
+    let sum: f64 = weights.iter().sum();
+    weights.map(|weight| weight / sum)
 }
 
-/// What is seen from some sizes of those beyond them.
-struct Ahead {
-    misses: Vec<Miss>,
-    /// Logarithm of the factor between the end of what it is seen from and the largest size, in that of [`AHEAD`].
-    stretches: f64,
+/// The one drift whose interval of [`LEVEL`] is that of all drifts together.
+fn equivalent(weights: [f64; PRIOR.len()]) -> f64 {
+    let parts = PRIOR.iter().zip(weights).map(|((gamma, _), weight)| Part {
+        weight,
+        mean: 0.0,
+        deviation: *gamma,
+    });
+    let (parts, upper) = (parts.collect::<Vec<_>>(), 0.5 + LEVEL / 2.0);
+    (quantile(&parts, upper) / Normal::standard().inverse_cdf(upper)).max(0.0)
 }
 
 /// A size ahead, and what a law predicts of it.
@@ -111,19 +110,17 @@ struct Miss {
     variance: f64,
 }
 
-impl Ahead {
-    /// Mean of the logarithms of the likelihood of what sizes ahead are off by, if the time drifts by `gamma`: they share what they are off by.
-    fn ln_likelihood(&self, gamma: f64) -> f64 {
-        let of_size = |size: &Miss| {
-            let variance = size.variance + (gamma * size.ln_d).powi(2);
-            -0.5 * (variance.ln() + size.error * size.error / variance)
-        };
-        self.misses.iter().map(of_size).sum::<f64>() / self.misses.len() as f64
-    }
+/// Mean of the logarithms of the likelihood of what sizes ahead are off by, if the time drifts by `gamma`: they share what they are off by.
+fn ln_likelihood(ahead: &[Miss], gamma: f64) -> f64 {
+    let of_size = |size: &Miss| {
+        let variance = size.variance + (gamma * size.ln_d).powi(2);
+        -0.5 * (variance.ln() + size.error * size.error / variance)
+    };
+    ahead.iter().map(of_size).sum::<f64>() / ahead.len() as f64
 }
 
 /// What is seen from each size that is looked ahead from, by a law.
-fn seen(points: &Points, param: usize, law: &Law<'_>) -> Vec<Ahead> {
+fn seen(points: &Points, param: usize, law: &Law<'_>) -> Vec<Vec<Miss>> {
     let Some(variance) = law.variance(points) else {
         return Vec::new();
     };
@@ -134,12 +131,9 @@ fn seen(points: &Points, param: usize, law: &Law<'_>) -> Vec<Ahead> {
         let kept = values.len().checked_sub(n_left)?;
         (kept >= LEAST_SIZES).then(|| values[kept - 1])
     });
-    let from = |end: f64| {
-        let misses = law.misses(points, &points.columns[param], end, variance)?;
-        let stretches = (values.last()? / end).ln() / AHEAD.ln();
-        (!misses.is_empty()).then_some(Ahead { misses, stretches })
-    };
-    ends.filter_map(from).collect()
+    let from = |end| law.misses(points, &points.columns[param], end, variance);
+    let ahead = ends.filter_map(from);
+    ahead.filter(|misses| !misses.is_empty()).collect()
 }
 
 /// A formula that predicts.
@@ -216,7 +210,7 @@ impl Law<'_> {
         if self.family != Family::Regimes || formula.terms.len() <= 2 {
             return formula;
         }
-        let from = |term: &Term| Some(term.regime.as_ref()?.from?);
+        let from = |term: &Term| term.regime.as_ref()?.from;
         formula
             .terms
             .retain(|term| from(term).is_none_or(|from| from <= end));
