@@ -79,8 +79,8 @@ fn strong_scaling_is_inside_at_twice_the_nodes() {
     let found = at(&model, 256.0);
     assert_eq!(at(&stored(&model), 256.0), found);
     assert!(is_inside(&found, 0.10673), "{found:?}");
-    // About a tenth, for a law that is followed within a per cent.
-    assert!(found.upper_s < 1.15 * found.value_s, "{found:?}");
+    // No more than a tenth, for a law that is followed within a per cent.
+    assert!(found.upper_s < 1.1 * found.value_s, "{found:?}");
 }
 
 /// Work that is divided exactly, without scatter, is predicted exactly.
@@ -161,7 +161,7 @@ fn scattered_line(n_sizes: i32, factor: f64) -> Model {
 fn many_sizes_that_keep_to_a_formula_leave_little_drift_and_few_leave_what_was_expected() {
     let (many, few) = (scattered_line(25, 1.2), scattered_line(4, 2.0));
     assert!(many.drift < 0.03, "{}", many.drift);
-    assert!((few.drift - 0.12).abs() < 0.01, "{}", few.drift);
+    assert!((few.drift - 0.10).abs() < 0.01, "{}", few.drift);
 }
 
 /// Four times of two or three digits, which a sum of two terms meets by chance: the times beyond were as measured on 17 threads.

@@ -70,8 +70,8 @@ fn of_two_costs_each_may_be_the_larger_at_any_size() {
             model.expression
         );
         let width = (there.upper_s - there.lower_s) / there.value_s;
-        // The drift makes most of it: from the sizes before the knee those after it were missed.
-        assert!(width < 1.1, "{there:?} by {}", model.expression);
+        // The drift that is expected at four times the range makes 0.55 of it.
+        assert!(width < 0.65, "{there:?} by {}", model.expression);
     };
     for knee in [11.0, 22.0, 45.0, 70.0, 132.0] {
         is_near(&fitted(1..9, |p| f64::max(knee / p, 1.0)), 1024.0, 1.0);
