@@ -55,7 +55,7 @@ fn a_diagram_is_edited_and_simulated() {
         let argument = serde_json::to_value(&area).expect("an element");
         page.run(
             replace,
-            vec![argument.clone(), text.replace("endif", "").into()],
+            vec![argument.clone(), text.replace("endif", "endwhile").into()],
         )
         .await;
         page.until("return document.getElementById('problems') !== null || document.querySelector('ul.problems') !== null").await;
