@@ -1,8 +1,8 @@
-//! From clock ticks to nanoseconds.
+//! Converts clock ticks to nanoseconds.
 
 use crate::layout::Calibration;
 
-/// Calibrations closer than this say less about the rate than the definition of the clock.
+/// Minimum distance of two calibrations, nanoseconds; over a shorter one the nominal rate is more accurate.
 const SHORTEST_NS: u64 = 5_000_000;
 const SHIFT: u32 = 40;
 
@@ -10,7 +10,7 @@ const SHIFT: u32 = 40;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeBase {
     start: Calibration,
-    /// Nanoseconds a tick, times 2⁴⁰; clocks that tick more seldom than each 16 ms are taken for ones that do.
+    /// Nanoseconds per tick, times 2⁴⁰. Clocks with a tick longer than 16 ms are treated as if it were 16 ms.
     ns_per_tick: u64,
 }
 
@@ -59,17 +59,17 @@ impl TimeBase {
         }
     }
 
-    /// A length of time, nanoseconds, rounded down; of many that are added, add the ticks.
+    /// A duration, nanoseconds, rounded down. To sum many durations, sum their ticks.
     #[inline]
     pub fn length_ns(&self, ticks: u64) -> u64 {
         let ns = (u128::from(ticks) * u128::from(self.ns_per_tick)) >> SHIFT;
         u64::try_from(ns).unwrap_or(u64::MAX)
     }
 
-    /// A moment and the length of time that begins there, nanoseconds since the start of the run and nanoseconds.
+    /// A moment and the duration that begins there: nanoseconds since the start of the run, and nanoseconds.
     ///
-    /// The length is that between the nanoseconds of its two ends. So neither the sum of many nor that of parts is biased by
-    /// rounding, and parts, which lie within the whole, never come to more than the whole.
+    /// The duration is the difference of the two ends in nanoseconds. Rounding therefore biases neither the sum of many
+    /// durations nor that of parts, and parts, which lie within the whole, never add up to more than the whole.
     #[inline]
     pub fn span_ns(&self, from: u64, length: u64) -> (u64, u64) {
         let offset = from.saturating_sub(self.start.ticks);
@@ -127,7 +127,7 @@ mod tests {
             .map(|call| time.span_ns(1_000 + call * 131, 26).1)
             .sum();
         assert!((lengths as f64 / 1e6 - 1.0).abs() < 1e-3, "{lengths}");
-        // Parts that fill the whole come to the whole.
+        // Parts that fill the whole add up to the whole.
         let parts: u64 = (0..1_000)
             .map(|part| time.span_ns(1_013 + 7 * part, 7).1)
             .sum();

@@ -1,9 +1,10 @@
 //! The calls of a run as a tree: each method under the method that called it, with inclusive and exclusive times.
 //!
-//! A node is a call path by its names, `main.go → flux.compute`, and has the sums over all ranks and threads. Its exclusive time is what
-//! [`Profile`](crate::Profile) shows: without the measured calls made from there, and without MPI. The time in MPI is in nodes below
-//! it: a function of MPI where its calls were recorded, else one node [`MPI`] for all of them. So the exclusive times of all nodes add up
-//! to the inclusive times of the roots.
+//! A node is a call path written with names, `main.go → flux.compute`, with the sums over all ranks and threads. Its
+//! exclusive time is the one that [`Profile`](crate::Profile) shows: without the measured calls made from there, and
+//! without MPI. The time in MPI is in nodes below it: one node per MPI function if its calls were recorded, otherwise
+//! one node [`MPI`] for all functions. The exclusive times of all nodes thus add up to the inclusive times of the
+//! roots.
 //!
 //! ```text
 //! main.go            10 ms inclusive, 2 ms exclusive
@@ -21,32 +22,32 @@ use crate::mpi::ended_by;
 use crate::path_totals::PathTimes;
 use crate::run::Run;
 
-/// Name of the node with the time in MPI whose calls have no records.
+/// Name of the node with the MPI time of calls that have no records.
 pub const MPI: &str = "MPI";
 
-/// One method, as called from one path of calls. Sums over ranks and threads, times in nanoseconds.
+/// A method called from one call path. Sums over ranks and threads, times in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CallNode {
-    /// Place of the caller in the list; `None` of an outermost call.
+    /// Index of the caller in the list; `None` for an outermost call.
     pub parent: Option<usize>,
     /// Number of callers above it.
     pub depth: usize,
     /// `instance.method`, or a function of MPI.
     pub name: String,
-    /// Class of the instance; where it was replaced while the program ran, all of them, with commas between.
+    /// Class of the instance; all of its classes, separated by commas, if it was replaced while the program ran.
     pub class: String,
-    /// Calls; 0 of one that has not ended, and of [`MPI`].
+    /// Calls; 0 for a call that has not ended, and for [`MPI`].
     pub calls: u64,
-    /// Time with everything called from there.
+    /// Time including all calls made from there.
     pub inclusive_ns: u64,
-    /// Time without measured calls and without MPI; of MPI its time.
+    /// Time without measured calls and without MPI; the time in MPI for an MPI node.
     pub exclusive_ns: u64,
 }
 
-/// The calls of a run, callers before the called, the longest first among those of one caller.
+/// The calls of a run: callers before callees, and the longest first among the callees of one caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CallTree {
-    /// Number of ranks that the sums are of.
+    /// Number of ranks in the sums.
     pub ranks: usize,
     /// The nodes.
     pub nodes: Vec<CallNode>,
@@ -78,12 +79,12 @@ impl CallTree {
     }
 }
 
-/// The tree while logs are added: nodes in the order in which they were found.
+/// The tree while logs are added: nodes in the order in which they appeared.
 #[derive(Default)]
 struct Growing {
     nodes: Vec<CallNode>,
     places: HashMap<(Option<usize>, String), usize>,
-    /// Time in MPI of each node's own that no node below it has, nanoseconds.
+    /// MPI time of each node that belongs to no node below it, nanoseconds.
     own_mpi_ns: Vec<u64>,
 }
 
@@ -143,13 +144,13 @@ impl Growing {
         self.add_open_program(log, &nodes);
     }
 
-    /// A recorded function of MPI, whose time is part of its caller's in MPI.
+    /// Adds a recorded MPI function; its time is part of its caller's time in MPI.
     fn add_mpi_call(&mut self, log: &Log, path: &PathTimes, parent: Option<usize>) {
         let Some(method) = log.definitions().method_of(path.call_path) else {
             return;
         };
         let node = self.node(parent, format!("{}()", method.method), &method.class);
-        // Of a caller that has not ended the time in MPI is not known.
+        // If the caller has not ended, its time in MPI is not known.
         let of_caller = parent.map(|parent| &mut self.own_mpi_ns[parent]);
         if let Some(left) = of_caller {
             *left = left.saturating_sub(path.wall_ns);
@@ -158,7 +159,8 @@ impl Growing {
         self.nodes[node].exclusive_ns += path.wall_ns;
     }
 
-    /// A wrapped program that was killed, or still runs: up to what is known of it last, without the calls that were made from it.
+    /// Adds a wrapped program that was killed or still runs: up to its last known moment, without the calls made from
+    /// it.
     fn add_open_program(&mut self, log: &Log, nodes: &HashMap<u32, usize>) {
         let open = log.open_calls().iter().filter(|_| !log.is_finished());
         for open in open {
@@ -190,7 +192,7 @@ impl Growing {
         }
     }
 
-    /// A node for the time in MPI that no recorded call has.
+    /// Adds a node for the MPI time that belongs to no recorded call.
     fn add_mpi(&mut self) {
         for place in 0..self.nodes.len() {
             let ns = self.own_mpi_ns[place];
@@ -201,7 +203,7 @@ impl Growing {
         }
     }
 
-    /// Inclusive times, from the innermost nodes on: those below a node have higher numbers.
+    /// Computes inclusive times from the innermost nodes outwards: nodes below a node have higher numbers.
     fn add_up(&mut self) {
         for place in (0..self.nodes.len()).rev() {
             self.nodes[place].inclusive_ns += self.nodes[place].exclusive_ns;
@@ -212,7 +214,7 @@ impl Growing {
         }
     }
 
-    /// Callers before the called, the longest first.
+    /// Orders callers before callees, the longest first.
     fn ordered(self) -> Vec<CallNode> {
         let mut below = vec![Vec::new(); self.nodes.len()];
         let mut waiting = Vec::new();
@@ -222,7 +224,7 @@ impl Growing {
                 None => waiting.push((place, None)),
             }
         }
-        // The last one waiting is taken first.
+        // The last one on the stack is taken first.
         let shortest_first = |place: &usize| {
             (
                 self.nodes[*place].inclusive_ns,
@@ -256,7 +258,7 @@ mod tests {
         let short = growing.node(Some(main), "a.f".into(), "A");
         let long = growing.node(Some(main), "b.f".into(), "B");
         assert_eq!(growing.node(Some(main), "a.f".into(), "A"), short);
-        // A method that calls itself is another path each time.
+        // Each level of a recursive method is another path.
         let again = growing.node(Some(short), "a.f".into(), "A");
         for (node, ns) in [(main, 1), (short, 2), (long, 9), (again, 3)] {
             growing.nodes[node].exclusive_ns = ns;
@@ -264,7 +266,7 @@ mod tests {
         growing.own_mpi_ns[short] = 3;
         growing.add_mpi();
         growing.add_up();
-        // Another class has taken its place meanwhile.
+        // Another class has replaced it meanwhile.
         assert_eq!(growing.node(Some(main), "b.f".into(), "B2"), long);
         assert_eq!(growing.nodes[long].class, "B, B2");
         let tree = CallTree {

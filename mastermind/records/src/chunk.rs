@@ -4,9 +4,9 @@
 //! 4.7 µs when it is only allocated and faulted in (ext4, Linux 6.18). Writing it also makes a full disk an error
 //! here, and never a `SIGBUS` at the first store.
 //!
-//! That holds where a block, once written, stays where it is. A file system that copies on write needs a new one when the
-//! page is stored to again, and has no other way to refuse it than that signal. So only files of those that are known to
-//! keep their blocks are mapped ([`Medium::of`]); of all others the pieces are memory of the process, which our thread
+//! This requires that a block stays where it is once it is written. A copy-on-write file system needs a new block when
+//! the page is stored to again, and can refuse it only by a signal. So a file is mapped only if its file system is
+//! known to keep blocks in place ([`Medium::of`]). Otherwise the pieces are memory of the process, which our thread
 //! writes to the file (`flush`).
 
 use std::fs::File;
@@ -24,7 +24,7 @@ pub(crate) const GRAIN_BYTES: u64 = 4096;
 /// Zeros that are written at a time, bytes.
 pub(crate) const WRITE_BYTES: usize = 1 << 20;
 
-/// What the pieces of a log lie in.
+/// Where the pieces of a log lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Medium {
     /// Pages of the file: a killed process loses nothing.
@@ -33,22 +33,24 @@ pub(crate) enum Medium {
     Memory,
 }
 
-/// `f_type` of file systems whose blocks stay where they are, once written; `statfs(2)`.
+/// `f_type` of file systems that keep written blocks in place; `statfs(2)`.
 const KEEPING: [i64; 4] = [
     0xEF53,      // ext2, ext3, ext4
     0x5846_5342, // XFS: it copies only what a user has made a second file of
     0x0102_1994, // tmpfs
     0x8584_58F6, // ramfs
 ];
-/// `f_type` of overlayfs, which has its files in another one.
+/// `f_type` of overlayfs, which stores its files in another file system.
 const OVERLAY: i64 = 0x794C_7630;
-/// Flag of a file that lies in extents of ext4 (`FS_EXTENT_FL`); files of an overlay have those of the real ones.
+/// Flag of a file that ext4 stores in extents (`FS_EXTENT_FL`); files of an overlay have the flags of the underlying
+/// files.
 const EXTENTS: u32 = 0x0008_0000;
 /// Flag of a file whose blocks are not copied on write (`FS_NOCOW_FL`).
 const NO_COPY: u32 = 0x0080_0000;
 
 impl Medium {
-    /// The one for an empty file, which is told not to copy its blocks where it may be.
+    /// The medium for an empty file. Disables copy-on-write for a file that is not mapped, if the file system supports
+    /// it.
     pub(crate) fn of(file: &File) -> Self {
         let system = rustix::fs::fstatfs(file).map_or(0, |system| system.f_type);
         let flags = rustix::fs::ioctl_getflags(file);
@@ -56,7 +58,7 @@ impl Medium {
         if KEEPING.contains(&system) || (system == OVERLAY && has_extents) {
             return Self::Mapped;
         }
-        // A block that is written anew needs no other one then. Where the flag is unknown, a full disk is an error.
+        // Rewriting a block then needs no new block. Where the flag is unknown, a full disk is an error.
         if let Ok(flags) = flags {
             let flags = rustix::fs::IFlags::from_bits_retain(flags.bits() | NO_COPY);
             let _ = rustix::fs::ioctl_setflags(file, flags);
@@ -81,7 +83,7 @@ pub(crate) struct Piece {
 }
 
 impl Chunk {
-    /// Allocates, clears, maps and faults in a piece of the file. The file may be closed then.
+    /// Allocates, clears, maps and faults in a piece of the file. The caller may close the file afterwards.
     ///
     /// # Arguments
     /// * `offset`, `bytes` - place in the entry stream, multiples of 8
@@ -100,7 +102,7 @@ impl Chunk {
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM) => false,
             Err(error) => return Err(error.into()),
         };
-        // Blocks that were allocated and never written are those that the first writing takes.
+        // The first write takes blocks that were allocated and never written.
         if medium == Medium::Mapped || !is_allocated {
             write_zeros(file, start, bytes, zeros)?;
         }
@@ -110,7 +112,7 @@ impl Chunk {
             return Ok(Self { map, offset });
         }
         // SAFETY: the file is the log's own; mappings of its pieces do not overlap. Only a foreign process that
-        // shortens the file could pull the memory away.
+        // shortens the file could remove the memory.
         let mut map = unsafe {
             MmapOptions::new()
                 .offset(start)
@@ -121,10 +123,11 @@ impl Chunk {
         Ok(Self { map, offset })
     }
 
-    /// As [`Chunk::prepare`]; where the disk has no room for all of the piece, half of it, a quarter, or what does fit.
+    /// As [`Chunk::prepare`]; if the disk lacks room for the whole piece, prepares half of it, a quarter, or whatever
+    /// fits.
     ///
     /// # Returns
-    /// With the chunk, why there can be none after it.
+    /// The chunk, and why no chunk can follow it, if none can.
     pub(crate) fn prepare_what_fits(
         file: &File,
         medium: Medium,
@@ -157,7 +160,7 @@ impl Chunk {
         self.map.len() / size_of::<u64>()
     }
 
-    /// The words, once nobody appends to them any more.
+    /// The words, once no thread appends to them any more.
     pub(crate) fn words(&self) -> &[u64] {
         bytemuck::cast_slice(&self.map)
     }
@@ -179,11 +182,11 @@ fn write_zeros(file: &File, start: u64, bytes: u64, zeros: &[u8]) -> io::Result<
     Ok(())
 }
 
-/// Has the system give the pages now, not at the first store.
+/// Makes the system provide the pages now, not at the first store.
 fn fault_in(map: &mut MmapMut) -> io::Result<()> {
     match map.advise(Advice::PopulateWrite) {
         Ok(()) => Ok(()),
-        // Linux before 5.14; a system call that is not allowed.
+        // Linux before 5.14, or the system call is not allowed.
         Err(error)
             if matches!(
                 error.kind(),
@@ -193,7 +196,7 @@ fn fault_in(map: &mut MmapMut) -> io::Result<()> {
             ) =>
         {
             for page in map.chunks_mut(GRAIN_BYTES as usize) {
-                // A store that the compiler may not leave out.
+                // A store that the compiler may not remove.
                 std::hint::black_box(page)[0] = 0;
             }
             Ok(())
@@ -202,10 +205,11 @@ fn fault_in(map: &mut MmapMut) -> io::Result<()> {
     }
 }
 
-/// Looks whether the system lets a file grow to `bytes` (`ulimit -f`): who writes beyond gets a signal that ends the process.
+/// Checks that the system lets a file grow to `bytes` (`ulimit -f`). A process that writes beyond the limit gets a
+/// signal that ends it.
 ///
 /// # Errors
-/// `EFBIG`, as where that signal is ignored.
+/// `EFBIG`, the error that a write returns if that signal is ignored.
 pub fn check_file_size(bytes: u64) -> io::Result<()> {
     use rustix::process::{Resource, getrlimit};
     match getrlimit(Resource::Fsize).current {

@@ -1,4 +1,17 @@
-//! Two runs side by side.
+//! Compares two runs method by method.
+//!
+//! A program or a machine has changed between two runs: which methods became slower? For each method, [`compare()`]
+//! reads the recorded calls of both runs and compares the median times of calls with equal parameters (`effect`). It
+//! widens the interval of that difference by the shift that all other methods share (`state`). A method is slower or
+//! faster only if the whole interval lies beyond a margin of 5 %; if the interval contains the margin, the verdict is
+//! unknown. [`overall`] gives one verdict for the whole run.
+//!
+//! ```text
+//! method          first     second    difference   interval         verdict
+//! flux.compute    1.20 ms   1.45 ms   +20.8 %      +17 … +24 %      slower
+//! rk2.advance     0.31 ms   0.32 ms    +3.2 %       +1 … +4.5 %     same
+//! mesh.refine     8.00 ms   8.60 ms    +7.5 %       −2 … +17 %      cannot tell
+//! ```
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
@@ -14,8 +27,8 @@ use crate::records::Record;
 use crate::run::Run;
 use crate::state;
 
-/// Difference up to which two runs of a method are the same, percent: what is less hardly matters, and a machine in another state
-/// makes it.
+/// Difference below which two runs of a method count as equal, percent. Smaller differences hardly matter, and a change
+/// in the state of the machine causes them.
 pub const MARGIN_PERCENT: f64 = 5.0;
 
 /// What became of a method from the first run to the second.
@@ -28,8 +41,8 @@ pub enum Verdict {
     Slower,
     /// The difference is within the margin.
     Same,
-    /// The interval of the difference lies on both sides of the margin, only one run has the method, there are too few calls at
-    /// equal parameters, or too many have no record.
+    /// The interval of the difference contains the margin, only one run has the method, too few calls have equal
+    /// parameters, or too many calls have no record.
     #[serde(rename = "cannot tell")]
     Unknown,
 }
@@ -41,15 +54,15 @@ pub struct Side {
     pub calls: f64,
     /// Time of all calls, nanoseconds, mean over the ranks.
     pub exclusive_ns: f64,
-    /// The part of it in MPI, nanoseconds, mean over the ranks; `None` where it was not measured.
+    /// The part of `exclusive_ns` in MPI, nanoseconds, mean over the ranks; `None` where it was not measured.
     pub mpi_ns: Option<f64>,
     /// Time of a call, nanoseconds.
     pub mean_ns: f64,
-    /// Share of the calls that have no record, from 0 to 1: they are in the sums and in `mean_ns`, not in its error.
+    /// Share of the calls that have no record, from 0 to 1. They count in the sums and in `mean_ns`, not in its error.
     pub without_record: f64,
 }
 
-/// Share of calls without a record up to which the others tell the noise.
+/// Largest share of calls without a record at which the recorded calls still estimate the noise.
 const MOST_WITHOUT_RECORD: f64 = 0.01;
 
 /// A method in both runs.
@@ -61,11 +74,12 @@ pub struct Compared {
     pub first: Side,
     /// The second run.
     pub second: Side,
-    /// Time of a call in the second run by that in the first, minus 1, in percent; `None` where one has no calls.
+    /// Mean time of a call in the second run divided by that in the first, minus 1, in percent; `None` if either run
+    /// has no calls.
     pub difference_percent: Option<f64>,
-    /// How much longer a call takes at equal parameters, by medians; `None` where that is not known.
+    /// Increase of a call's time at equal parameters, from medians; `None` if it is not known.
     pub effect: Option<Effect>,
-    /// What to make of it.
+    /// The conclusion.
     pub verdict: Verdict,
 }
 
@@ -77,12 +91,12 @@ pub fn compare(first: &Run, second: &Run) -> Vec<Compared> {
     compare_within(first, second, MARGIN_PERCENT)
 }
 
-/// The same, with a margin of one's own, percent.
+/// As [`compare()`], with the given margin, percent.
 pub fn compare_within(first: &Run, second: &Run, margin_percent: f64) -> Vec<Compared> {
     compare_calls(RunCalls::of(first), RunCalls::of(second), margin_percent)
 }
 
-/// The same of what was kept of the two runs, which need not be open any more.
+/// As [`compare_within`], from the extracted calls of the two runs, which may be closed by then.
 pub fn compare_calls(first: RunCalls, second: RunCalls, margin_percent: f64) -> Vec<Compared> {
     let steps = [&first, &second].map(|run| run.clock_step_ns.unwrap_or(0.0));
     let step_ns = f64::max(steps[0], steps[1]);
@@ -116,24 +130,25 @@ pub fn compare_calls(first: RunCalls, second: RunCalls, margin_percent: f64) -> 
     compared
 }
 
-/// What became of all methods together, each as it weighs in the first run.
+/// The change of all methods together, each weighted by its time in the first run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Overall {
-    /// How much longer the calls of the first run take in the second; `None` where too little of the time can be compared.
+    /// Increase of the time of the first run's calls in the second; `None` if too little of the time can be compared.
     pub effect: Option<Effect>,
     /// Share of the time of both runs that can be compared at equal parameters, 0 to 1.
     pub share: f64,
-    /// What to make of it.
+    /// The conclusion.
     pub verdict: Verdict,
 }
 
-/// Share of the time that must be comparable for a verdict over both runs: of less, the rest decides.
+/// Minimum share of comparable time for a verdict over both runs: below it, the other methods would decide.
 const MIN_SHARE: f64 = 0.8;
 
 /// One verdict over all methods.
 ///
-/// What makes the methods of one run slower, the state of the machine above all, they share: so the ends of their intervals are added, not
-/// the squares. A method without an interval cannot be compared. Where one has a lower end only, so have all together.
+/// Methods of one run share the main cause of a change, the state of the machine. Their errors are therefore
+/// correlated, and the ends of their intervals are added, not the squares. A method without an interval cannot be
+/// compared. If one method has a lower end only, so has the sum.
 pub fn overall(compared: &[Compared], margin_percent: f64) -> Overall {
     let (mut all, mut known, mut weight) = (0.0, 0.0, 0.0);
     let (mut percent, mut lower, mut upper) = (0.0, Some(0.0), Some(0.0));
@@ -165,7 +180,7 @@ pub fn overall(compared: &[Compared], margin_percent: f64) -> Overall {
 }
 
 fn verdict(effect: Option<Effect>, margin_percent: f64) -> Verdict {
-    // As much less as the margin is more: 5 % more is undone by 4.76 % less.
+    // The inverse of the margin: 4.76 % less undoes 5 % more.
     let less = 100.0 * (1.0 / (1.0 + margin_percent / 100.0) - 1.0);
     let (lower, upper) = effect.map_or((None, None), |of| (of.lower_percent, of.upper_percent));
     match (lower, upper) {
@@ -182,12 +197,12 @@ struct Sums {
     calls: u64,
     exclusive_ns: u64,
     mpi_ns: Option<u64>,
-    /// Recorded calls whose own time is known.
+    /// Recorded calls with a known exclusive time.
     known: Calls,
 }
 
 impl Sums {
-    /// Adds those of another call path of the method.
+    /// Adds the sums of another call path of the method.
     fn merge(&mut self, other: Sums) {
         self.known.merge(other.known);
         self.calls += other.calls;
@@ -198,8 +213,8 @@ impl Sums {
     }
 }
 
-/// The words of a call's parameters as one number; 64 bits of a hash are not the same by chance. Where a call comes from is
-/// another address in each run, and requests are numbered in each.
+/// Hash of the words of a call's parameters; collisions of 64 bits are negligible. Call sites and request numbers are
+/// left out, since they differ between runs.
 fn hashed(record: &Record<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     let words = record.values.iter().zip(&record.method.parameters);
@@ -209,15 +224,16 @@ fn hashed(record: &Record<'_>) -> u64 {
     hasher.finish()
 }
 
-/// The name of a function of MPI in tables.
+/// Name of an MPI function in tables.
 fn function(name: &str) -> String {
     format!("{name}()")
 }
 
-/// Logs whose calls are in memory by log before they are put together. Arbitrary: enough that threads seldom wait for one another.
+/// Number of logs whose calls are in memory at a time before they are merged. Arbitrary: large enough that threads
+/// seldom wait for one another.
 const LOGS_AT_ONCE: usize = 1024;
 
-/// What is compared of a run, or of the ranks of it that one of several processes has read.
+/// The calls of a run that a comparison needs, or of those ranks that one of several processes has read.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct RunCalls {
     sums: BTreeMap<String, Sums>,
@@ -251,7 +267,7 @@ impl RunCalls {
         calls
     }
 
-    /// Adds those of the ranks behind these.
+    /// Adds the calls of the ranks after these.
     pub fn append(&mut self, later: Self) {
         for (name, sum) in later.sums {
             self.sums.entry(name).or_default().merge(sum);
@@ -295,7 +311,7 @@ impl RunCalls {
     fn sides(mut self) -> BTreeMap<String, (Side, Calls)> {
         for (name, (calls, ns)) in self.functions {
             let sum = self.sums.entry(name).or_default();
-            // Where calls were recorded one by one, these are in the totals too.
+            // Calls that were recorded one by one are in the totals too.
             (sum.calls, sum.exclusive_ns, sum.mpi_ns) = (calls, ns, Some(ns));
         }
         let ranks = self.ranks.max(1) as f64;
@@ -317,7 +333,7 @@ impl RunCalls {
 
 /// Sums over the calls of each call path of a log.
 fn sums_of(log: &Log) -> BTreeMap<u32, Sums> {
-    // By call path, since names are put together anew each time.
+    // By call path, since building names for each call would be slow.
     let mut of_log = BTreeMap::<u32, Sums>::new();
     let has_all = log.unrecorded().is_empty();
     let mut records = ExclusiveTimes::new(log);
@@ -398,7 +414,7 @@ mod tests {
         let lower = effect.lower_percent.unwrap();
         assert!((lower - 9.0).abs() < 1e-9, "{effect:?}");
         assert_eq!(both.verdict, Verdict::Slower);
-        // Where half of the time cannot be compared there is no verdict.
+        // With half of the time not comparable, there is no verdict.
         let unknown = overall(&[long, short, method(1000.0, None)], 5.0);
         assert_eq!((unknown.effect, unknown.verdict), (None, Verdict::Unknown));
         assert_eq!(overall(&[], 5.0).verdict, Verdict::Unknown);
@@ -414,7 +430,7 @@ mod tests {
         assert!((both.share - 0.85).abs() < 1e-9);
         let half = overall(&[known.clone(), of_few_calls(850.0)], 5.0);
         assert_eq!((half.effect, half.verdict), (None, Verdict::Unknown));
-        // A lower end alone is enough to be slower.
+        // A lower end alone is enough for "slower".
         let longer = method(500.0, Some((2e5, Some(1e4), None)));
         let both = overall(&[known, longer], 5.0);
         assert_eq!(both.verdict, Verdict::Slower);

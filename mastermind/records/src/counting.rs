@@ -1,4 +1,4 @@
-//! A log that takes no more records: its calls are summed up, and only the outermost are kept.
+//! A log that takes no more records: it sums up calls, and keeps only the outermost ones.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -11,16 +11,16 @@ use crate::totals::{SCRATCH_AT, SCRATCH_WORDS, STOPPED, TOTALS_AT, TOTALS_WORDS,
 use crate::writer::{LogWriter, Refusal};
 
 const WORD: usize = size_of::<u64>();
-/// Most outermost calls that are kept past the end of the records.
+/// Maximum number of outermost calls that are kept after the end of the records.
 const MAX_KEPT_CALLS: usize = 64;
 
-/// What a log that takes no more records has instead.
+/// State of a log that takes no more records.
 #[derive(Debug)]
 pub(crate) struct Counting {
     totals: Totals,
-    /// By call path, what finds no room in the header; definitions at the end.
+    /// Sums by call path that do not fit into the header; written as definitions at the end.
     overflow: BTreeMap<u32, UnrecordedDefinition>,
-    /// Where the entries go on: cursor, end and origin of a context.
+    /// Where the entries continue: cursor, end and origin of a context.
     tail: Position,
     n_kept: usize,
 }
@@ -63,19 +63,19 @@ impl Counting {
 }
 
 impl LogWriter {
-    /// Defines the sums that found no room in the header.
+    /// Defines the sums that did not fit into the header.
     pub(crate) fn define_overflow(&mut self) {
         let overflow = self.counting.as_mut();
         let overflow = overflow.map(|counting| std::mem::take(&mut counting.overflow));
         for sum in overflow.into_iter().flat_map(BTreeMap::into_values) {
-            // On a full disk the count in the header must do.
+            // On a full disk, the count in the header has to suffice.
             if self.define(&Definition::Unrecorded(sum)).is_err() {
                 return;
             }
         }
     }
 
-    /// Takes no more records. The reserve of the last chunk is for what is still to come.
+    /// Stops taking records. The reserve of the last chunk remains for later definitions.
     pub(crate) fn stop(&mut self, refusal: Refusal) {
         let reason = refusal.to_string();
         self.refusal = Some(refusal);
@@ -90,11 +90,11 @@ impl LogWriter {
         self.leave_log_at(tail);
         let ticks = self.latest_ticks.get();
         let stop = Definition::Stop(StopDefinition { ticks, reason });
-        // Without it readers know that there are calls without a record, not why.
+        // Without this definition, readers know that calls lack a record, but not why.
         let _ = self.define(&stop);
     }
 
-    /// Does something where entries are appended, wherever the context appends at the moment.
+    /// Runs `act` with the context appending to the log, wherever it appends at the moment.
     pub(crate) fn in_log<T>(&mut self, act: impl FnOnce(&mut RecordingContext) -> T) -> T {
         self.enter_log();
         let done = act(self.context_mut());
@@ -102,7 +102,7 @@ impl LogWriter {
         done
     }
 
-    /// Has the context append to the log, until [`LogWriter::leave_log`].
+    /// Makes the context append to the log, until [`LogWriter::leave_log`].
     pub(crate) fn enter_log(&mut self) {
         let Some(counting) = &mut self.counting else {
             return;
@@ -116,7 +116,7 @@ impl LogWriter {
         }
     }
 
-    /// Ends that.
+    /// Ends [`LogWriter::enter_log`].
     pub(crate) fn leave_log(&mut self) {
         let Some(counting) = &self.counting else {
             return;
@@ -133,10 +133,10 @@ impl LogWriter {
         self.commit_scratch(scratch.cursor);
     }
 
-    /// From now on the context appends to the scratch words.
+    /// Makes the context append to the scratch words from now on.
     fn leave_log_at(&mut self, tail: Position) {
         let committed = (tail.cursor as usize).wrapping_sub(tail.origin) as u64;
-        // Before the count says so: readers then know where the entries end.
+        // Before the count is marked as stopped: readers then know where the entries end.
         self.header()
             .stopped
             .store(committed + 1, Ordering::Release);
@@ -151,11 +151,11 @@ impl LogWriter {
     }
 
     fn commit_scratch(&mut self, cursor: *mut u64) {
-        // SAFETY: the cursor lies in the scratch words; what is before it is written.
+        // SAFETY: the cursor lies in the scratch words; the words before it are written.
         unsafe { self.context_mut().commit(cursor) };
     }
 
-    /// Sums up the calls in the scratch words, and makes these free again.
+    /// Sums up the calls in the scratch words, and frees these words.
     pub(crate) fn count_calls(&mut self) {
         let Some(mut counting) = self.counting.take() else {
             return;
@@ -165,7 +165,7 @@ impl LogWriter {
         // SAFETY: the scratch words are mapped as long as the header, aligned, and written up to the cursor.
         let calls = unsafe { std::slice::from_raw_parts(start, n_words) }.to_vec();
         self.note_change();
-        // In this order a killed run lacks calls; it has none twice.
+        // In this order, a killed run may lack calls, but counts none twice.
         self.commit_scratch(start);
         let definitions = self.slot.definitions();
         let mut outermost = Vec::new();
@@ -193,14 +193,14 @@ impl LogWriter {
         self.note_change();
     }
 
-    /// The sums begin to change, or are whole again: so a reader knows.
+    /// Marks the sums as changing, or as consistent again, for readers.
     fn note_change(&self) {
         self.header().sums_changed.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Keeps the record of a call that no measured call encloses.
     fn keep_outermost(&mut self, record: &[u64]) {
-        // Half of the reserve, at least, is for definitions.
+        // At least half of the reserve is for definitions.
         let room = self.in_log(|context| context.room());
         let has_room = room >= 2 * record.len() || self.make_room_beyond(record.len()).is_ok();
         let Some(mut counting) = self.counting.take() else {

@@ -1,4 +1,4 @@
-//! What share of the calls of a run has no record.
+//! The share of calls of a run that has no record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use crate::run::Run;
 /// Calls of one method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MethodCoverage {
-    /// All of them.
+    /// All calls.
     pub calls: u64,
-    /// Those that have no record.
+    /// Calls that have no record.
     pub without_record: u64,
 }
 
@@ -28,20 +28,20 @@ impl MethodCoverage {
 pub struct Coverage {
     /// All calls.
     pub all: MethodCoverage,
-    /// The methods (`instance.method`) some of whose calls have none.
+    /// The methods (`instance.method`) with calls that have no record.
     pub methods: BTreeMap<String, MethodCoverage>,
-    /// Why.
+    /// The reasons.
     pub reasons: BTreeSet<String>,
 }
 
 impl Coverage {
-    /// The share of a method's calls that has no record, from 0 to 1.
+    /// Share of a method's calls without a record, from 0 to 1.
     pub fn share_without(&self, method: &str) -> f64 {
         let method = self.methods.get(method).copied().unwrap_or_default();
         method.without_record as f64 / method.calls.max(1) as f64
     }
 
-    /// Adds that of other ranks.
+    /// Adds the coverage of other ranks.
     pub fn add(&mut self, other: Self) {
         self.all.add(other.all);
         self.reasons.extend(other.reasons);
@@ -50,21 +50,21 @@ impl Coverage {
         }
     }
 
-    /// Drops the methods all of whose calls have a record.
+    /// Drops methods all of whose calls have a record.
     pub fn keep_lacking(&mut self) {
         self.methods.retain(|_, method| method.without_record > 0);
     }
 }
 
 impl Run {
-    /// Connections that were to be recorded and have no proxy: how often they were called is not known.
+    /// Connections that should be recorded and have no proxy: the number of their calls is not known.
     pub fn unmonitored(&self) -> BTreeSet<UnmonitoredDefinition> {
         let logs = self.logs().iter();
         logs.flat_map(|log| log.definitions().unmonitored.iter().cloned())
             .collect()
     }
 
-    /// Which calls have no record. Where all have one, nothing is read for it.
+    /// Which calls have no record. Reads the logs only if some calls have none.
     pub fn coverage(&self) -> Coverage {
         let mut coverage = self.coverage_in_total();
         if coverage.all.without_record > 0 {
@@ -74,7 +74,7 @@ impl Run {
         coverage
     }
 
-    /// Without the methods; nothing is read for it.
+    /// As [`Run::coverage`], without the methods; does not read the logs.
     pub fn coverage_in_total(&self) -> Coverage {
         let mut coverage = Coverage::default();
         for log in self.logs() {
@@ -85,7 +85,7 @@ impl Run {
         coverage
     }
 
-    /// The calls of all methods, which the logs are read for.
+    /// Adds the calls of all methods, for which the logs are read.
     pub fn add_methods_to(&self, coverage: &mut Coverage) {
         for log in self.logs() {
             for path in log.path_times(false) {

@@ -1,4 +1,4 @@
-//! Records as comma-separated values: one file an instance, port, method and rank.
+//! Exports records as comma-separated values: one file per instance, port, method and rank.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,11 +16,11 @@ use crate::run::Run;
 /// Writes all records of a run.
 ///
 /// Columns: `seq,start_ns,wall_ns,mpi_ns,compute_ns,<parameters…>,<counters…>,callpath,parent_seq`. `mpi_ns` and
-/// `compute_ns` are empty where MPI was not measured, a counter where it could not be read, `parent_seq` where no
-/// measured call encloses this one. Rows are in the order in which the calls ended.
+/// `compute_ns` are empty if MPI was not measured, a counter is empty if it could not be read, and `parent_seq` is
+/// empty if no measured call encloses this one. Rows are in the order in which the calls ended.
 ///
 /// # Arguments
-/// * `directory` - is made if it is not there; files of the same names are replaced
+/// * `directory` - created if it does not exist; files of the same names are replaced
 ///
 /// # Returns
 /// The files, in the order of their first record.
@@ -45,7 +45,7 @@ pub fn write_csv(run: &Run, directory: &Path) -> Result<Vec<PathBuf>, RecordsErr
     Ok(paths)
 }
 
-/// What tells one table of a rank from another.
+/// Key of a table within a rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct TableKey {
     instance: String,
@@ -69,7 +69,7 @@ impl TableKey {
         }
     }
 
-    /// `flux.flux.compute.rank0000`, with `-2` and so on where other columns have taken the name.
+    /// `flux.flux.compute.rank0000`, with `-2` and so on if a table with other columns has taken the name.
     fn file_name(&self, rank: u32, taken: &[PathBuf], directory: &Path) -> PathBuf {
         let plain: String = format!("{}.{}.{}", self.instance, self.port, self.method)
             .chars()
@@ -167,7 +167,7 @@ fn fill(row: &mut Vec<String>, record: &Record<'_>, callpath: &str) {
     row.push(or_empty(record.parent_seq));
 }
 
-/// A name that no program for tables takes for a formula: an apostrophe says that it is a text.
+/// A name that spreadsheets do not interpret as a formula: an apostrophe marks it as text.
 fn no_formula(name: &str) -> Cow<'_, str> {
     match name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => Cow::Owned(format!("'{name}")),

@@ -1,9 +1,9 @@
-//! What is damaged in a log.
+//! Damage in a log.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Something in a log that cannot be read. What lies around it can.
+/// A part of a log that cannot be read. The parts before and after it can.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Damage {
@@ -21,7 +21,7 @@ pub enum Damage {
         /// Bytes that are missing.
         missing_bytes: u64,
     },
-    /// Bytes that are no entry.
+    /// Bytes that are not an entry.
     Unreadable {
         /// The log.
         log: PathBuf,
@@ -30,7 +30,7 @@ pub enum Damage {
         /// How many.
         bytes: u64,
     },
-    /// Records whose call path or method is not defined, or that do not fit its definition.
+    /// Records whose call path or method is not defined, or which do not match its definition.
     Undefined {
         /// The log.
         log: PathBuf,
@@ -39,7 +39,7 @@ pub enum Damage {
         /// How many.
         records: u64,
     },
-    /// Records with more time in MPI than the call took: one of the two is wrong.
+    /// Records with more time in MPI than wall time: one of the two is wrong.
     Excess {
         /// The log.
         log: PathBuf,
