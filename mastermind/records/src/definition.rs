@@ -1,6 +1,7 @@
-//! Definitions: what the numbers in a log mean, as JSON entries in the log itself.
+//! Definitions: JSON entries in a log that give the numbers in its records a meaning.
 //!
-//! Each is committed before the first record that needs it, so that every log can be read by itself, whole or cut.
+//! Each definition is committed before the first record that needs it, so every log can be read by itself, complete or
+//! truncated.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +16,15 @@ use serde::{Deserialize, Serialize};
 pub enum Definition {
     /// The run that the log belongs to.
     Run(RunDefinition),
-    /// How a process of the run was started, and on what.
+    /// How, and on which machine, a process of the run was started.
     Circumstances(CircumstancesDefinition),
     /// The recording of a process has ended.
     End(EndDefinition),
     /// The clock of start, wall and MPI times.
     Clock(ClockDefinition),
-    /// What a measurement costs by itself.
+    /// Cost of a measurement.
     Cost(CostDefinition),
-    /// A method that records name through their call path.
+    /// A method, to which records refer through their call path.
     Method(MethodDefinition),
     /// A call path.
     CallPath(CallPathDefinition),
@@ -33,32 +34,33 @@ pub enum Definition {
     Unrecorded(UnrecordedDefinition),
     /// The log takes no more records.
     Stop(StopDefinition),
-    /// From now on some calls have no record.
+    /// Some calls have no record from now on.
     Loss(LossDefinition),
-    /// What was spent in MPI, by function; at the end of a run, the same in each log of a rank.
+    /// Time spent in MPI, by function; written at the end of a run, identical in each log of a rank.
     MpiRoutines(MpiRoutinesDefinition),
-    /// Time in MPI was measured no longer, or again.
+    /// Measuring time in MPI was switched off, or on again.
     MpiSwitch(MpiSwitchDefinition),
-    /// Values that components told; at the end of a run, the same in each log of a rank.
+    /// Values that components reported; written at the end of a run, identical in each log of a rank.
     AtomicEvents(AtomicEventsDefinition),
-    /// Where the log keeps what its thread spends in MPI, by function, while the run goes on.
+    /// Where the log keeps its thread's totals of MPI functions while the run goes on.
     MpiTotals(MpiTotalsDefinition),
-    /// The program said by `MPI_Pcontrol` that another phase begins.
+    /// The program started another phase by `MPI_Pcontrol`.
     MpiPhase(MpiPhaseDefinition),
-    /// A communicator that calls recorded from now on name.
+    /// A communicator to which later records refer.
     MpiCommunicator(MpiCommunicatorDefinition),
-    /// A connection whose calls are not recorded though they were to be.
+    /// A connection whose calls should be recorded and are not.
     Unmonitored(UnmonitoredDefinition),
-    /// What calls of MPI come to that have no record each; at the end of a run, the same in each log of a process.
+    /// Sums of MPI calls that have no individual record; written at the end of a run, identical in each log of a
+    /// process.
     MpiCallSums(MpiCallSumsDefinition),
-    /// What constructs of OpenMP come to; at the end of a run, the same in each log of a process.
+    /// Sums of OpenMP constructs; written at the end of a run, identical in each log of a process.
     OpenMpSums(OpenMpSumsDefinition),
-    /// Written by a later version; of no consequence to this one.
+    /// Written by a later version; ignored by this one.
     #[serde(other)]
     Unknown,
 }
 
-/// The run: what was run, where.
+/// The run: its program, parameters and machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunDefinition {
@@ -74,23 +76,23 @@ pub struct RunDefinition {
     pub ranks: u32,
     /// Name of the machine of this rank.
     pub host: String,
-    /// Processors that work on that machine; 0 where that is not known.
+    /// Number of processors online on that machine; 0 if it is not known.
     pub processors: u32,
     /// Process of this rank.
     pub process: u32,
-    /// Process of the rank, where a child that it forked wrote the log.
+    /// Process id of the rank, if a child that it forked wrote the log.
     pub forked_from: Option<u32>,
     /// Start of the run in this rank, nanoseconds since 1970-01-01 UTC.
     pub started_unix_ns: u64,
-    /// Where MPI time comes from, if it is measured.
+    /// Source of MPI times, if they are measured.
     pub mpi: Option<String>,
-    /// Methods that a dry run left out, each `INSTANCE.PORT.METHOD`: their calls are recorded, and took no time.
+    /// Methods that a dry run leaves out, each `INSTANCE.PORT.METHOD`: their calls are recorded, and take no time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dry: Vec<String>,
 }
 
 impl RunDefinition {
-    /// Whether a dry run left the method out.
+    /// Whether a dry run leaves the method out.
     pub fn leaves_out(&self, method: &MethodDefinition) -> bool {
         let is_it = |name: &String| {
             let rest = name.strip_prefix(&method.instance);
@@ -102,34 +104,34 @@ impl RunDefinition {
     }
 }
 
-/// How a process was started, and on what. What is `None` is not known.
+/// How a process was started, and on which machine. Unknown fields are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CircumstancesDefinition {
     /// Words of its command line.
     pub command: Vec<String>,
-    /// Number of words at the end of a long command line that the log does not have.
+    /// Number of words at the end of a long command line that the log lacks.
     pub words_left_out: u32,
-    /// Place in the command line of the first argument of a wrapped program; `None` where Mastermind itself was run.
+    /// Index in the command line of the first argument of a wrapped program; `None` if Mastermind itself was run.
     pub first_argument: Option<u32>,
     /// Its working folder when the recording began.
     pub folder: Option<String>,
     /// Name of its user, or the user's number.
     pub user: Option<String>,
-    /// Version of Mastermind that recorded.
+    /// Version of the Mastermind that recorded.
     pub version: Option<String>,
-    /// Name and version of the MPI library; `None` without MPI too.
+    /// Name and version of the MPI library; also `None` if there is none.
     pub mpi_library: Option<String>,
     /// Model of the processor.
     pub processor: Option<String>,
-    /// Number of processors that it may use.
+    /// Number of processors that the process may use.
     pub processors_usable: Option<u32>,
-    /// Load average of the last minute when the recording began.
+    /// Load average of the last minute at the beginning of the recording.
     pub load: Option<f64>,
 }
 
 impl CircumstancesDefinition {
-    /// The arguments of a wrapped program, as far as the log has them.
+    /// The arguments of a wrapped program that the log contains.
     pub fn arguments(&self) -> &[String] {
         let first = self.first_argument.map(|first| first as usize);
         first
@@ -138,17 +140,17 @@ impl CircumstancesDefinition {
     }
 }
 
-/// The end of a recording. What is `None` is not known.
+/// The end of a recording. Unknown fields are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EndDefinition {
     /// When, nanoseconds since 1970-01-01 UTC.
     pub ended_unix_ns: u64,
-    /// Load average of the last minute then.
+    /// Load average of the last minute at that time.
     pub load: Option<f64>,
-    /// How long the threads of the process had run on a processor, nanoseconds.
+    /// Time for which the threads of the process ran on a processor, nanoseconds.
     pub running_ns: Option<u64>,
-    /// How long they were ready to run and had waited for a processor, nanoseconds.
+    /// Time for which they were ready to run and waited for a processor, nanoseconds.
     pub waiting_ns: Option<u64>,
 }
 
@@ -156,29 +158,29 @@ pub struct EndDefinition {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClassDefinition {
-    /// Instance in the assembly.
+    /// Name of the instance in the assembly.
     pub instance: String,
     /// Class of the component.
     pub class: String,
     /// Its version.
     pub version: String,
-    /// File name of the library it came from.
+    /// File name of the library that contains it.
     pub library: String,
     /// Hash of that library's content, hexadecimal.
     pub library_hash: String,
 }
 
-/// One connection of the run, uses port to provides port.
+/// One connection of the run, from a uses port to a provides port.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConnectionDefinition {
-    /// Instance that uses.
+    /// Instance with the uses port.
     pub user: String,
-    /// Its uses port.
+    /// Name of the uses port.
     pub uses_port: String,
-    /// Instance that provides.
+    /// Instance with the provides port.
     pub provider: String,
-    /// Its provides port.
+    /// Name of the provides port.
     pub provides_port: String,
     /// Whether calls through it are recorded.
     pub monitored: bool,
@@ -189,27 +191,28 @@ pub struct ConnectionDefinition {
 pub struct ClockDefinition {
     /// `tsc`, `clock_monotonic`, or the name of a simulated one.
     pub name: String,
-    /// Rate as known at the start, ticks a second; the calibrations in the header are better once they are far apart.
+    /// Rate estimated at the start, ticks per second; the calibrations in the header are more accurate once they are
+    /// far apart.
     pub ticks_per_second: f64,
-    /// What the clock advances by at once, ticks, as measured at the start; 0 where that is not known.
+    /// Step of the clock, ticks, as measured at the start; 0 if it is not known.
     #[serde(default)]
     pub step_ticks: f64,
 }
 
 impl ClockDefinition {
-    /// What the clock advances by at once, nanoseconds; `None` where that is not known.
+    /// Step of the clock, nanoseconds; `None` if it is not known.
     pub fn step_ns(&self) -> Option<f64> {
         let ns = self.step_ticks * 1e9 / self.ticks_per_second;
         (ns.is_finite() && ns > 0.0).then_some(ns)
     }
 }
 
-/// What a measurement costs by itself, calibrated at start.
+/// Cost of a measurement, calibrated at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CostDefinition {
-    /// Time that a recorded call with two parameters takes longer than the bare one, nanoseconds.
+    /// Additional time of a recorded call with two parameters over a bare call, nanoseconds.
     pub record_ns: f64,
-    /// The part of it that falls within the call's own wall time, nanoseconds.
+    /// The part of `record_ns` that falls within the call's own wall time, nanoseconds.
     pub inside_ns: f64,
 }
 
@@ -229,11 +232,12 @@ pub struct MethodDefinition {
     pub interface: String,
     /// Name of the method.
     pub method: String,
-    /// Parameters, in the order of their words in the record.
+    /// Parameters, in the order of their words in a record.
     pub parameters: Vec<ParameterDefinition>,
-    /// Counters, after the parameters; only the available ones have a word.
+    /// Counters, stored after the parameters; only available counters have a word.
     pub counters: Vec<CounterDefinition>,
-    /// What their two readings cost a call, calibrated when the method was first monitored; 0 without counters.
+    /// Time that two readings of the counters add to a call, calibrated when the method was first monitored,
+    /// nanoseconds; 0 without counters.
     pub counters_ns: u64,
 }
 
@@ -243,19 +247,20 @@ impl MethodDefinition {
         format!("{}.{}", self.instance, self.method)
     }
 
-    /// Whether it is a function of MPI, whose calls are recorded one by one only where that was asked for.
+    /// Whether it is an MPI function; their calls are recorded one by one only on request.
     #[inline]
     pub fn is_mpi(&self) -> bool {
         self.interface == MPI_CLASS && self.class == MPI_CLASS
     }
 
-    /// Whether it is no function but a part of a call, such as a request that `MPI_Waitall` completed: it takes no time of its own.
+    /// Whether it is a part of a call, such as a request that `MPI_Waitall` completed, rather than a function; it takes
+    /// no time of its own.
     pub fn is_mpi_part(&self) -> bool {
         self.is_mpi() && MPI_PARTS.contains(&&*self.method)
     }
 }
 
-/// How the word of a parameter is read.
+/// Type of a parameter's word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParameterKind {
@@ -284,7 +289,7 @@ impl From<cca_abi::recording::ParameterKind> for ParameterKind {
 pub struct ParameterDefinition {
     /// Name from the mark-up.
     pub name: String,
-    /// How its word is read.
+    /// Type of its word.
     pub kind: ParameterKind,
     /// Unit; empty for pure numbers.
     pub unit: String,
@@ -293,8 +298,8 @@ pub struct ParameterDefinition {
 }
 
 impl ParameterDefinition {
-    /// Whether a time can grow with it: not with the number of a rank, a communicator, a tag or a request, with an address, or with what
-    /// was before the call.
+    /// Whether a time can grow with the parameter. False for numbers of ranks, communicators, tags and requests, for
+    /// addresses, and for values from before the call.
     pub fn is_size(&self) -> bool {
         const NO_SIZES: [&str; 5] = [
             RANK_UNIT,
@@ -306,12 +311,13 @@ impl ParameterDefinition {
         !NO_SIZES.contains(&&*self.unit) && !self.is_call_site()
     }
 
-    /// Whether it is another one in each call or run, whatever the call does: an address, the number of a request, or a time.
+    /// Whether the parameter differs between calls or runs with equal work: an address, the number of a request, or a
+    /// time.
     pub fn is_incidental(&self) -> bool {
         self.is_call_site() || [REQUEST_UNIT, PROCESSOR_TIME_UNIT].contains(&&*self.unit)
     }
 
-    /// Whether it is the address that the call returns to.
+    /// Whether it is the return address of the call.
     pub fn is_call_site(&self) -> bool {
         self.unit == CALL_SITE_UNIT
     }
@@ -325,30 +331,30 @@ pub struct CounterDefinition {
     pub name: String,
     /// Unit; empty for pure numbers.
     pub unit: String,
-    /// Why it cannot be read here, with the error's number; `None` if it can.
+    /// Why it cannot be read on this machine, with the error number; `None` if it can.
     pub unavailable: Option<String>,
-    /// Whether it may have been counted for a part of the time only: its word is then to be multiplied by the record's
-    /// [`TIME_ENABLED`] over its [`TIME_RUNNING`].
+    /// Whether it may have been counted for only part of the time. Its word then has to be multiplied by the record's
+    /// [`TIME_ENABLED`] / [`TIME_RUNNING`].
     pub multiplexed: bool,
 }
 
-/// Counter: for how long the events of a record were enabled, nanoseconds.
+/// Counter: time for which the events of a record were enabled, nanoseconds.
 pub const TIME_ENABLED: &str = "time_enabled_ns";
-/// Counter: for how long the events of a record were counted, nanoseconds.
+/// Counter: time for which the events of a record were counted, nanoseconds.
 pub const TIME_RUNNING: &str = "time_running_ns";
 
-/// A call path: the path of the caller and the method called.
+/// A call path: the path of the caller and the called method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallPathDefinition {
     /// Id within the log, from 1 without gaps; parents before children.
     pub id: u32,
     /// Path of the caller; 0 if no measured call encloses this one.
     pub parent: u32,
-    /// Method called.
+    /// The called method.
     pub method: u32,
 }
 
-/// A component replaced by another class during the run, or one that came during it.
+/// A component that was replaced by another class, or added, during the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwapDefinition {
     /// When, in clock ticks.
@@ -359,19 +365,19 @@ pub struct SwapDefinition {
     pub to: ClassDefinition,
 }
 
-/// A connection that was to be recorded and has no proxy.
+/// A connection that should be recorded and has no proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UnmonitoredDefinition {
-    /// Instance that uses.
+    /// Instance with the uses port.
     pub user: String,
-    /// Its uses port.
+    /// Name of the uses port.
     pub uses_port: String,
-    /// Instance that provides.
+    /// Instance with the provides port.
     pub provider: String,
-    /// Its provides port.
+    /// Name of the provides port.
     pub provides_port: String,
-    /// Why there is none.
+    /// Why it has no proxy.
     pub reason: String,
 }
 
@@ -388,25 +394,25 @@ pub struct UnrecordedDefinition {
     pub mpi_ticks: u64,
 }
 
-/// From a moment on calls have no record; their sums are in the header.
+/// Calls after this moment have no record; the header contains their sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StopDefinition {
-    /// When, in clock ticks, or a little earlier.
+    /// That moment or shortly before it, clock ticks.
     pub ticks: u64,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Why single calls have no record.
+/// Why individual calls have no record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LossDefinition {
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What a rank spent in MPI, by function.
+/// Time that a rank spent in MPI, by function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MpiRoutinesDefinition {
@@ -414,7 +420,7 @@ pub struct MpiRoutinesDefinition {
     pub routines: Vec<MpiRoutineDefinition>,
 }
 
-/// What a rank spent in one function of MPI, over all threads; calls that MPI makes itself are not counted.
+/// Time that a rank spent in one MPI function, over all threads. Calls that MPI makes itself are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MpiRoutineDefinition {
@@ -424,7 +430,7 @@ pub struct MpiRoutineDefinition {
     pub calls: u64,
     /// Their time, clock ticks.
     pub ticks: u64,
-    /// Those of the calls that returned an error.
+    /// Number of calls that returned an error.
     #[serde(skip_serializing_if = "is_none")]
     pub failed: u64,
 }
@@ -433,7 +439,7 @@ fn is_none(number: &u64) -> bool {
     *number == 0
 }
 
-/// Sums of calls of MPI; a process may have several such definitions, each with other sums.
+/// Sums of MPI calls. A process may have several such definitions, each with other sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MpiCallSumsDefinition {
@@ -441,37 +447,38 @@ pub struct MpiCallSumsDefinition {
     pub sums: Vec<MpiCallSumDefinition>,
 }
 
-/// What the calls of one function of MPI come to, from one call site, of one class of size, in communicators of one class of size.
+/// Sum over the calls of one MPI function from one call site, with message sizes of one class and communicators of one
+/// class of size.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MpiCallSumDefinition {
-    /// Name in C; empty for calls that there was no room for, of which nothing else is known.
+    /// Name in C; empty for calls that the table had no room for: only their number is known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub function: String,
-    /// Address that the calls return to.
+    /// Return address of the calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site: Option<u64>,
-    /// `k` for 2ᵏ up to 2ᵏ⁺¹ − 1 bytes; `None` for none.
+    /// Class `k` of message sizes: 2ᵏ up to 2ᵏ⁺¹ − 1 bytes; `None` for no bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_class: Option<u32>,
-    /// `k` for 2ᵏ up to 2ᵏ⁺¹ − 1 ranks; `None` where there is no communicator.
+    /// Class `k` of communicator sizes: 2ᵏ up to 2ᵏ⁺¹ − 1 ranks; `None` without a communicator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks_class: Option<u32>,
-    /// Calls.
+    /// Number of calls.
     pub calls: u64,
-    /// Those that returned an error.
+    /// Number of calls that returned an error.
     #[serde(skip_serializing_if = "is_none")]
     pub failed: u64,
-    /// Their time, clock ticks.
+    /// Sum of their times, clock ticks.
     #[serde(skip_serializing_if = "is_none")]
     pub ticks: u64,
-    /// Shortest, clock ticks.
+    /// Shortest time, clock ticks.
     #[serde(skip_serializing_if = "is_none")]
     pub least_ticks: u64,
-    /// Longest, clock ticks.
+    /// Longest time, clock ticks.
     #[serde(skip_serializing_if = "is_none")]
     pub greatest_ticks: u64,
-    /// Bytes of all.
+    /// Sum of bytes.
     #[serde(skip_serializing_if = "is_none")]
     pub bytes: u64,
     /// Fewest bytes.
@@ -482,58 +489,59 @@ pub struct MpiCallSumDefinition {
     pub greatest_bytes: u64,
 }
 
-/// Sums of constructs of OpenMP; a process may have several such definitions, each with other sums and the same of all else.
+/// Sums of OpenMP constructs. A process may have several such definitions: they differ in the sums only.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OpenMpSumsDefinition {
     /// Runtimes that were measured: `GCC`, `LLVM`.
     pub runtimes: Vec<String>,
-    /// Why something was not.
+    /// Why some measurements are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<String>,
-    /// Regions that were in progress at the end; their sums are of what they came to by then.
+    /// Regions that were still in progress at the end; they count up to that moment.
     #[serde(skip_serializing_if = "is_none")]
     pub open_regions: u64,
     /// The sums.
     pub sums: Vec<OpenMpSumDefinition>,
 }
 
-/// What constructs of one kind come to, from one call site; of parallel regions also the part of one thread of the team.
+/// Sum over OpenMP constructs of one directive from one call site; for parallel regions also the share of one thread of
+/// the team.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OpenMpSumDefinition {
     /// The directive: `parallel`, `loop`, `sections`, `single`, `barrier`, `task`, `taskloop`, `taskwait`, `taskgroup`, `critical`,
     /// `ordered`, `atomic`, `lock`.
     pub construct: String,
-    /// Address that the calls return to.
+    /// Return address of the calls.
     pub site: u64,
-    /// Number of the thread in its team, whose part in regions this is; `None` for the constructs as a whole.
+    /// Number of the thread within its team, for its share of regions; `None` for the constructs as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<u32>,
-    /// Whether the regions are within others.
+    /// Whether the regions are nested in others.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub nested: bool,
-    /// How often threads came to it; of regions and tasks how many there were.
+    /// Number of times that threads reached the construct; for regions and tasks, their number.
     pub calls: u64,
-    /// How many there were, however many threads came to each; of tasks how many ran.
+    /// Number of instances, regardless of how many threads reached each; for tasks, the number that ran.
     #[serde(skip_serializing_if = "is_none")]
     pub instances: u64,
-    /// Time of regions from begin to end, of a thread's part from when it came to the end of the region, of tasks what they ran, without
-    /// waiting and without other tasks; clock ticks.
+    /// Time, clock ticks: from begin to end for regions; from a thread's arrival to the end of the region for its
+    /// share; running time without waiting and without other tasks for tasks.
     #[serde(skip_serializing_if = "is_none")]
     pub ticks: u64,
-    /// Time that threads waited, without tasks that they ran meanwhile, clock ticks.
+    /// Time that threads waited, without the tasks that they ran meanwhile, clock ticks.
     #[serde(skip_serializing_if = "is_none")]
     pub wait_ticks: u64,
-    /// Of a thread's part the time from the begin of regions until it came, clock ticks.
+    /// For a thread's share: time from the begin of regions until its arrival, clock ticks.
     #[serde(skip_serializing_if = "is_none")]
     pub start_ticks: u64,
-    /// Threads of the teams of regions; pieces of work that threads got of loops and sections.
+    /// Team sizes of regions; for loops and sections, pieces of work that threads received.
     #[serde(skip_serializing_if = "is_none")]
     pub items: u64,
 }
 
-/// A phase begins, and ends the one before it.
+/// A phase begins, which ends the previous one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MpiPhaseDefinition {
@@ -541,30 +549,30 @@ pub struct MpiPhaseDefinition {
     pub ticks: u64,
     /// The argument of `MPI_Pcontrol`.
     pub level: i32,
-    /// What the rank had spent in MPI by then.
+    /// Time that the rank had spent in MPI by then.
     pub routines: Vec<MpiRoutineDefinition>,
 }
 
-/// A communicator as recorded calls of one rank name it; ranks number theirs in the order of their first use.
+/// A communicator to which the records of one rank refer; ranks number their communicators in the order of first use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MpiCommunicatorDefinition {
     /// Its number, 0 for `MPI_COMM_WORLD`.
     pub number: i64,
-    /// The own rank in it.
+    /// This process's rank in it.
     pub own: i64,
-    /// Whether it joins two groups; then ranks are those of the other one.
+    /// Whether it is an intercommunicator; its ranks are then those of the remote group.
     pub is_inter: bool,
     /// Number of its ranks.
     pub ranks: u32,
-    /// Their ranks in `MPI_COMM_WORLD`, −1 for one that is not in there; `None` where they are the same.
+    /// Their ranks in `MPI_COMM_WORLD`, −1 for a process outside of it; `None` if both numberings are equal.
     pub world_ranks: Option<Vec<i32>>,
 }
 
-/// Class of the methods that are timers of components.
+/// Class of the methods that represent timers of components.
 pub const TIMER_CLASS: &str = "timer";
 
-/// From a moment on, time in MPI was measured or not.
+/// From this moment on, time in MPI is measured, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MpiSwitchDefinition {
     /// When, in clock ticks.
@@ -577,17 +585,17 @@ pub struct MpiSwitchDefinition {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AtomicEventsDefinition {
-    /// Those that were made.
+    /// The events that components created.
     pub events: Vec<AtomicEventDefinition>,
 }
 
-/// One atomic event: what its values come to.
+/// Statistics of one atomic event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AtomicEventDefinition {
     /// Name.
     pub name: String,
-    /// Number of values; the others mean nothing while it is 0.
+    /// Number of values; the other fields are meaningless while it is 0.
     pub count: u64,
     /// Smallest value.
     pub min: f64,
@@ -619,7 +627,7 @@ impl AtomicEventDefinition {
         });
     }
 
-    /// Adds the values of another.
+    /// Adds the values of another event.
     ///
     /// # Source
     /// Chan, Golub, LeVeque, "Algorithms for computing the sample variance", The American Statistician 37 (1983), 242–247.
@@ -644,34 +652,34 @@ impl AtomicEventDefinition {
         self.squares += other.squares + apart * apart * n * m / (n + m);
     }
 
-    /// Standard deviation of the values, divided by their number; NaN without values.
+    /// Standard deviation of the values, with their number as divisor; NaN without values.
     pub fn std_deviation(&self) -> f64 {
         (self.squares / self.count as f64).sqrt()
     }
 }
 
-/// Where a log keeps what its thread spends in MPI, by function: a pair of words for each, calls and clock ticks, in the
-/// unused part of a padding entry, changed in place at each call. So a killed run has them too.
+/// Where a log keeps its thread's totals of MPI functions: two words per function, calls and clock ticks, in the unused
+/// part of a padding entry. The recorder updates them at each call, so the log of a killed run has them too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MpiTotalsDefinition {
-    /// Place of the first pair, words from the beginning of the entries.
+    /// Position of the first pair, in words from the beginning of the entries.
     pub word: u64,
     /// Names in C.
     pub functions: Vec<String>,
-    /// What the rank had spent before it recorded; of its first log only.
+    /// Totals of the rank from before the recording; in its first log only.
     pub before: Vec<MpiRoutineDefinition>,
-    /// Place of the first number of failed calls, one a function; `None` in older logs, which do not count them.
+    /// Position of the first number of failed calls, one per function; `None` in older logs, which do not count them.
     pub failed: Option<u64>,
 }
 
-/// Class, interface and instance of the functions of MPI.
+/// Class, interface and instance of MPI functions.
 pub const MPI_CLASS: &str = "MPI";
 
-/// Unit of a parameter that names a rank: no size that a time could grow with.
+/// Unit of a parameter that is the number of a rank. Times cannot grow with it.
 pub const RANK_UNIT: &str = "rank";
 
-/// Unit of a parameter that names a communicator.
+/// Unit of a parameter that is the number of a communicator.
 pub const COMMUNICATOR_UNIT: &str = "communicator";
 
 /// Unit of a parameter that is the tag of a message.
@@ -680,16 +688,16 @@ pub const TAG_UNIT: &str = "tag";
 /// Unit of parameters that number requests.
 pub const REQUEST_UNIT: &str = "request";
 
-/// Unit of the processor time before a call of MPI, nanoseconds.
+/// Unit of the processor time before an MPI call, nanoseconds.
 pub const PROCESSOR_TIME_UNIT: &str = "ns of processor time";
 
-/// Class of the method that stands for a whole program that was wrapped.
+/// Class of the method that represents a whole wrapped program.
 pub const PROGRAM_CLASS: &str = "program";
 
-/// Unit of a parameter that is the address a call returns to, the last of its method's parameters.
+/// Unit of a parameter that is the return address of a call; the last one of its method's parameters.
 pub const CALL_SITE_UNIT: &str = "address";
 
-/// A definition as an entry of a log.
+/// Encodes a definition as an entry of a log.
 pub(crate) fn definition_entry(definition: &Definition) -> serde_json::Result<Vec<u64>> {
     let payload = serde_json::to_vec(definition)?;
     let words = 2 + payload.len().div_ceil(size_of::<u64>());

@@ -1,4 +1,17 @@
-//! The definitions of a log, by what they define.
+//! The definitions of a log, grouped by subject.
+//!
+//! A log explains itself: between its records lie definitions, JSON entries that name the methods, the call paths, the
+//! clock and the run (`definition`). A scan passes each of them to `Definitions::add_entry`, and readers then ask for
+//! the method or the name of a record's call path. Ranks of a run mostly define the same things, so logs that are
+//! opened together share methods and call paths in memory (`CommonDefinitions`).
+//!
+//! ```text
+//! entry in the log                               question                    answer
+//! Method 7    = flux.compute(n_cells)            method_of(3)                Method 7
+//! Method 2    = driver.go                        call_path_name(3)           driver.go->flux.compute
+//! CallPath 1  = (parent 0, method 2)             shape(3)                    head and 1 parameter
+//! CallPath 3  = (parent 1, method 7)
+//! ```
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +27,7 @@ use crate::definition::{
 };
 use crate::scan::definition;
 
-/// What the definitions of a log say.
+/// The content of a log's definitions.
 #[derive(Clone, Debug, Default)]
 pub struct Definitions {
     /// The run.
@@ -25,42 +38,42 @@ pub struct Definitions {
     pub end: Option<EndDefinition>,
     /// The clock, unless its definition is lost.
     pub clock: Option<ClockDefinition>,
-    /// What a measurement costs.
+    /// Cost of a measurement.
     pub cost: Option<CostDefinition>,
     /// Components replaced during the run.
     pub swaps: Vec<SwapDefinition>,
     /// Totals of calls that could not be recorded.
     pub unrecorded: Vec<UnrecordedDefinition>,
-    /// From when on, and why, calls have no record; `None` if all have.
+    /// Since when, and why, calls have no record; `None` if all have one.
     pub stop: Option<StopDefinition>,
-    /// Why single calls have no record.
+    /// Why individual calls have no record.
     pub losses: Vec<LossDefinition>,
-    /// What the rank spent in MPI; `None` if it was not measured, or the run has not ended.
+    /// Time that the rank spent in MPI; `None` if it was not measured, or if the run has not ended.
     pub mpi_routines: Option<MpiRoutinesDefinition>,
-    /// What components told; `None` if the run has not ended.
+    /// Values that components reported; `None` if the run has not ended.
     pub events: Option<AtomicEventsDefinition>,
-    /// From when to when time in MPI was not measured though it could be, clock ticks.
+    /// Intervals in which time in MPI was not measured although it could be, clock ticks.
     mpi_off: Vec<(u64, u64)>,
-    /// Where the log keeps what its thread spends in MPI.
+    /// Where the log keeps its thread's totals of MPI functions.
     pub mpi_totals: Option<MpiTotalsDefinition>,
-    /// The phases that the program told of, in their order.
+    /// The phases that the program announced, in order.
     pub mpi_phases: Vec<MpiPhaseDefinition>,
-    /// The communicators that recorded calls name.
+    /// The communicators to which records refer.
     pub mpi_communicators: Vec<MpiCommunicatorDefinition>,
-    /// Connections that were to be recorded and are not.
+    /// Connections that should be recorded and are not.
     pub unmonitored: Vec<UnmonitoredDefinition>,
-    /// What calls of MPI come to that have no record each; none of a run that has not ended.
+    /// Sums of MPI calls that have no individual record; empty for a run that has not ended.
     pub mpi_call_sums: Vec<MpiCallSumDefinition>,
-    /// What constructs of OpenMP come to; `None` where that was not asked for, and of a run that has not ended.
+    /// Sums of OpenMP constructs; `None` if they were not requested, or if the run has not ended.
     pub openmp: Option<OpenMpSumsDefinition>,
     calls: Arc<CallDefinitions>,
-    /// Largest id of a call path that is believed.
+    /// Largest plausible id of a call path; larger ids are ignored.
     most_paths: usize,
-    /// Where the logs of a run share definitions.
+    /// Definitions that the logs of a run share.
     common: Option<Arc<CommonDefinitions>>,
 }
 
-/// What is called, and from where.
+/// Methods and call paths.
 #[derive(Clone, Debug, Default)]
 struct CallDefinitions {
     methods: BTreeMap<u32, Arc<MethodDefinition>>,
@@ -68,12 +81,12 @@ struct CallDefinitions {
     paths: Vec<Option<CallPathDefinition>>,
     /// Index: call path.
     shapes: Vec<Shape>,
-    /// Index: call path; the method that it ends in, once its records have a shape.
+    /// Index: call path; the called method, once the shape of its records is known.
     path_methods: Vec<Option<Arc<MethodDefinition>>>,
 }
 
 impl CallDefinitions {
-    /// Whether another log has the same paths, and methods that are in memory once.
+    /// Whether another log has the same paths, and shares its methods in memory.
     fn is_same(&self, other: &Self) -> bool {
         let (ours, theirs) = (self.methods.values(), other.methods.values());
         self.paths == other.paths
@@ -84,7 +97,7 @@ impl CallDefinitions {
     }
 }
 
-/// What a record of a call path looks like; of no length at all where the path or its method is not defined.
+/// Shape of a call path's records; its lengths are 0 if the path or its method is not defined.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shape {
     pub(crate) parent: u32,
@@ -102,24 +115,26 @@ impl Shape {
     }
 }
 
-/// Definitions of the logs of a run, by the words of their entries: ranks define the same ones, and each is in memory once.
+/// Definitions of the logs of a run, by the words of their entries. Ranks define the same things; this keeps one copy
+/// in memory.
 #[derive(Debug, Default)]
 pub(crate) struct CommonDefinitions {
     entries: Mutex<HashMap<Vec<u64>, CommonDefinition>>,
     calls: Mutex<Vec<Arc<CallDefinitions>>>,
 }
 
-/// A definition that has nothing of one rank alone.
+/// A definition that does not depend on the rank.
 #[derive(Clone, Debug)]
 enum CommonDefinition {
     Method(Arc<MethodDefinition>),
     Circumstances(Arc<CircumstancesDefinition>),
 }
 
-/// Most definitions that are kept. Arbitrary: a run has some hundreds, and its logs may be damaged in as many ways as there are.
+/// Maximum number of shared definitions. Arbitrary: a run has some hundreds, but damaged logs may each differ.
 const MAX_COMMON: usize = 10_000;
 
-/// Most sets of call paths that are kept. Arbitrary: the first and the last rank, those at borders and those within call other methods.
+/// Maximum number of shared sets of call paths. Arbitrary: the first and the last rank, ranks at borders and ranks
+/// within have other paths.
 const MAX_COMMON_CALLS: usize = 32;
 
 impl CommonDefinitions {
@@ -129,10 +144,10 @@ impl CommonDefinitions {
     }
 
     /// # Returns
-    /// The same of another log, if it is there.
+    /// The same definition of another log, if there is one, otherwise `definition`.
     fn add(&self, whole: &[u64], definition: CommonDefinition) -> CommonDefinition {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have read the same one since this one looked.
+        // Another thread may have added the same definition since this one searched.
         if let Some(first) = entries.get(whole) {
             return first.clone();
         }
@@ -143,7 +158,7 @@ impl CommonDefinitions {
     }
 
     /// # Returns
-    /// The same calls of another log, if they are there.
+    /// The same calls of another log, if there are any, otherwise `calls`.
     fn add_calls(&self, calls: &Arc<CallDefinitions>) -> Arc<CallDefinitions> {
         let mut all = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(first) = all.iter().find(|first| first.is_same(calls)) {
@@ -177,12 +192,12 @@ impl Definitions {
         self.calls.methods.get(&id)
     }
 
-    /// The method that a call path ends in.
+    /// The called method of a call path.
     pub fn method_of(&self, call_path: u32) -> Option<&Arc<MethodDefinition>> {
         self.method(self.call_path(call_path)?.method)
     }
 
-    /// `driver.go->flux.compute`, as Extra-P writes call paths; `?` for what is not defined.
+    /// `driver.go->flux.compute`, as Extra-P writes call paths; `?` for undefined parts.
     pub fn call_path_name(&self, call_path: u32) -> String {
         let mut names = Vec::new();
         let mut next = call_path;
@@ -202,7 +217,7 @@ impl Definitions {
 }
 
 impl Definitions {
-    /// None yet; of call paths, ids up to `n` will be believed, so that a damaged one does not cost memory.
+    /// No definitions; accepts ids of call paths up to `n`, so that a damaged id does not take memory.
     pub(crate) fn of_at_most(n: usize) -> Self {
         Self {
             most_paths: n,
@@ -210,7 +225,7 @@ impl Definitions {
         }
     }
 
-    /// Ids of call paths up to `n` will be believed from now on.
+    /// Accepts ids of call paths up to `n` from now on.
     pub(crate) fn believe_at_most(&mut self, n: usize) {
         self.most_paths = self.most_paths.max(n);
     }
@@ -240,7 +255,7 @@ impl Definitions {
         }
     }
 
-    /// Whether time in MPI was measured from `start` for `length` ticks, where it is measured at all.
+    /// Whether time in MPI was measured from `start` for `length` ticks, in a log that measures it at all.
     #[inline]
     pub(crate) fn mpi_is_whole(&self, start: u64, length: u64) -> bool {
         self.mpi_off.is_empty()
@@ -250,7 +265,7 @@ impl Definitions {
                 .all(|(from, to)| start.saturating_add(length) < *from || *to <= start)
     }
 
-    /// Takes note of the shape of a call path, once it and its method are defined.
+    /// Stores the shape of a call path, once it and its method are defined.
     fn add_shape(&mut self, call_path: u32) {
         let Some(path) = self.call_path(call_path) else {
             return;
@@ -265,7 +280,7 @@ impl Definitions {
             .filter(|counter| counter.unavailable.is_none())
             .count();
         let shape = Shape {
-            // Parents come before their children; what damage says otherwise must not make a cycle.
+            // Parents come before their children; a damaged parent must not make a cycle.
             parent: if path.parent < call_path {
                 path.parent
             } else {
@@ -297,22 +312,22 @@ impl Definitions {
         self.add_shape(path.id);
     }
 
-    /// Definitions that other logs of the run have too are taken from there, and given there, from now on.
+    /// Shares definitions with other logs of the run from now on.
     pub(crate) fn share(&mut self, common: &Arc<CommonDefinitions>) {
         self.common = Some(Arc::clone(common));
     }
 
-    /// Takes the calls from where the logs of the run share them: all that are known so far are there.
+    /// Shares the call paths and methods known so far with the other logs of the run.
     pub(crate) fn share_calls(&mut self) {
         if let Some(common) = &self.common {
             self.calls = common.add_calls(&self.calls);
         }
     }
 
-    /// Takes the definition of an entry.
+    /// Adds the definition of an entry.
     ///
     /// # Returns
-    /// `None` if it is none, or damaged.
+    /// `None` if the entry is not a definition, or is damaged.
     pub(crate) fn add_entry(&mut self, whole: &[u64]) -> Option<()> {
         let Some(common) = &self.common else {
             self.add(definition(whole)?);

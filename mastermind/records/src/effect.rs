@@ -1,4 +1,4 @@
-//! How much longer the calls of one run take than those of another at equal parameters.
+//! How much longer calls take in one run than in another, at equal parameters.
 //!
 //! ```text
 //! effect   = ln( Σ n(x) m2(x) / Σ n(x) m1(x) )       over the parameters x that both runs have
@@ -6,57 +6,60 @@
 //! n(x)     the smaller of the two numbers of calls at x
 //! ```
 //!
-//! Calls that follow one another share the state of the machine, so their own spread says too little. Each run is cut into
-//! [`N_BLOCKS`] blocks of consecutive calls, and the effect is taken again without each: how much it changes gives its standard
-//! error (the delete-a-block jackknife), and Student's distribution the interval.
+//! Consecutive calls share the state of the machine, so their own spread underestimates the error. Each run is cut into
+//! [`N_BLOCKS`] blocks of consecutive calls, and the effect is estimated again without each block. The variation of
+//! these estimates gives the standard error (the delete-a-block jackknife), and Student's distribution gives the
+//! interval.
 //!
-//! What two runs of the same program differ by, because the machine was in another state for the whole of one, no blocks tell; the
-//! other methods do ([`crate::state`]).
+//! Blocks do not show a shift that holds for a whole run, such as another state of the machine. The other methods show
+//! it ([`crate::state`]).
 //!
-//! A verdict needs the whole interval on one side of a margin of 5 %.
+//! A verdict requires the whole interval on one side of a margin of 5 %.
 //!
-//! Few blocks give a Student's quantile of 64, and an interval over thirty orders of magnitude. An end that is further than
-//! [`MAX_HALF`] from the likeliest effect says nothing, and is unknown; so is the other end, unless it lies on the same side of zero.
+//! With few blocks, Student's quantile reaches 64, and intervals span thirty orders of magnitude. An end farther than
+//! [`MAX_HALF`] from the estimate carries no information and counts as unknown. The other end is then unknown too,
+//! unless it excludes zero.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Blocks of a run.
+/// Number of blocks of a run.
 const N_BLOCKS: usize = 10;
 
-/// Fewest calls of a method in a run, at parameters that both have, from which an interval is told.
+/// Minimum number of calls of a method in a run, at common parameters, for an interval.
 const MIN_CALLS: usize = 2 * N_BLOCKS;
 
-/// Calls of a method in a log that are kept; of more, every second one, every fourth, and so on.
+/// Maximum number of calls per method and log in memory; of more calls, every second, every fourth and so on is kept.
 const MAX_KEPT: usize = 1 << 17;
 
-/// Probability that an interval holds the effect.
+/// Probability that an interval contains the effect.
 pub const LEVEL: f64 = 0.99;
 
-/// What measuring a call takes, of which runs see more or less, nanoseconds: less than this is no difference of a call.
+/// Cost of measuring a call, which varies between runs, nanoseconds: a smaller difference is not one of the call.
 const MEASURING_NS: f64 = 25.0;
 
-/// Distance of an end from the likeliest effect, as a logarithm, beyond which the end says nothing: a factor of ten. Arbitrary.
+/// Maximum distance of an end from the estimate, as a logarithm: a factor of ten. Ends beyond it count as unknown.
+/// Arbitrary.
 const MAX_HALF: f64 = std::f64::consts::LN_10;
 
 /// How much longer a call takes in the second run at equal parameters, percent: 100 is twice as long.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Effect {
-    /// The likeliest.
+    /// The estimate.
     pub percent: f64,
-    /// The lower end of the interval that holds it with [`LEVEL`]; `None` where the runs give none.
+    /// Lower end of the interval that contains it with probability [`LEVEL`]; `None` if the runs do not give one.
     pub lower_percent: Option<f64>,
-    /// The upper end.
+    /// Upper end, likewise.
     pub upper_percent: Option<f64>,
 }
 
 impl Effect {
-    /// The effect and its interval, from logarithms.
+    /// Effect and interval, from logarithms.
     ///
-    /// An end further than [`MAX_HALF`] from `log` is unknown. The other end is then known only where it excludes zero: the calls
-    /// became longer (or shorter) by at least that much.
+    /// An end farther than [`MAX_HALF`] from `log` is unknown. The other end is then known only if it excludes zero:
+    /// calls became longer (or shorter) by at least that much.
     pub(crate) fn between(log: f64, lower: f64, upper: f64) -> Self {
         let percent = |log: f64| 100.0 * log.exp_m1();
         let is_wide = f64::max(log - lower, upper - log) > MAX_HALF;
@@ -73,19 +76,19 @@ impl Effect {
     }
 }
 
-/// The effect as far as the calls of the method tell it, as a logarithm.
+/// The effect as estimated from the calls of the method alone, as a logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Estimate {
-    /// The likeliest.
+    /// The estimate.
     pub(crate) log: f64,
-    /// Half the width of the interval that holds it with [`LEVEL`].
+    /// Half the width of the interval that contains it with probability [`LEVEL`].
     pub(crate) half: f64,
-    /// Student's quantile that made it.
+    /// The quantile of Student's distribution for that width.
     pub(crate) quantile: f64,
 }
 
 impl Estimate {
-    /// Its standard error.
+    /// Standard error.
     pub(crate) fn deviation(&self) -> f64 {
         self.half / self.quantile
     }
@@ -93,23 +96,23 @@ impl Estimate {
 
 /// Times of the calls of one method in one run, in the order of their ends.
 ///
-/// Those of all logs lie behind one another: of a hundred thousand ranks a log has a call or two.
+/// The calls of all logs follow one another: with a hundred thousand ranks, each log has a call or two.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Calls {
-    /// Of each log after the other: parameters of a call, hashed, and its time in nanoseconds.
+    /// Hash of the parameters and time in nanoseconds of each call, log by log.
     calls: Vec<(u64, f64)>,
-    /// How many of them each log has.
+    /// Number of these calls in each log.
     lengths: Vec<usize>,
-    /// Those of the log that was begun last.
+    /// Calls of the log that was begun last.
     latest: Option<Thinned>,
 }
 
 /// Calls of one log, thinned out where there are many.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Thinned {
-    /// As of [`Calls`].
+    /// As in [`Calls`].
     calls: Vec<(u64, f64)>,
-    /// Every so many calls one is kept.
+    /// One call out of this many is kept.
     stride: usize,
     seen: usize,
 }
@@ -139,7 +142,7 @@ impl Calls {
         self.latest = Some(Thinned::default());
     }
 
-    /// Puts the calls of the log that was begun last behind those of the others.
+    /// Appends the calls of the log that was begun last to those of the others.
     fn end_latest(&mut self) {
         if let Some(latest) = self.latest.take() {
             self.lengths.push(latest.calls.len());
@@ -174,7 +177,7 @@ impl Calls {
         }
     }
 
-    /// The times by parameters, each with its block; in the order of the parameters, so that sums over them are the same each time.
+    /// The times by parameters, each with its block. Ordered by parameters, so that sums over them are reproducible.
     fn by_parameters(&self) -> BTreeMap<u64, Vec<(usize, f64)>> {
         let mut all = BTreeMap::<u64, Vec<(usize, f64)>>::new();
         let mut add = |calls: &[(u64, f64)]| {
@@ -197,13 +200,13 @@ impl Calls {
     }
 }
 
-/// A parameter value that both runs have: the times there, ascending, each with its block.
+/// Times at one set of parameters that both runs have: ascending, each with its block.
 struct Common {
     sides: [Vec<(usize, f64)>; 2],
 }
 
 impl Common {
-    /// The median without a block of a side.
+    /// Median of the times of a side, without one of its blocks.
     fn median(&self, side: usize, without: Option<usize>) -> Option<f64> {
         let calls = &self.sides[side];
         let left = || calls.iter().filter(|(block, _)| Some(*block) != without);
@@ -217,13 +220,13 @@ impl Common {
     }
 }
 
-/// The effect of the second run against the first.
+/// Estimates the effect of the second run against the first.
 ///
 /// # Arguments
-/// * `step_ns` - what the clock advances by at once: a median is up to that off, in all blocks alike
+/// * `step_ns` - step of the clock: a median is off by up to that much, in all blocks alike
 ///
 /// # Returns
-/// `None` where too few calls are at parameters that both have.
+/// `None` if too few calls have parameters that both runs have.
 pub(crate) fn estimate(first: &Calls, second: &Calls, step_ns: f64) -> Option<Estimate> {
     let (mut first, second) = (first.by_parameters(), second.by_parameters());
     let common = second.into_iter().filter_map(|(parameters, second)| {
@@ -258,7 +261,7 @@ pub(crate) fn estimate(first: &Calls, second: &Calls, step_ns: f64) -> Option<Es
     })
 }
 
-/// The mean over the calls of the shorter median of a call at their parameters, nanoseconds.
+/// Mean over the calls of the shorter median at their parameters, nanoseconds.
 fn mean_median(common: &[Common]) -> f64 {
     let (mut sum, mut n) = (0.0, 0.0);
     for at in common {
@@ -288,11 +291,11 @@ fn log_ratio(common: &[Common], without: [Option<usize>; 2]) -> Option<f64> {
     (ratio.is_finite() && ratio > 0.0).then(|| ratio.ln())
 }
 
-/// Variance of the effect by what it is without each block of a side, and the number of blocks.
+/// Variance of the effect from its values without each block of a side, and the number of blocks.
 ///
 /// # Source
-/// Künsch, *The jackknife and the bootstrap for general stationary observations*, Annals of Statistics 17 (1989), of blocks that do
-/// not overlap.
+/// Künsch, *The jackknife and the bootstrap for general stationary observations*, Annals of Statistics 17 (1989); here
+/// with blocks that do not overlap.
 fn jackknife(common: &[Common], side: usize) -> Option<(f64, usize)> {
     let mut found = Vec::new();
     for block in 0..N_BLOCKS {
@@ -326,14 +329,14 @@ mod tests {
         (effect.lower_percent.unwrap(), effect.upper_percent.unwrap())
     }
 
-    /// Numbers between 0 and 1, the same at every run of the test.
+    /// Numbers between 0 and 1, the same in every run of the test.
     fn noise(seed: u64) -> f64 {
         let mixed = (seed ^ 0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0x94D0_49BB_1331_11EB) >> 11;
         mixed as f64 / (1u64 << 53) as f64
     }
 
-    /// A run: three sizes, a tenth of noise, one call in fifty ten times as long, for stretches of calls 60 % slower.
+    /// A run: three sizes, a tenth of noise, one call in fifty ten times as long, stretches of calls 60 % slower.
     fn run(seed: u64, factor: f64, n: u64) -> Calls {
         let mut calls = Calls::default();
         calls.begin();
@@ -378,7 +381,7 @@ mod tests {
         other.begin();
         (0..3000).for_each(|_| other.add(7, 1.0));
         assert_eq!(effect(&run(1, 1.0, 3000), &other, 0.0), None);
-        // A second size, ten times as long, that the first run does not have, changes nothing.
+        // A second, ten times larger size that the first run lacks changes nothing.
         let mut more = run(2, 1.0, 3000);
         more.begin();
         (0..3000).for_each(|_| more.add(8, 1e6));
@@ -412,7 +415,7 @@ mod tests {
         let wide = effect(&halves(1.0), &halves(1e6), 0.0).unwrap();
         assert_eq!((wide.lower_percent, wide.upper_percent), (None, None));
         assert!(wide.percent.is_finite() && !wide.has_interval());
-        // As wide, and longer all the same: one end is known.
+        // As wide, but still longer: one end is known.
         let longer = Effect::between(8.0, 3.0, 13.0);
         assert!(longer.lower_percent.unwrap() > 1800.0 && longer.upper_percent.is_none());
         let shorter = Effect::between(-8.0, -13.0, -3.0);

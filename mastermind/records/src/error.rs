@@ -1,4 +1,4 @@
-//! What can go wrong with a record log.
+//! Errors of reading and writing record logs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordsError {
-    /// The system refused.
+    /// A system call failed.
     #[error("cannot {act} \"{}\"", path.display())]
     Io {
-        /// What was tried, with the kind of thing: `create record log`.
+        /// The action and the type of its object: `create record log`.
         act: &'static str,
-        /// On what.
+        /// The object.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// A log of this name is there already.
+    /// A log with this name exists already.
     #[error("cannot create record log \"{}\": it exists; choose another directory or remove its records", path.display())]
     Exists {
         /// The log.
         path: PathBuf,
     },
-    /// The file is something else.
+    /// The file is not a log.
     #[error("cannot read record log \"{}\": begins with \"{}\", expected \"{}\"", path.display(), found.escape_ascii(), crate::layout::MAGIC.escape_ascii())]
     NotALog {
         /// The file.
@@ -39,7 +39,7 @@ pub enum RecordsError {
         /// Its layout version.
         found: u32,
     },
-    /// Not even the header is whole.
+    /// The file is shorter than a header.
     #[error("cannot read record log \"{}\": {bytes} bytes, expected at least {}", path.display(), crate::layout::PAGE_BYTES)]
     TooShort {
         /// The log.
@@ -47,7 +47,7 @@ pub enum RecordsError {
         /// Its length.
         bytes: u64,
     },
-    /// The file is no container.
+    /// The file is not a container.
     #[error("cannot read packed records \"{}\": begins with \"{}\", expected \"MMPACKED\"", path.display(), found.escape_ascii())]
     NotPacked {
         /// The file.
@@ -63,33 +63,33 @@ pub enum RecordsError {
         /// Its layout version.
         found: u32,
     },
-    /// A container is cut, or bytes of it are not those that were written, so that none of its logs can be read.
+    /// A container is truncated or damaged so that none of its logs can be read.
     #[error("cannot read packed records \"{}\": its {part} is damaged, expected what \"mastermind pack\" has written", path.display())]
     PackedDamage {
         /// The container.
         path: PathBuf,
-        /// What of it.
+        /// The damaged part.
         part: &'static str,
     },
-    /// Bytes of a log of a container are not those that were written; the others can be read.
+    /// Part of one log in a container is damaged; the other logs can be read.
     #[error("cannot read record log \"{log}\" of packed records \"{}\": bytes at {offset} are damaged, expected what \"mastermind pack\" has written", path.display())]
     PackedLogDamage {
         /// The container.
         path: PathBuf,
-        /// File name that the log had.
+        /// File name of the log.
         log: String,
         /// Where the first damaged block begins.
         offset: u64,
     },
-    /// Records that are to be packed are still being written.
+    /// A program still writes records that are to be packed.
     #[error("cannot pack records \"{}\": a program still writes {n_live} of its logs, expected one that has ended", directory.display())]
     StillWritten {
         /// The directory.
         directory: PathBuf,
-        /// How many logs.
+        /// Number of logs that are still written.
         n_live: usize,
     },
-    /// What was packed is not what the log has.
+    /// A packed log differs from the original.
     #[error("cannot pack record log \"{}\": read back from \"{}\" it differs, expected the same bytes; the log stays as it is", log.display(), container.display())]
     PackedUnlike {
         /// The log.
@@ -97,36 +97,36 @@ pub enum RecordsError {
         /// The container.
         container: PathBuf,
     },
-    /// The directory holds no logs.
+    /// The directory contains no logs.
     #[error("cannot read records \"{}\": no file *.{}, expected at least 1", directory.display(), crate::layout::EXTENSION)]
     NoLogs {
         /// The directory.
         directory: PathBuf,
     },
-    /// No room can be had for an entry.
+    /// There is no room for an entry.
     #[error("cannot append to record log \"{}\": no room for {words} words", path.display())]
     NoRoom {
         /// The log.
         path: PathBuf,
         /// Words of the entry.
         words: usize,
-        /// What the system said, if it was asked.
+        /// The system's error, if there was one.
         source: Option<io::Error>,
     },
-    /// A definition cannot be written as JSON.
+    /// A definition cannot be encoded as JSON.
     #[error("cannot encode definition for record log \"{}\"", path.display())]
     Encode {
         /// The log.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: serde_json::Error,
     },
-    /// A summary is no summary.
+    /// A file is not a summary.
     #[error("cannot read summary \"{}\": expected what a run of this version writes", path.display())]
     Decode {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: serde_json::Error,
     },
     /// An export file cannot be written.
@@ -134,7 +134,7 @@ pub enum RecordsError {
     Csv {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: csv::Error,
     },
 }
