@@ -1,31 +1,31 @@
-//! Exclusive time: a call's wall time without that of the measured calls made from it.
+//! Exclusive time: a call's wall time minus that of the measured calls made from it.
 
 use crate::calibration::TimeBase;
 use crate::definition::TIMER_CLASS;
 use crate::log::Log;
 use crate::records::{Record, Records, RecordsPlace, Series};
 
-/// A call's own time, without that of the recorded calls made from it.
+/// Exclusive time of a call: its time without the recorded calls made from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exclusive {
-    /// Wall time, that in MPI included, nanoseconds.
+    /// Wall time, including time in MPI, nanoseconds.
     pub wall_ns: u64,
     /// Time in MPI, nanoseconds; 0 where it was not measured.
     pub mpi_ns: u64,
 }
 
-/// What the recorded calls made from an open one took.
+/// Sums over the recorded calls made from an open call.
 #[derive(Clone, Copy, Debug, Default)]
 struct Inner {
     wall_ns: u64,
-    /// Clock ticks: time in MPI has no ends of its own, so only ticks add up to that of the caller.
+    /// Clock ticks: MPI times have no start and end of their own, so only ticks add up exactly to the caller's.
     mpi_ticks: u64,
 }
 
 /// The records of a log with their exclusive wall time in nanoseconds, in the order in which the calls ended.
 ///
-/// A call that was made from a measured one but could not be recorded counts to its caller. So does a recorded call of MPI:
-/// what a method spends there is its own, whether or not the calls are recorded one by one.
+/// The time of a call that could not be recorded counts to its caller. So does that of a recorded MPI call: time in MPI
+/// belongs to the method that spends it, whether or not the MPI calls are recorded one by one.
 #[derive(Debug)]
 pub struct ExclusiveTimes<'a> {
     records: Records<'a>,
@@ -33,11 +33,11 @@ pub struct ExclusiveTimes<'a> {
     open: OpenCalls,
     /// Wall times of the latest series, nanoseconds.
     walls_ns: Vec<u64>,
-    /// Whether a timer's own time is that of the component which started it.
+    /// Whether a timer's exclusive time counts to the component that started it.
     timers_are_callers: bool,
 }
 
-/// How far a log has been read, and what is known there of the calls that are open.
+/// A position in a log, and the calls that are open there.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogPlace {
     records: RecordsPlace,
@@ -45,7 +45,7 @@ pub(crate) struct LogPlace {
 }
 
 impl LogPlace {
-    /// A place further on, where nothing is known of the calls that are open.
+    /// A later position, with unknown open calls.
     ///
     /// # Arguments
     /// * `word` - from the beginning of the entries
@@ -57,12 +57,12 @@ impl LogPlace {
     }
 }
 
-/// Calls that have not ended yet, outermost first, each with the times of the recorded calls made from it.
+/// Calls that have not ended yet, outermost first, each with the sums of the recorded calls made from it.
 #[derive(Clone, Debug, Default)]
 struct OpenCalls(Vec<(u64, Inner)>);
 
 impl OpenCalls {
-    /// Forgets a call and those that began after it, which have ended without a record.
+    /// Forgets a call and those that began after it: they have ended without a record.
     #[inline]
     fn close(&mut self, seq: u64) -> Inner {
         while let Some((open, inner)) = self.0.last().copied().filter(|open| open.0 >= seq) {
@@ -74,7 +74,7 @@ impl OpenCalls {
         Inner::default()
     }
 
-    /// Adds what a recorded call took that was made from an open one.
+    /// Adds the time of a recorded call to the open call that it was made from.
     #[inline]
     fn add(&mut self, parent: u64, more: Inner) {
         while self.0.last().is_some_and(|open| open.0 > parent) {
@@ -95,7 +95,7 @@ impl OpenCalls {
 pub struct ExclusiveSeries<'a, 'w> {
     series: Series<'a, 'w>,
     time: TimeBase,
-    /// What the recorded calls made from the first call took.
+    /// Sums over the recorded calls made from the first call.
     inner: Inner,
     walls_ns: &'w [u64],
 }
@@ -109,7 +109,7 @@ impl<'a, 'w> std::ops::Deref for ExclusiveSeries<'a, 'w> {
 }
 
 impl<'a> ExclusiveSeries<'a, '_> {
-    /// The records with their own times, as [`ExclusiveTimes::next_record`] gives them.
+    /// The records with their exclusive times, as [`ExclusiveTimes::next_record`] gives them.
     #[inline(always)]
     pub fn records_with_own(&self) -> impl Iterator<Item = (Record<'a>, Exclusive)> {
         let mut inner = self.inner;
@@ -128,7 +128,7 @@ impl<'a> ExclusiveSeries<'a, '_> {
     }
 }
 
-/// A call's own times.
+/// Exclusive times of a call.
 #[inline(always)]
 fn own(time: &TimeBase, record: &Record<'_>, inner: Inner) -> Exclusive {
     let own_mpi_ticks = record
@@ -142,7 +142,7 @@ fn own(time: &TimeBase, record: &Record<'_>, inner: Inner) -> Exclusive {
 }
 
 impl<'a> ExclusiveTimes<'a> {
-    /// From a place of such an iteration on.
+    /// Resumes such an iteration at a position.
     pub(crate) fn resume(log: &'a Log, place: &LogPlace) -> Self {
         ExclusiveTimes {
             records: Records::resume(log, &place.records),
@@ -151,7 +151,7 @@ impl<'a> ExclusiveTimes<'a> {
         }
     }
 
-    /// Behind the record that was read last.
+    /// The position after the last record read.
     pub(crate) fn place(&self) -> LogPlace {
         LogPlace {
             records: self.records.place(),
@@ -159,7 +159,7 @@ impl<'a> ExclusiveTimes<'a> {
         }
     }
 
-    /// Over the records of `log`.
+    /// Iterates over the records of `log`.
     pub fn new(log: &'a Log) -> Self {
         ExclusiveTimes {
             records: log.records(),
@@ -170,7 +170,7 @@ impl<'a> ExclusiveTimes<'a> {
         }
     }
 
-    /// Over the records of `log`; what a component spends in timers of its own is not taken from its time.
+    /// Iterates over the records of `log`; time in a component's timers counts to the component.
     pub fn of_components(log: &'a Log) -> Self {
         ExclusiveTimes {
             timers_are_callers: true,
@@ -178,7 +178,7 @@ impl<'a> ExclusiveTimes<'a> {
         }
     }
 
-    /// The next record with its own wall and MPI time.
+    /// The next record with its exclusive times.
     #[inline(always)]
     pub fn next_record(&mut self) -> Option<(Record<'a>, Exclusive)> {
         let record = self.records.next()?;
@@ -195,7 +195,7 @@ impl<'a> ExclusiveTimes<'a> {
         Some((record, own))
     }
 
-    /// The next records that are alike, as far as they are in memory, with their own times.
+    /// The next series of like records in memory, with their exclusive times.
     #[inline(always)]
     pub fn next_series(&mut self) -> Option<ExclusiveSeries<'a, '_>> {
         let series = self.records.next_series()?;

@@ -1,11 +1,12 @@
-//! The memory of a log, as our thread knows it.
+//! The memory of a log, as seen by our thread.
 //!
-//! Where the pieces of a log are memory of the process ([`Medium::Memory`]), our thread writes them to the file: each second,
-//! when one is full, and at the end. The entries go first, then the header with the count of those that the file has by now:
-//! a killed process leaves a readable log, which lacks its last second at most. Memory is given back by that thread, or once
-//! it has nothing more to do for the log.
+//! If the pieces of a log are memory of the process ([`Medium::Memory`]), our thread writes them to the file: every
+//! second, when one is full, and at the end. It writes the entries first, then the header with the number of entries in
+//! the file. A killed process thus leaves a readable log, which lacks at most its last second. Our thread frees the
+//! memory, or the writer does once our thread no longer needs it.
 //!
-//! A log that ends while its thread lives on is cut here as well (`cut`): no store of that thread may reach a page behind the end of the file.
+//! This module also ends a log whose thread lives on (`cut`): no store of that thread may reach a page beyond the end
+//! of the file.
 
 use std::fs::File;
 use std::io;
@@ -28,60 +29,60 @@ use crate::path_totals::PathTotals;
 use crate::preparer::{Slot, locked};
 
 const WORD: usize = size_of::<u64>();
-/// How often the count is read that changes just then.
+/// Number of attempts to read a count that is changing.
 const N_TRIES: usize = 10;
 
-/// The memory that a log is written to, and how much of it the file has.
+/// The memory that a log is written to, and how much of it is in the file.
 #[derive(Debug, Default)]
 pub(crate) struct LogMemory {
-    /// The file: a number in the table of our thread, which alone may use and close it. Open as long as the log is written,
-    /// since it holds the lock.
+    /// Descriptor of the file in our thread's own table; only that thread may use and close it. Open while the log is
+    /// written, since it carries the lock.
     file: Option<RawFd>,
     header: Option<Region>,
-    /// The chunks that are not put away.
+    /// Chunks that still have to be written and freed.
     chunks: Vec<Region>,
-    /// Words that change in place, within what was written.
+    /// Words in the part already written that still change in place.
     kept: Vec<Region>,
-    /// Bytes of the entry stream that the file has.
+    /// Bytes of the entry stream in the file.
     written: u64,
-    /// Records that found no place in the file; none is written after them.
+    /// Records that could not be written to the file; no later record is written.
     lost: u64,
-    /// Why not.
+    /// The error of that write.
     error: Option<io::Error>,
-    /// Whether the log has ended, though its thread may live on: nothing is appended any more.
+    /// Whether the log has ended, although its thread may live on: nothing is appended any more.
     has_ended: bool,
 }
 
-/// Memory that belongs into the file.
+/// Memory that has to be written to the file.
 #[derive(Clone, Copy, Debug)]
 struct Region {
     start: *const u8,
     n_bytes: usize,
-    /// Place in the entry stream, or of the header in the file, bytes.
+    /// Position in the entry stream, or position of the header in the file, bytes.
     offset: u64,
 }
 
-// SAFETY: the memory may be read from every thread, as long as it is in the list.
+// SAFETY: any thread may read the memory while the region is in the list.
 unsafe impl Send for Region {}
 
 impl Region {
-    /// The words from one place of the entry stream to another, as far as they lie here; for entries that are committed.
+    /// The words between two positions of the entry stream that lie in this region; for committed entries.
     fn entries(&self, from: u64, to: u64) -> Option<(u64, &[u8])> {
         let from = from.max(self.offset);
         let to = to.min(self.offset + self.n_bytes as u64);
         let n_bytes = to.checked_sub(from).filter(|n_bytes| *n_bytes > 0)?;
         let start = self.start.wrapping_add((from - self.offset) as usize);
-        // SAFETY: mapped as long as it is in the list, and what is committed is not written any more.
+        // SAFETY: mapped while it is in the list; committed words are not written any more.
         Some((from, unsafe {
             slice::from_raw_parts(start, n_bytes as usize)
         }))
     }
 
-    /// A copy of words that change meanwhile, each whole.
+    /// A copy of words that change meanwhile; each word is consistent.
     fn copy(&self, n_bytes: usize) -> Vec<u8> {
         let words = self.start.cast::<AtomicU64>();
         let n_words = n_bytes.min(self.n_bytes) / WORD;
-        // SAFETY: mapped as long as it is in the list, and aligned.
+        // SAFETY: mapped while it is in the list, and aligned.
         let word = |place| unsafe { &*words.add(place) }.load(Ordering::Acquire);
         (0..n_words)
             .flat_map(|place| word(place).to_ne_bytes())
@@ -90,7 +91,7 @@ impl Region {
 }
 
 impl Slot {
-    /// The header of a new log is there. In our thread, which keeps the file open where the log is in memory.
+    /// Registers the header of a new log. Runs in our thread, which keeps the file open if the log is in memory.
     ///
     /// # Safety
     /// The header is mapped until [`Slot::end_writing`] or [`Slot::cut`] has run.
@@ -106,10 +107,10 @@ impl Slot {
         }
     }
 
-    /// A chunk is appended to from now on.
+    /// Registers a chunk that will be appended to.
     ///
     /// # Returns
-    /// Whether it may be: not once the log has ended.
+    /// Whether the chunk may be used; false once the log has ended.
     pub(crate) fn add_chunk(&self, chunk: &mut Chunk) -> bool {
         let mut memory = locked(&self.memory);
         if !memory.has_ended {
@@ -122,15 +123,15 @@ impl Slot {
         !memory.has_ended
     }
 
-    /// Whether the log has ended, though its thread may live on.
+    /// Whether the log has ended, although its thread may live on.
     pub(crate) fn has_ended(&self) -> bool {
         locked(&self.memory).has_ended
     }
 
-    /// Words change in place from now on.
+    /// Registers words that change in place.
     ///
     /// # Arguments
-    /// * `offset` - place in the entry stream, bytes
+    /// * `offset` - position in the entry stream, bytes
     pub(crate) fn add_kept(&self, start: *const u64, n_words: usize, offset: u64) {
         locked(&self.memory).kept.push(Region {
             start: start.cast(),
@@ -139,7 +140,7 @@ impl Slot {
         });
     }
 
-    /// Writes what the file lacks, in our thread.
+    /// Writes all missing parts to the file. Runs in our thread.
     pub(crate) fn write_out(&self) -> io::Result<()> {
         let (file, header, chunks, kept, written, lost, is_broken) = {
             let memory = locked(&self.memory);
@@ -151,9 +152,9 @@ impl Slot {
             let (written, lost) = (memory.written, memory.lost);
             (file, header, regions.0, regions.1, written, lost, is_broken)
         };
-        // SAFETY: the number is this thread's, and closed by it alone; `ManuallyDrop` leaves it open.
+        // SAFETY: the descriptor belongs to this thread, which alone closes it; `ManuallyDrop` leaves it open.
         let file = ManuallyDrop::new(unsafe { File::from_raw_fd(file) });
-        // SAFETY: mapped as long as it is in the list; the fields that change are atomic.
+        // SAFETY: mapped while it is in the list; the fields that change are atomic.
         let live = unsafe { &*header.start.cast::<LogHeader>() };
         let mut counts = (0..N_TRIES).map(|_| live.committed_bytes());
         let Some(committed) = counts.find_map(|count| count) else {
@@ -192,8 +193,8 @@ impl Slot {
         result
     }
 
-    /// A chunk is full, or the log ends with it: writes what the file lacks of it, in our thread. Where the file takes no more,
-    /// its records are counted as lost.
+    /// Writes the missing part of a full or last chunk to the file. Runs in our thread. If the write fails, the records
+    /// of that part are counted as lost.
     pub(crate) fn put_down(&self, chunk: &Chunk, n_words: usize) {
         let result = self.write_out();
         let begin = chunk.offset();
@@ -211,11 +212,11 @@ impl Slot {
         }
     }
 
-    /// Writes what the file lacks of a log that has ended, cuts it to its length and closes it, in our thread; the log's memory
-    /// may be given back then.
+    /// Writes the missing part of a log that has ended, truncates the file to its length and closes it. Runs in our
+    /// thread; the log's memory may be freed afterwards.
     ///
     /// # Returns
-    /// How many records the file lacks.
+    /// Number of records that could not be written.
     pub(crate) fn end_writing(&self, n_bytes: u64) -> io::Result<u64> {
         let result = self.write_out();
         let mut memory = locked(&self.memory);
@@ -224,11 +225,11 @@ impl Slot {
         memory.chunks.clear();
         memory.kept.clear();
         let (file, n_bytes) = match memory.file.take() {
-            // SAFETY: the number is this thread's, and nobody else's from now on.
+            // SAFETY: the descriptor belongs to this thread, and nobody else uses it from now on.
             Some(file) => (unsafe { File::from_raw_fd(file) }, memory.written),
             None => (self.open()?, n_bytes),
         };
-        // SAFETY: mapped still; the field is atomic.
+        // SAFETY: still mapped; the field is atomic.
         let live = header.map(|header| unsafe { &*header.start.cast::<LogHeader>() });
         if live.is_some_and(|live| live.stopped.load(Ordering::Acquire) == 0) {
             give_sums_back(&file);
@@ -239,14 +240,14 @@ impl Slot {
         Ok(memory.lost)
     }
 
-    /// Ends a log whose thread lives on and may append meanwhile, in our thread: its pages change places with copies of them,
-    /// which are in memory only, and what the file had by then is cut to its length.
+    /// Ends a log whose thread lives on and may append meanwhile. Runs in our thread. Replaces the log's pages by
+    /// copies that are only in memory, and truncates the file to the entries that it had by then.
     ///
     /// # Arguments
-    /// * `entries` - are put behind that
+    /// * `entries` - appended after them
     ///
     /// # Returns
-    /// The log, as it is read.
+    /// The log, opened for reading.
     pub(crate) fn cut(&self, end: Calibration, entries: &[u64]) -> Result<Log, RecordsError> {
         let act = RecordsError::io("cut record log", &self.path);
         let cut = self.cut_file(end);
@@ -254,7 +255,7 @@ impl Slot {
         Log::open(&self.path)
     }
 
-    /// Puts entries behind those of a log that has ended.
+    /// Appends entries to a log that has ended.
     fn append(&self, entries: &[u64]) -> io::Result<()> {
         if entries.is_empty() {
             return Ok(());
@@ -262,7 +263,7 @@ impl Slot {
         let file = self.open()?;
         let mut page = [0; PAGE_BYTES / WORD];
         file.read_exact_at(bytemuck::cast_slice_mut(&mut page), 0)?;
-        // SAFETY: the page is aligned and larger than a header, for which any words are valid.
+        // SAFETY: the page is aligned and larger than a header; every bit pattern is a valid header.
         let header = unsafe { &*page.as_ptr().cast::<LogHeader>() };
         let begin = header.committed_bytes().unwrap_or_default();
         let end = begin + size_of_val(entries) as u64;
@@ -285,7 +286,7 @@ impl Slot {
         let Some(header) = header else {
             return Ok(());
         };
-        // SAFETY: mapped as long as it is in the list; the fields that change are atomic.
+        // SAFETY: mapped while it is in the list; the fields that change are atomic.
         let live = unsafe { &*header.start.cast::<LogHeader>() };
         if self.medium() == Medium::Memory {
             live.store_latest(end);
@@ -297,7 +298,7 @@ impl Slot {
         // From now on nobody changes the header in the file.
         let mut page = [0; PAGE_BYTES / WORD];
         file.read_exact_at(bytemuck::cast_slice_mut(&mut page), 0)?;
-        // SAFETY: the page is aligned and larger than a header, for which any words are valid.
+        // SAFETY: the page is aligned and larger than a header; every bit pattern is a valid header.
         let kept = unsafe { &mut *page.as_mut_ptr().cast::<LogHeader>() };
         let committed = kept.committed_bytes().unwrap_or_default();
         for chunk in &chunks {
@@ -316,8 +317,8 @@ impl Slot {
 }
 
 impl Region {
-    /// Puts a copy in memory in the place of the mapped pages from `from` on: what is stored there goes to no file any more.
-    /// Whoever stores meanwhile waits until the system has done so.
+    /// Replaces the mapped pages from `from` on by a copy in memory: later stores reach no file. A thread that stores
+    /// meanwhile waits until the system has replaced them.
     fn leave_file(&self, from: usize) -> io::Result<()> {
         let from = from / PAGE_BYTES * PAGE_BYTES;
         let n_bytes = self.n_bytes - from;
@@ -327,9 +328,10 @@ impl Region {
         let place = self.start.wrapping_add(from);
         let copy = ManuallyDrop::new(MmapMut::map_anon(n_bytes)?);
         let copy = copy.as_ptr().cast_mut();
-        // SAFETY: both are mapped, aligned, of this length and apart; what changes meanwhile is of no use any more. The copy
-        // moves to the place of pages that stay mapped as long as their owner has them, who then unmaps the copy. The system is
-        // called directly: in place of libc's function a program may have one that forgets the place (UCX's has four arguments).
+        // SAFETY: both are mapped, aligned, of this length and disjoint; changes in between are not needed any more.
+        // The copy moves to the place of pages that stay mapped as long as their owner has them, who then unmaps the
+        // copy. The system is called directly: a program may replace libc's function by one that ignores the address
+        // (UCX's has four arguments).
         unsafe {
             ptr::copy_nonoverlapping(place, copy, n_bytes);
             let (old, new) = (copy.cast(), place.cast_mut().cast());
@@ -343,11 +345,11 @@ impl Region {
     }
 }
 
-/// Gives the room back that the header keeps for sums of calls without a record, where there are none.
+/// Deallocates the header's room for sums of calls without a record, if there are none.
 pub(crate) fn give_sums_back(file: &File) {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     let (begin, end) = (PAGE_BYTES as u64, HEADER_BYTES as u64);
-    // Where the file system cannot, it stays.
+    // If the file system does not support this, the room stays.
     let _ = rustix::fs::fallocate(file, flags, begin, end - begin);
 }
 
@@ -359,7 +361,7 @@ fn dropped_at() -> usize {
     offset_of!(LogHeader, cells) + offset_of!(LogCells, dropped)
 }
 
-/// Changes a word of a copy of the header.
+/// Changes a word in a copy of the header.
 fn set(bytes: &mut [u8], at: usize, change: impl FnOnce(u64) -> u64) {
     if let Some(word) = bytes
         .get_mut(at..)

@@ -1,7 +1,7 @@
-//! Follows the logs of a run while they grow: what was read once is not read again.
+//! Follows the logs of a run while they grow, and reads each record once.
 //!
-//! A follower keeps its place in each log and the calls that are open there, so that a question to `cca.PerfParam` costs what was recorded
-//! since the last one.
+//! A follower keeps its position in each log and the calls that are open there. The cost of a query to `cca.PerfParam`
+//! is therefore proportional to the number of records since the last query.
 //!
 //! ```no_run
 //! # use std::path::Path;
@@ -33,47 +33,49 @@ use crate::log::{Log, RunningSums};
 use crate::records::Record;
 use crate::run::log_paths;
 
-/// Logs that are kept open: a run may have more than a process may open files.
+/// Maximum number of logs that stay open: a run may have more logs than a process may open files.
 const MAX_OPEN_LOGS: usize = 16;
 
-/// A directory that was changed so long ago has another time once it is changed again, however coarse its times are.
+/// Age after which a directory's change time is reliable: a later change gets another time, whatever the resolution of
+/// the file system's clock.
 const SETTLED: Duration = Duration::from_secs(1);
 
 /// Follows the logs of a directory, of one rank or all, while the program that writes them runs.
 ///
-/// Each log that is there is read from where the last reading ended; logs that come are found. Memory is that of the
-/// definitions and of the calls that are open, whatever the number of records.
+/// Continues each known log from the end of the last reading, and finds new logs. Memory is proportional to the
+/// definitions and open calls, not to the number of records.
 #[derive(Debug)]
 pub struct RunFollower {
     directory: PathBuf,
     rank: Option<u32>,
     logs: Vec<FollowedLog>,
-    /// When the directory was changed, as it was when all logs in it were found.
+    /// Change time of the directory when all logs in it were found.
     listed: Option<SystemTime>,
 }
 
-/// A log, and how far it has been given out.
+/// A log, and the position up to which its records were passed on.
 #[derive(Debug)]
 struct FollowedLog {
     log: Log,
     place: LogPlace,
-    /// Records up to that place.
+    /// Number of records up to that position.
     n_read: u64,
-    /// After records were left out: calls that began before, clock ticks, are not whole. At first it is that of the first record.
+    /// After records were skipped, calls that began before this moment, clock ticks, are incomplete. At first this is
+    /// the moment of the first record.
     whole_from: WholeFrom,
 }
 
-/// From when on all calls made from a call are given out.
+/// Since when all calls made from a call are passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WholeFrom {
     Beginning,
-    /// Behind the next record, which may be of a call that others were made from.
+    /// After the next record, which may be of a call that made other calls.
     NextRecord,
     Ticks(u64),
 }
 
 impl WholeFrom {
-    /// Whether all calls that were made from a call are given out.
+    /// Whether all calls made from this call are passed on.
     #[inline]
     fn has(&mut self, record: &Record<'_>) -> bool {
         match *self {
@@ -87,8 +89,8 @@ impl WholeFrom {
     }
 }
 
-/// Some records of one log, one after the other. It goes on with the next one if that is of the same log and was read right
-/// after it.
+/// Consecutive records of one log. The next stretch continues this one if it is of the same log and was read directly
+/// afterwards.
 #[derive(Clone, Debug)]
 pub struct Stretch {
     /// Index among [`RunFollower::logs`].
@@ -99,7 +101,7 @@ pub struct Stretch {
 }
 
 impl FollowedLog {
-    /// Goes on behind what is known of it.
+    /// Continues after the skipped part.
     fn leave_out(&mut self) {
         self.place = self.place.behind(self.log.n_words());
         self.n_read = self.log.n_records();
@@ -109,7 +111,7 @@ impl FollowedLog {
 
 impl RunFollower {
     /// # Arguments
-    /// * `rank` - whose logs; `None` for all
+    /// * `rank` - the rank whose logs are followed; `None` for all ranks
     pub fn new(directory: &Path, rank: Option<u32>) -> Self {
         RunFollower {
             directory: directory.into(),
@@ -119,22 +121,23 @@ impl RunFollower {
         }
     }
 
-    /// Takes in what was committed since, and logs that came. A log that cannot be read yet, since it is about to be made,
-    /// is looked for again the next time.
+    /// Takes in new entries of the known logs, and new logs. A log that cannot be read yet, because it is being
+    /// created, is tried again the next time.
     ///
     /// # Errors
-    /// The directory cannot be read; a log is gone, or another has its name.
+    /// The directory cannot be read; a log is gone, or another file has its name.
     pub fn refresh(&mut self) -> Result<(), RecordsError> {
         self.refresh_within(u64::MAX).map(drop)
     }
 
-    /// The same of a part: who must not spend more on it looks at the others later, or leaves them out ([`RunFollower::skip`]).
+    /// As [`RunFollower::refresh`], up to a limit. The caller can read the rest later, or skip it
+    /// ([`RunFollower::skip`]).
     ///
     /// # Arguments
-    /// * `most_bytes` - about so many of each log that is known
+    /// * `most_bytes` - approximate limit for each known log
     ///
     /// # Returns
-    /// Bytes that are left.
+    /// Number of bytes not yet taken in.
     ///
     /// # Errors
     /// As [`RunFollower::refresh`].
@@ -148,14 +151,14 @@ impl RunFollower {
         Ok(left)
     }
 
-    /// Leaves out what was not given out of the full chunks of logs that this process writes. Calls that have begun before are left out
-    /// as well, since what was called from them is not known.
+    /// Skips the remaining records in the full chunks of logs that this process writes. Also leaves out calls that
+    /// began before, since the calls made from them are not known.
     ///
     /// # Arguments
-    /// * `sums` - what each writer says ([`crate::LogWriter::running_sums`])
+    /// * `sums` - from each writer ([`crate::LogWriter::running_sums`])
     ///
     /// # Returns
-    /// How many records are left out, those without which calls are not whole not counted.
+    /// Number of skipped records, without those that are left out later because their calls are incomplete.
     pub fn skip(&mut self, mut sums: BTreeMap<LogIdentity, RunningSums>) -> u64 {
         let mut skipped = 0;
         for followed in &mut self.logs {
@@ -169,7 +172,7 @@ impl RunFollower {
         skipped
     }
 
-    /// Leaves out what was recorded so far, as of a part of the run that is of no interest. Calls that have begun are left out as well.
+    /// Skips all records so far, when that part of the run is of no interest. Also leaves out calls that have begun.
     ///
     /// # Errors
     /// As [`RunFollower::refresh`].
@@ -180,7 +183,7 @@ impl RunFollower {
         Ok(())
     }
 
-    /// Looks for logs that came, unless the directory is as it was.
+    /// Searches for new logs if the directory has changed.
     fn find_logs(&mut self) -> Result<(), RecordsError> {
         let changed = self.directory.metadata().and_then(|m| m.modified());
         let changed = changed.ok();
@@ -210,25 +213,25 @@ impl RunFollower {
         Ok(())
     }
 
-    /// The logs found so far, in the order in which they were.
+    /// The logs found so far, in the order in which they were found.
     pub fn logs(&self) -> impl ExactSizeIterator<Item = &Log> {
         self.logs.iter().map(|followed| &followed.log)
     }
 
-    /// The log that [`RunFollower::read_on`] reads next: its index among [`RunFollower::logs`].
+    /// Index among [`RunFollower::logs`] of the log that [`RunFollower::read_on`] reads next.
     pub fn next_log(&self) -> Option<usize> {
         let is_behind = |followed: &FollowedLog| followed.n_read < followed.log.n_records();
         self.logs.iter().position(is_behind)
     }
 
-    /// Gives out records that were not given out before, of one log, in the order in which their calls ended; each with its
-    /// own time, as [`ExclusiveTimes`] has it.
+    /// Passes on new records of one log, in the order in which their calls ended, each with its exclusive time as
+    /// [`ExclusiveTimes`] computes it.
     ///
     /// # Arguments
-    /// * `most` - number of records, at most
+    /// * `most` - maximum number of records
     ///
     /// # Returns
-    /// Which they were; `None` once there are no more than at the last [`RunFollower::refresh`].
+    /// The stretch that was read; `None` if there are no records since the last [`RunFollower::refresh`].
     pub fn read_on(
         &mut self,
         most: u64,
@@ -251,7 +254,7 @@ impl RunFollower {
         let begin = std::mem::replace(&mut followed.place, end);
         followed.n_read += n_records;
         if n_records < most {
-            // The file was cut: there is no more to come.
+            // The file was truncated: no more records follow.
             followed.n_read = followed.log.n_records();
         }
         Some(Stretch {
@@ -261,7 +264,7 @@ impl RunFollower {
         })
     }
 
-    /// The records of a stretch once more, with their own times.
+    /// Reads the records of a stretch again, with their exclusive times.
     pub fn read_again(&self, stretch: &Stretch) -> impl Iterator<Item = (Record<'_>, Exclusive)> {
         let log = self.logs.get(stretch.log);
         let mut records = log.map(|followed| ExclusiveTimes::resume(&followed.log, &stretch.begin));

@@ -1,4 +1,16 @@
-//! What the logs of a run know of it, apart from its calls.
+//! Facts about a run that its logs contain, apart from its calls.
+//!
+//! [`RunInfo::of`] collects the definitions of all logs: the program and its components, ranks and machines, clocks,
+//! counters, damage. It reads no record. Facts that differ between ranks, such
+//! as clocks, are grouped: one entry with the list of its ranks. Several processes may each read some of the ranks;
+//! [`RunInfo::append`] then merges their parts. `mastermind info` prints the result.
+//!
+//! ```text
+//! assembly     case-study                    first log of the run
+//! ranks        8, of which 8 left logs       all logs
+//! clocks       tsc, 2.6 GHz: ranks 0-7       one entry per group of like clocks
+//! records      1102, 0 lost                  sums over all logs
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +23,7 @@ use crate::definition::{
 use crate::log::Log;
 use crate::run::Run;
 
-/// A run, as its logs tell it, or what those of some of its ranks tell ([`RunInfo::append`]).
+/// Facts about a run from its logs, or from the logs of some of its ranks ([`RunInfo::append`]).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunInfo {
     /// Name of the assembly, or of the program.
@@ -23,80 +35,82 @@ pub struct RunInfo {
     pub dry: Vec<String>,
     /// Instances and their classes.
     pub classes: Vec<ClassDefinition>,
-    /// Which uses port leads where.
+    /// The connections, each from a uses port to a provides port.
     pub connections: Vec<ConnectionDefinition>,
     /// Components replaced while the run went on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub swaps: Vec<SwapDefinition>,
     /// Ranks of the run.
     pub ranks: u32,
-    /// How many of them left logs.
+    /// Number of ranks that left logs.
     pub ranks_with_logs: usize,
-    /// Number of logs, one a rank and thread.
+    /// Number of logs, one per rank and thread.
     pub logs: usize,
-    /// Where it ran.
+    /// Names of the machines.
     pub hosts: BTreeSet<String>,
     /// Start of the first rank, nanoseconds since 1970-01-01 UTC.
     pub started_unix_ns: Option<u64>,
     /// End of the last rank, nanoseconds since 1970-01-01 UTC; `None` if one has not ended.
     pub ended_unix_ns: Option<u64>,
-    /// Load average of the last minute when the recording began, the largest of all machines.
+    /// Load average of the last minute at the beginning of the recording, the largest of all machines.
     pub load_begin: Option<f64>,
-    /// The same when it ended.
+    /// The same at the end.
     pub load_end: Option<f64>,
-    /// Which share of the processor time that it was ready for each rank got, 0 to 1; those whose system says.
+    /// Share of the processor time that each rank received of the time that it was ready to run, 0 to 1; for ranks
+    /// whose system reports it.
     pub processor_shares: BTreeMap<u32, f64>,
-    /// How the processes were started and on what; one for all ranks that were started alike, none in logs of earlier versions.
+    /// How, and on which machine, the processes were started: one entry for all ranks that were started alike; empty
+    /// for logs of earlier versions.
     pub circumstances: Vec<CircumstancesInfo>,
-    /// Where MPI time comes from, if it was measured.
+    /// Source of MPI times, if they were measured.
     pub mpi: Option<String>,
-    /// One for all ranks whose clocks are alike.
+    /// The clocks: one entry for all ranks whose clocks are alike.
     pub clocks: Vec<ClockInfo>,
     /// Counters that were read, with their units.
     pub counters: BTreeMap<String, String>,
     /// Counters that could not be read, with the reasons.
     pub missing_counters: BTreeMap<String, BTreeSet<String>>,
-    /// Whether it ended and ended its logs.
+    /// Whether the run ended and finished its logs.
     pub finished: bool,
     /// Number of records.
     pub records: u64,
     /// Calls without a record.
     pub lost_records: u64,
-    /// Connections whose calls, of unknown number, are not recorded though they were to be.
+    /// Connections whose calls should be recorded and are not; the number of these calls is not known.
     pub unmonitored: BTreeSet<UnmonitoredDefinition>,
-    /// What cannot be read.
+    /// The parts that cannot be read.
     pub damage: Vec<String>,
 }
 
-/// How processes were started, and on what.
+/// How, and on which machine, processes were started.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CircumstancesInfo {
-    /// What their logs say, without the load.
+    /// The circumstances from their logs, without the load.
     #[serde(flatten)]
     pub started: CircumstancesDefinition,
     /// Their ranks.
     pub ranks: Vec<u32>,
 }
 
-/// A clock, and what a recorded call costs by it.
+/// A clock, and the cost of a recorded call with it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClockInfo {
-    /// Which one.
+    /// Name.
     pub name: String,
-    /// Its rate.
+    /// Rate.
     pub ticks_per_second: f64,
-    /// What it advances by at once.
+    /// Step, nanoseconds.
     pub step_ns: Option<f64>,
-    /// What a recorded call with two parameters costs.
+    /// Cost of a recorded call with two parameters, nanoseconds.
     pub record_ns: Option<f64>,
-    /// Ranks that have it.
+    /// Ranks with this clock.
     pub ranks: Vec<u32>,
 }
 
 impl RunInfo {
-    /// Gathers it from the definitions; no record is read.
+    /// Collects the facts from the definitions; reads no record.
     pub fn of(run: &Run) -> Self {
-        // Each log says the same of the run.
+        // All logs describe the run alike.
         let definition = run.logs().first().map(|log| &log.definitions().run);
         let definition = definition.cloned().unwrap_or_default();
         let definitions = || run.logs().iter().map(Log::definitions);
@@ -148,10 +162,10 @@ impl RunInfo {
 }
 
 impl RunInfo {
-    /// Adds what the logs of later ranks tell.
+    /// Adds the facts from the logs of later ranks.
     pub fn append(&mut self, mut later: Self) {
         if self.logs == 0 {
-            // Each log says the same of the run.
+            // All logs describe the run alike.
             std::mem::swap(self, &mut later);
         }
         let finished = self.finished && later.finished;
@@ -199,7 +213,7 @@ impl RunInfo {
 }
 
 impl ClockInfo {
-    /// Whether two are the same but for the last digits of what was measured of them.
+    /// Whether two clocks are equal apart from the last digits of their measured values.
     fn is_alike(&self, other: &Self) -> bool {
         let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.1;
         let steps = self.step_ns.zip(other.step_ns);
@@ -210,7 +224,7 @@ impl ClockInfo {
     }
 }
 
-/// The circumstances of the ranks, those alike together but for the load.
+/// The circumstances of the ranks; those that differ only in the load are grouped.
 fn circumstances(run: &Run) -> Vec<CircumstancesInfo> {
     let mut all = Vec::<CircumstancesInfo>::new();
     for log in run.logs() {
@@ -234,7 +248,8 @@ fn circumstances(run: &Run) -> Vec<CircumstancesInfo> {
     all
 }
 
-/// The clocks of the ranks, those alike together: the rates of two ranks of one machine differ in the last digits.
+/// The clocks of the ranks, like clocks grouped: the measured rates of two ranks on one machine differ in the last
+/// digits.
 fn clocks(run: &Run) -> Vec<ClockInfo> {
     let mut clocks = Vec::<ClockInfo>::new();
     for log in run.logs() {
@@ -258,7 +273,7 @@ fn clocks(run: &Run) -> Vec<ClockInfo> {
     clocks
 }
 
-/// Counters that were read, with units, and those that were not, with reasons.
+/// Counters that were read, with their units, and counters that were not, with the reasons.
 fn counters(run: &Run) -> (BTreeMap<String, String>, BTreeMap<String, BTreeSet<String>>) {
     let (mut read, mut missing) = (BTreeMap::new(), BTreeMap::<String, BTreeSet<_>>::new());
     let methods = run

@@ -1,4 +1,4 @@
-//! The file: a header, then words of entries.
+//! The file of a log: a header, then the words of the entries.
 //!
 //! ```text
 //! byte 0      magic, layout version, header size, rank, thread, check of these      written once
@@ -8,8 +8,8 @@
 //!      65536  entries (cca_abi::recording::word)                                     at each call
 //! ```
 //!
-//! Version 1 had no such sums: its entries begin at byte 4096. Numbers are in the byte order of the machine that wrote them.
-//! A program that writes a log has it locked (`flock`) as long as it has it mapped.
+//! Version 1 had no such sums: its entries begin at byte 4096. Numbers are in the byte order of the machine that wrote
+//! them. A program that writes a log locks it (`flock`) as long as it maps it.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +32,7 @@ pub const EXTENSION: &str = "mmr";
 const CELLS_OFFSET: usize = 256;
 const IDENTITY_BYTES: usize = 24;
 
-/// Where the entries begin in a log of this version, bytes; `None` for one that is not known.
+/// Position of the entries in a log of this version, bytes; `None` for an unknown version.
 pub const fn entries_at(version: u32) -> Option<u64> {
     match version {
         1 => Some(PAGE_BYTES as u64),
@@ -41,12 +41,12 @@ pub const fn entries_at(version: u32) -> Option<u64> {
     }
 }
 
-/// Which log of a run this is.
+/// Identity of a log within a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LogIdentity {
     /// Rank in the run.
     pub rank: u32,
-    /// Number of the log within the rank; a short-lived thread's log is taken over by a later thread.
+    /// Number of the log within the rank. A later thread continues the log of a thread that has ended.
     pub thread: u32,
 }
 
@@ -59,7 +59,7 @@ impl LogIdentity {
         ))
     }
 
-    /// The identity that a file name tells.
+    /// The identity in a file name.
     pub fn from_path(path: &Path) -> Option<Self> {
         let (rank, thread) = path
             .file_stem()?
@@ -73,7 +73,7 @@ impl LogIdentity {
     }
 }
 
-/// One moment on both clocks.
+/// A moment on both clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calibration {
     /// Reading of the log's clock, ticks.
@@ -82,7 +82,7 @@ pub struct Calibration {
     pub ns: u64,
 }
 
-/// A calibration in the header, with a check against torn and damaged ones.
+/// A calibration in the header, with a check that detects torn and damaged ones.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct CalibrationCell {
@@ -104,7 +104,7 @@ impl CalibrationCell {
             .store(Self::check(calibration), Ordering::Release);
     }
 
-    /// The calibration, or `None` if it is torn or damaged; `Some(None)` if it was never written.
+    /// The calibration; `None` if it is torn or damaged, `Some(None)` if it was never written.
     pub(crate) fn load(&self) -> Option<Option<Calibration>> {
         let check = self.check.load(Ordering::Acquire);
         let calibration = Calibration {
@@ -133,13 +133,13 @@ pub(crate) struct LogHeader {
     reserved: [u64; 4],
     /// 1 once the log is finished.
     pub(crate) finished: AtomicU64,
-    /// Start, latest, latest.
+    /// Start, and two slots for the latest.
     pub(crate) calibrations: [CalibrationCell; 3],
-    /// Which of the calibrations is the latest.
+    /// Index of the latest calibration.
     pub(crate) latest: AtomicU64,
-    /// 0 as long as the log takes records; then 1 more than the committed bytes of the entry stream.
+    /// 0 while the log takes records; then the committed bytes of the entry stream, plus 1.
     pub(crate) stopped: AtomicU64,
-    /// Odd while the sums of calls that have no record are being changed; how often that was.
+    /// Number of changes of the sums of calls without a record; odd during a change.
     pub(crate) sums_changed: AtomicU64,
     reserved_too: [u64; 11],
     pub(crate) cells: LogCells,
@@ -151,7 +151,7 @@ const _: () = assert!(std::mem::offset_of!(LogHeader, cells) == CELLS_OFFSET);
 const _: () = assert!(std::mem::offset_of!(LogHeader, identity_check) == IDENTITY_BYTES);
 
 impl LogHeader {
-    /// Fills in what is written once.
+    /// Fills in the fields that are written once.
     pub(crate) fn initialise(&mut self, identity: LogIdentity, start: Calibration) {
         self.magic = MAGIC;
         self.version = VERSION;
@@ -162,7 +162,7 @@ impl LogHeader {
         self.calibrations[0].store(start);
     }
 
-    /// The check that the identity fields should have.
+    /// The expected check of the identity fields.
     pub(crate) fn computed_identity_check(&self) -> u64 {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&self.magic);
@@ -172,8 +172,8 @@ impl LogHeader {
         u64::from(hasher.finalize())
     }
 
-    /// Bytes of the entry stream that are complete, whether or not the log still takes records; `None` if they changed just
-    /// when the page was read.
+    /// Complete bytes of the entry stream, whether or not the log still takes records; `None` if they changed while the
+    /// page was read.
     pub(crate) fn committed_bytes(&self) -> Option<u64> {
         let committed = self.cells.committed.load(Ordering::Acquire);
         match self.stopped.load(Ordering::Acquire) {
@@ -183,14 +183,14 @@ impl LogHeader {
         }
     }
 
-    /// Words of the latest calls that have no record and are not summed up.
+    /// Words of the latest calls without a record that are not yet summed up.
     pub(crate) fn scratch_words(&self) -> usize {
         let committed = self.cells.committed.load(Ordering::Acquire);
         let bytes = committed.saturating_sub(STOPPED);
         (bytes as usize / size_of::<u64>()).min(SCRATCH_WORDS)
     }
 
-    /// Replaces the latest calibration; the one before it stays until this one is whole.
+    /// Replaces the latest calibration; the previous one stays until the new one is complete.
     pub(crate) fn store_latest(&self, calibration: Calibration) {
         let next = if self.latest.load(Ordering::Relaxed) == 1 {
             2

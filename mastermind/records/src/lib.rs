@@ -1,12 +1,12 @@
-//! The record log: layout, writer, reader, exports.
+//! Record logs: layout, writer, reader and exports.
 //!
-//! * [`LogWriter`] writes the log of one thread, in a memory-mapped file that a killed process leaves readable;
-//! * [`Log`] reads one, [`Run`] all logs of a directory, and both say what is damaged;
-//! * [`RunFollower`] reads the logs of a running program as they grow, each record once;
-//! * [`RunInfo`] is what the logs know of a run apart from its calls;
-//! * [`Profile`] sums a run up, [`compare()`] holds two side by side; [`write_csv`] exports one.
+//! * [`LogWriter`] writes the log of one thread to a memory-mapped file, which stays readable if the process is killed.
+//! * [`Log`] reads one log and [`Run`] all logs of a directory; both report damage.
+//! * [`RunFollower`] reads the logs of a running program as they grow, each record once.
+//! * [`RunInfo`] collects facts about a run apart from its calls.
+//! * [`Profile`] sums up a run, [`compare()`] compares two runs, [`write_csv`] exports one.
 //!
-//! What a record is made of, word by word, is [`cca_abi::recording::word`]; the file around it is [`layout`].
+//! [`cca_abi::recording::word`] defines the words of a record; [`layout`] defines the file.
 
 mod calibration;
 mod call_tree;

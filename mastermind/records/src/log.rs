@@ -1,11 +1,11 @@
 //! Reads one log.
 //!
-//! [`Log::open`] reads header and entries once and keeps definitions, sums and where the entries are, not the records:
-//! these are read from the file again by whoever iterates ([`Log::records`]), in pieces. Opening fails where the file
-//! cannot be read or is no log of a version that is known; whatever else is cut off or flipped is [`Log::damage`], and
-//! the records before and behind it are read. What was committed when the log was opened is what it has, though its
-//! program may write on; `log/following.rs` takes what came since. `scan` finds the entries, `records` gives them their
-//! meaning, [`crate::Run`] holds all logs of a directory.
+//! [`Log::open`] reads header and entries once. It keeps definitions, sums and the positions of entries, but not the
+//! records: [`Log::records`] reads these from the file again, in pieces. Opening fails if the file cannot be read or is
+//! not a log of a known version. Any other damage is reported by [`Log::damage`], and the records before and after it
+//! can be read. A log contains the entries that were committed when it was opened, even if its program continues to
+//! write; `log/following.rs` takes in later ones. `scan` finds the entries, `records` interprets them, and
+//! [`crate::Run`] has all logs of a directory.
 //!
 //! ```text
 //! $ head -c 120000 records/rank0000-thread00.mmr > cut/rank0000-thread00.mmr      of 164568 bytes and 2242 records
@@ -39,10 +39,10 @@ use crate::totals::{UnrecordedCalls, add_calls, unrecorded};
 use cca_abi::recording::{OPEN_UNTIL_ZERO, OpenCall};
 
 const WORD: usize = size_of::<u64>();
-/// How often a header is read that changes just then.
+/// Number of attempts to read a header that is changing.
 const N_TRIES: usize = 10;
 
-/// A call that had begun and not ended.
+/// A call that has begun and not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenCallInfo {
     /// Call path.
@@ -51,7 +51,7 @@ pub struct OpenCallInfo {
     pub start_ns: u64,
 }
 
-/// One log, checked as a whole when it is opened. What was committed by then is read again by whoever iterates over it.
+/// One log, checked completely when it is opened. Iterating reads the entries committed by then again.
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
@@ -59,7 +59,7 @@ pub struct Log {
     identity: LogIdentity,
     finished: bool,
     dropped: u64,
-    /// Words of the entry stream that may be read.
+    /// Number of readable words of the entry stream.
     n_words: usize,
     time: TimeBase,
     /// Calibration at the start.
@@ -71,35 +71,36 @@ pub struct Log {
     last: Option<(u32, u64)>,
     open: Vec<OpenCallInfo>,
     latest_mpi_ns: u64,
-    /// The function of MPI that the thread was in when the log was opened, by its place in the totals, and when it was called.
+    /// The MPI function that the thread was in when the log was opened, by its index in the totals, and when it was
+    /// called.
     mpi_now: Option<(usize, u64)>,
     damage: Vec<Damage>,
-    /// What the thread had spent in MPI when the log was opened; the functions that were called.
+    /// Totals of the thread's MPI functions when the log was opened, for functions that were called.
     mpi_totals: Vec<MpiRoutineDefinition>,
     unrecorded: Vec<UnrecordedCalls>,
-    /// Call paths from which such calls were made.
+    /// Call paths of the callers of such calls.
     callers: BTreeSet<u32>,
-    /// The sums over the first words, where they are known already: those words are not read.
+    /// Known sums over the first words, which are then not read.
     known: Option<RetiredSums>,
-    /// Where the logs of a run share methods.
+    /// Methods that the logs of a run share.
     methods: Option<Arc<CommonDefinitions>>,
-    /// Where the words begin that were read last, and these, while the log is followed.
+    /// Position of the words read last, and these words, while the log is followed.
     latest: (usize, Vec<u64>),
-    /// The sums over all calls, once somebody has asked: they need every word.
+    /// The sums over all calls, computed on first use: they need every word.
     totals: OnceLock<PathTotals>,
 }
 
 impl Log {
-    /// Opens a log of a finished, killed or still running program.
+    /// Opens the log of a finished, killed or running program.
     ///
     /// # Errors
-    /// [`RecordsError::Io`], [`RecordsError::TooShort`], [`RecordsError::NotALog`], [`RecordsError::Version`]. Anything
-    /// less is [`Log::damage`].
+    /// [`RecordsError::Io`], [`RecordsError::TooShort`], [`RecordsError::NotALog`], [`RecordsError::Version`]. Lesser
+    /// problems are [`Log::damage`].
     pub fn open(path: &Path) -> Result<Self, RecordsError> {
         Self::open_behind(path, None)
     }
 
-    /// As [`Log::open`]; of a log of this process, what is known already is not read again, for sums only.
+    /// As [`Log::open`], for sums only: for a log of this process, does not read again what is known already.
     pub(crate) fn open_behind(
         path: &Path,
         known: Option<RunningSums>,
@@ -107,7 +108,7 @@ impl Log {
         Self::open_file(path, known, None)
     }
 
-    /// As [`Log::open`]; methods that other logs of the run have too are in memory once.
+    /// As [`Log::open`]; shares methods with the other logs of the run.
     pub(crate) fn open_sharing(
         path: &Path,
         methods: &Arc<CommonDefinitions>,
@@ -134,7 +135,7 @@ impl Log {
         methods: Option<Arc<CommonDefinitions>>,
     ) -> Result<Self, RecordsError> {
         let header = HeaderWords::read(&mut file);
-        // After the committed count: until then the file can only have grown.
+        // After the committed count: the file can only have grown since.
         let n_bytes = file.n_bytes();
         let n_bytes = n_bytes.map_err(RecordsError::io("open record log", path))?;
         let header = header.ok_or_else(|| RecordsError::TooShort {
@@ -201,7 +202,7 @@ impl Log {
     }
 
     /// # Arguments
-    /// * `there` - words of entries that the file has
+    /// * `there` - words of entries in the file
     fn read_entries(&mut self, file: &mut Source, header: &LogHeader, there: usize) {
         let committed = header.committed_bytes().unwrap_or_default();
         let claimed = committed.div_ceil(WORD as u64);
@@ -240,11 +241,11 @@ impl Log {
         self.last = scanned.last;
     }
 
-    /// Reads the entries from word `begin` to word `end`, or to where the file was cut meanwhile; then they end there.
+    /// Reads the entries from word `begin` to word `end`; if the file was truncated meanwhile, they end there.
     fn scan(&mut self, begin: usize, end: usize) -> (Definitions, Scanned) {
         let mut definitions = match &self.known {
             Some(_) => self.definitions.clone(),
-            // As many call paths as the file has words: ids have no gaps.
+            // At most as many call paths as the file has words: ids have no gaps.
             None => Definitions::of_at_most(end),
         };
         if let Some(methods) = &self.methods {
@@ -256,7 +257,8 @@ impl Log {
         (definitions, scanned)
     }
 
-    /// Takes the sums of calls that have no record, with the latest, of which a killed program had no sums yet.
+    /// Reads the sums of calls without a record, and the latest of these calls, which a killed program had not summed
+    /// up yet.
     fn read_unrecorded(&mut self, header: &HeaderWords) {
         let mut words = header.totals().to_vec();
         let latest = add_calls(&mut words, header.latest_calls(), &self.definitions);
@@ -265,7 +267,7 @@ impl Log {
         self.unrecorded_in_definitions();
     }
 
-    /// Calls that were lost one by one.
+    /// Adds calls that were lost one by one.
     fn unrecorded_in_definitions(&mut self) {
         let lost = self.definitions.unrecorded.iter();
         self.unrecorded.extend(lost.map(|lost| UnrecordedCalls {
@@ -281,9 +283,9 @@ impl Log {
         self.callers = callers.collect();
     }
 
-    /// Where the entries end if that is not where the committed count says.
+    /// Where the entries end, if not at the committed count.
     ///
-    /// Behind it one entry may be there, complete, if the program was killed just before the commit. More of them mean
+    /// One complete entry may follow the count, if the program was killed just before the commit. More of them mean
     /// that the count is wrong, unless a program that still runs has written them since.
     fn end_beyond(
         &mut self,
@@ -298,7 +300,7 @@ impl Log {
         }
         let was_cut = self.file.is_cut();
         let (_, scanned) = self.scan(begin, there);
-        // A log that ends meanwhile loses what was prepared behind the count: nothing of it is missing.
+        // A log that ends meanwhile loses the chunks that were prepared after the count: no data is missing.
         self.file.set_cut(was_cut);
         self.n_words = begin;
         let now = HeaderWords::read(file)?;
@@ -319,7 +321,7 @@ impl Log {
         if self.start.is_none() {
             self.header_damage("calibration at start");
         }
-        // One of the two may have been in the making when the program was killed.
+        // One of the two may have been incomplete when the program was killed.
         if self.finished && loaded[1..].iter().any(Option::is_none) {
             self.header_damage("latest calibration");
         }
@@ -329,19 +331,19 @@ impl Log {
     fn time_base(&self, latest: Option<Calibration>) -> TimeBase {
         let clock = self.definitions.clock.as_ref();
         let rate = clock.map(|clock| clock.ticks_per_second);
-        // Only a log that has lost its start has to look for one.
+        // Only a log without its first calibration needs another start.
         let first = self
             .start
             .map_or_else(|| self.words_start(), |start| start.ticks);
         TimeBase::new(self.start, latest, rate, first)
     }
 
-    /// Takes `latest` for the latest calibration.
+    /// Uses `latest` as the latest calibration.
     pub(crate) fn calibrate(&mut self, latest: Calibration) {
         self.time = self.time_base(Some(latest));
     }
 
-    /// Start of the first record, for logs that have lost their first calibration.
+    /// Time of the first record, for logs that have lost their first calibration.
     fn words_start(&self) -> u64 {
         let mut first = u64::MAX;
         let mut records = self.raw_records();
@@ -360,7 +362,7 @@ impl Log {
                 let end = cells.open.iter().position(is_none);
                 end.unwrap_or(cells.open.len())
             }
-            // Below 0 where a forked child has ended calls that its parent began.
+            // Below 0 if a forked child has ended calls that its parent began.
             older => (older.cast_signed().max(0) as u64).min(cells.open.len() as u64) as usize,
         };
         let mut open = Vec::new();
@@ -397,39 +399,39 @@ impl Log {
         }
     }
 
-    /// File of the log.
+    /// Path of the log file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Rank, and number of the log within it.
+    /// Rank, and number of the log within the rank.
     pub fn identity(&self) -> LogIdentity {
         self.identity
     }
 
-    /// Whether the program ended the log; if not, it still runs or was killed.
+    /// Whether the program finished the log; otherwise it still runs or was killed.
     pub fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// Calls that have no record.
+    /// Number of calls without a record.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Sums of the calls that have no record, as far as they are known: by call path and class of size.
+    /// Known sums of the calls without a record, by call path and class of size.
     pub fn unrecorded(&self) -> &[UnrecordedCalls] {
         &self.unrecorded
     }
 
-    /// Why the log took no more records, if calls have none since then.
+    /// Why the log stopped taking records, if it did.
     pub fn stop_reason(&self) -> Option<String> {
         let stop = self.definitions.stop.as_ref();
         let stop = stop.filter(|_| self.dropped > 0);
         stop.map(|stop| stop.reason.clone())
     }
 
-    /// Why calls have no record, if some have none and it is known.
+    /// Known reasons why calls have no record.
     pub fn loss_reasons(&self) -> impl Iterator<Item = String> {
         let losses = self.definitions.losses.iter();
         let losses = losses.filter(|_| self.dropped > 0);
@@ -438,7 +440,7 @@ impl Log {
             .chain(losses.map(|loss| loss.reason.clone()))
     }
 
-    /// Whether calls that were made from this one may have no record, so that the time which it spent itself is not known.
+    /// Whether calls made from this one may lack a record, so that its exclusive time is not known.
     pub fn lacks_calls_of(&self, record: &Record<'_>) -> bool {
         if self.unrecorded.is_empty() {
             return false;
@@ -448,19 +450,19 @@ impl Log {
         record.start_ns + record.wall_ns >= stop_ns && self.callers.contains(&record.call_path)
     }
 
-    /// Times of all calls by path, with those that have no record; see [`PathTimes`].
+    /// Times of all calls by path, including calls without a record; see [`PathTimes`].
     ///
     /// # Arguments
-    /// * `timers_are_callers` - whether what a timer spends is that of the component which started it
+    /// * `timers_are_callers` - whether a timer's time counts to the component that started it
     pub fn path_times(&self, timers_are_callers: bool) -> Vec<PathTimes> {
         self.times_of(self.path_totals(), timers_are_callers)
     }
 
-    /// As [`Log::path_times`], of sums that were made before.
+    /// As [`Log::path_times`], from given sums.
     pub(crate) fn times_of(&self, totals: &PathTotals, timers_are_callers: bool) -> Vec<PathTimes> {
         let mut times = totals.times(&self.definitions, &self.time, timers_are_callers);
         if !self.open.is_empty() && self.unrecorded.is_empty() {
-            // Of a call that has not ended there are calls made from it, but not itself.
+            // A call that has not ended has no record itself, but the calls made from it have.
             let own = own_times(self, timers_are_callers);
             for path in &mut times {
                 path.own = own
@@ -472,12 +474,12 @@ impl Log {
         times
     }
 
-    /// Sums over all calls by path, with those that have no record; clock ticks.
+    /// Sums over all calls by path, including calls without a record; clock ticks.
     pub(crate) fn path_totals(&self) -> &PathTotals {
         self.totals.get_or_init(|| self.sum_up())
     }
 
-    /// The same, of which nothing is kept: for who asks once, of many logs.
+    /// As [`Log::path_totals`], without caching: for callers that need the sums of many logs once.
     pub(crate) fn path_totals_once(&self) -> Cow<'_, PathTotals> {
         match self.totals.get() {
             Some(totals) => Cow::Borrowed(totals),
@@ -498,38 +500,38 @@ impl Log {
         totals
     }
 
-    /// Bytes of its entries.
+    /// Bytes of the entries.
     pub(crate) fn n_bytes(&self) -> u64 {
         (self.n_words * WORD) as u64
     }
 
-    /// Number of records that can be read.
+    /// Number of readable records.
     pub fn n_records(&self) -> u64 {
         self.n_records
     }
 
-    /// What the definitions say.
+    /// The definitions.
     pub fn definitions(&self) -> &Definitions {
         &self.definitions
     }
 
-    /// What the clock advances by at once, nanoseconds; `None` where that is not known.
+    /// Step of the clock, nanoseconds; `None` if it is not known.
     pub fn clock_step_ns(&self) -> Option<f64> {
         self.definitions.clock.as_ref()?.step_ns()
     }
 
-    /// From ticks to nanoseconds.
+    /// Converts ticks to nanoseconds.
     pub fn time(&self) -> &TimeBase {
         &self.time
     }
 
-    /// Calls that had begun and not ended, outermost first; at most 64.
+    /// Calls that have begun and not ended, outermost first; at most 64.
     pub fn open_calls(&self) -> &[OpenCallInfo] {
         &self.open
     }
 
-    /// The function of MPI that the thread was in when the log was opened, and when that call began, nanoseconds since the start of the
-    /// run; `None` of a log that was ended.
+    /// The MPI function that the thread was in when the log was opened, and the start of that call, nanoseconds since
+    /// the start of the run; `None` for a finished log.
     pub fn mpi_call_now(&self) -> Option<(&str, u64)> {
         if self.finished {
             return None;
@@ -546,18 +548,18 @@ impl Log {
         })
     }
 
-    /// What cannot be read.
+    /// The parts that cannot be read.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }
 
-    /// Whether the file had less, at a later reading, than when it was opened; what was read then is not all of it.
+    /// Whether the file was shorter at a later reading than when it was opened; later readings are then incomplete.
     pub fn was_cut(&self) -> bool {
         self.file.is_cut()
     }
 
-    /// What the thread of this log had spent in MPI when the log was opened; the functions that were called. Empty where a
-    /// definition tells what the whole rank spent.
+    /// Totals of the MPI functions that this log's thread called, as of when the log was opened. Empty if a definition
+    /// gives the totals of the whole rank.
     pub(crate) fn mpi_totals(&self) -> &[MpiRoutineDefinition] {
         &self.mpi_totals
     }
@@ -567,10 +569,11 @@ impl Log {
         !self.kept_mpi_totals().is_empty()
     }
 
-    /// Reads what the thread has spent in MPI so far.
+    /// Reads the thread's totals of MPI functions.
     ///
-    /// Once the rank's program has defined what it spent, that counts; what the log keeps goes on, with the calls that gather
-    /// the sums of all ranks. So that it is from before the definition, the definition is looked for once more behind it.
+    /// A definition of the rank's totals takes precedence, since the totals in the log also count later calls, which
+    /// gather the sums of all ranks. To be sure that the totals read are from before such a definition, this searches
+    /// for it once more afterwards.
     fn read_mpi_totals(&mut self, file: &mut Source) {
         if self.definitions.mpi_routines.is_some() {
             return;
@@ -623,7 +626,7 @@ impl Log {
             .collect()
     }
 
-    /// When the thread's latest call of MPI ended, nanoseconds since the start of the run; 0 where that is not known.
+    /// When the thread's latest MPI call ended, nanoseconds since the start of the run; 0 if it is not known.
     pub fn latest_mpi_ns(&self) -> u64 {
         self.latest_mpi_ns
     }
@@ -638,13 +641,13 @@ impl Log {
         Records::new(self, first_seq)
     }
 
-    /// The records from a place on, which [`Records::place`] told.
+    /// The records from a position that [`Records::place`] returned.
     pub fn records_behind(&self, place: &RecordsPlace) -> Records<'_> {
         Records::resume(self, place)
     }
 
-    /// As many sequence numbers as the records can take: calls that never ended have one as well (at most one a call
-    /// path is open at a time), and so has a call whose record is lost.
+    /// Maximum number of sequence numbers that the records can take. Calls that never ended also take one (at most one
+    /// call per call path is open at a time), and so do calls whose record is lost.
     pub(crate) fn most_seqs(&self) -> u64 {
         let most_records = if self.damage.is_empty() {
             self.n_records + self.dropped
@@ -654,7 +657,7 @@ impl Log {
         most_records + self.definitions.call_paths().count() as u64
     }
 
-    /// Call path of the last record, and when that call began, nanoseconds since the start of the run.
+    /// Call path of the last record, and the start of that call, nanoseconds since the start of the run.
     pub(crate) fn last_started(&self) -> Option<(u32, u64)> {
         let (call_path, start_ticks) = self.last?;
         Some((call_path, self.time.since_start_ns(start_ticks)))
@@ -674,12 +677,12 @@ impl Log {
         RawRecords::new(window, word, &self.gaps)
     }
 
-    /// Keeps the file open, for who reads it again and again.
+    /// Keeps the file open, for callers that read it repeatedly.
     pub(crate) fn keep_open(&mut self) {
         self.file.keep_open();
     }
 
-    /// Takes note of what a scan could not read.
+    /// Adds the parts that a scan could not read to the damage.
     fn add_damage(&mut self, scanned: &Scanned) {
         for gap in &scanned.gaps {
             self.damage.push(Damage::Unreadable {
@@ -705,7 +708,7 @@ impl Log {
     }
 }
 
-/// What a process knows of a log that it writes: the sums over its first words, and what was defined when they were taken.
+/// State of a log that this process writes: the sums over its first words, and the definitions at that time.
 #[derive(Debug)]
 pub struct RunningSums {
     pub(crate) sums: RetiredSums,
@@ -730,25 +733,25 @@ fn own_times(log: &Log, timers_are_callers: bool) -> Vec<Exclusive> {
     times
 }
 
-/// Whether a program still writes a log; false where the file system cannot tell, or there is none.
+/// Whether a program still writes a log; false if there is no log, or if the file system does not support locks.
 pub fn is_being_written(log: &Path) -> bool {
     File::open(log).is_ok_and(|file| is_mapped_for_writing(&file))
 }
 
 impl Source {
-    /// Whether a program has the log mapped to write to it.
+    /// Whether a program has mapped the log to write to it.
     fn is_mapped_for_writing(&self) -> bool {
         matches!(self, Self::File(file) if is_mapped_for_writing(file))
     }
 }
 
-/// Whether a program has the log mapped to write to it.
+/// Whether a program has mapped the log to write to it.
 fn is_mapped_for_writing(file: &File) -> bool {
     use rustix::fs::{FlockOperation, flock};
     let writer = flock(file, FlockOperation::NonBlockingLockShared);
     let is_locked = writer == Err(rustix::io::Errno::WOULDBLOCK);
     if writer.is_ok() {
-        // Closing the file would do as well, a little later.
+        // Closing the file would unlock it as well, a little later.
         let _ = flock(file, FlockOperation::NonBlockingUnlock);
     }
     is_locked

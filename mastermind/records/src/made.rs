@@ -1,4 +1,4 @@
-//! A log made in memory: of a simulated rank, which nothing records while it runs.
+//! A log made in memory, for a simulated rank that no recorder observes.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read};
@@ -16,7 +16,7 @@ use crate::writer::RecordWords;
 
 const WORD: usize = size_of::<u64>();
 
-/// A log that grows in memory and is then written as a whole.
+/// A log that grows in memory and is then written in one piece.
 #[derive(Debug)]
 pub struct MadeLog {
     identity: LogIdentity,
@@ -27,15 +27,15 @@ pub struct MadeLog {
 }
 
 impl MadeLog {
-    /// A log without entries.
+    /// Creates a log without entries.
     ///
     /// # Arguments
     /// * `start` - of its rank
     /// * `end` - of its rank; records lie between the two
     pub fn new(identity: LogIdentity, start: Calibration, end: Calibration) -> Self {
         let mut header = vec![0_u64; HEADER_BYTES / WORD];
-        // SAFETY: the words are aligned as the header is and more than it has; every bit pattern of it is valid, and nobody else
-        // has them.
+        // SAFETY: the words are aligned like the header and larger than it; every bit pattern of it is valid, and
+        // nobody else uses them.
         let page = unsafe { &mut *header.as_mut_ptr().cast::<LogHeader>() };
         page.initialise(identity, start);
         page.store_latest(end);
@@ -62,7 +62,7 @@ impl MadeLog {
         Ok(())
     }
 
-    /// Adds a record; one of more words than an entry may have is left out.
+    /// Adds a record; a record of more words than an entry may have is dropped.
     pub fn append(&mut self, record: RecordWords<'_>) {
         let n_words = HEAD_WORDS + record.values.len();
         if n_words > MAX_RECORD_WORDS {
@@ -89,7 +89,7 @@ impl MadeLog {
         self.identity
     }
 
-    /// What its entries are.
+    /// Facts about its entries.
     pub(crate) fn undamaged(&self) -> Undamaged {
         Undamaged {
             n_words: self.entries.len(),
@@ -98,7 +98,7 @@ impl MadeLog {
         }
     }
 
-    /// Writes it as a file, in which the header's zeros take no room.
+    /// Writes it to a file, in which the zeros of the header take no disk space.
     ///
     /// # Errors
     /// [`RecordsError::Io`], [`RecordsError::Exists`].
@@ -123,7 +123,7 @@ impl MadeLog {
         }
     }
 
-    /// Its bytes.
+    /// Its bytes, as a reader.
     pub(crate) fn bytes(&mut self) -> impl Read {
         self.commit();
         let header: &[u8] = bytemuck::cast_slice(&self.header);

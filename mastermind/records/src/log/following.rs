@@ -1,4 +1,4 @@
-//! A log that grows: what came since it was read last.
+//! Follows a log that grows: takes in entries since the last reading.
 
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
@@ -8,16 +8,16 @@ use crate::error::RecordsError;
 use crate::scan::scan_until;
 
 impl Log {
-    /// Takes in what was committed since the log was opened or refreshed; only that is read.
+    /// Takes in the entries that were committed since the log was opened or refreshed; reads only these.
     ///
     /// # Arguments
-    /// * `most_words` - about so many of them
+    /// * `most_words` - approximate limit
     ///
     /// # Returns
-    /// How many are left.
+    /// Number of words not yet taken in.
     ///
     /// # Errors
-    /// [`RecordsError::Io`] if the file is gone or another has its name.
+    /// [`RecordsError::Io`] if the file is gone or another file has its name.
     pub(crate) fn refresh(&mut self, most_words: usize) -> Result<usize, RecordsError> {
         let file = self.file.open().ok_or_else(|| {
             let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
@@ -29,7 +29,7 @@ impl Log {
         let header = header.get();
         let bytes = file.metadata().map_or(0, |metadata| metadata.len());
         let there = bytes.saturating_sub(self.file.entries_at()) as usize / WORD;
-        // Where it changes just then, the next time.
+        // If the header is changing, the next refresh takes it in.
         let Some(committed) = header.committed_bytes() else {
             return Ok(0);
         };
@@ -46,11 +46,11 @@ impl Log {
         Ok(end.saturating_sub(self.n_words))
     }
 
-    /// Goes on behind the full chunks of a log of this process, without reading what is left of them: what is defined there, and how
-    /// many records there are, the writer says.
+    /// Continues after the full chunks of a log of this process without reading the rest of them: the writer reports
+    /// their definitions and the number of records.
     ///
     /// # Returns
-    /// Whether that is further than what was taken in.
+    /// Whether that position is beyond the words already taken in.
     pub(crate) fn skip_to(&mut self, known: RunningSums) -> bool {
         let RunningSums { sums, definitions } = known;
         if sums.n_words <= self.n_words {
@@ -64,7 +64,7 @@ impl Log {
         true
     }
 
-    /// Words that were taken in.
+    /// Number of words taken in.
     pub(crate) fn n_words(&self) -> usize {
         self.n_words
     }

@@ -1,4 +1,4 @@
-//! The header of a log, read.
+//! Reads the header of a log.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::layout::{HEADER_BYTES, LogHeader, MAGIC, PAGE_BYTES, VERSION, entries
 use crate::source::{Source, read_words};
 use crate::totals::{SCRATCH_AT, TOTALS_AT, TOTALS_WORDS};
 
-/// The header of a log as it was at one moment, with the sums of calls that have no record.
+/// The header of a log at one moment, with the sums of calls without a record.
 pub(super) struct HeaderWords(Vec<u64>);
 
 impl HeaderWords {
@@ -30,14 +30,14 @@ impl HeaderWords {
         Some(header)
     }
 
-    /// As it is just then, without the sums: of one that grows, and is looked at often.
+    /// Reads the current first page, without the sums: for a log that grows and is read often.
     pub(super) fn read_first_page(file: &File) -> Option<Self> {
         let mut header = Self(vec![0; PAGE_BYTES / WORD]);
         let n_words = read_words(file, 0, &mut header.0);
         (n_words == header.0.len()).then_some(header)
     }
 
-    /// Whether nothing of it changed that belongs together while it was read.
+    /// Whether the fields that belong together stayed unchanged during the reading.
     fn is_settled(&self, file: &mut Source) -> bool {
         let header = self.get();
         if header.committed_bytes().is_none() {
@@ -53,7 +53,8 @@ impl HeaderWords {
     }
 
     pub(super) fn get(&self) -> &LogHeader {
-        // SAFETY: the words are aligned as the header is, and at least a page, which it fits into; every bit pattern of it is valid.
+        // SAFETY: the words are aligned like the header and at least a page, larger than it; every bit pattern is
+        // valid.
         unsafe { &*self.0.as_ptr().cast() }
     }
 
@@ -62,16 +63,16 @@ impl HeaderWords {
         &self.0[TOTALS_AT / WORD..][..TOTALS_WORDS]
     }
 
-    /// The latest calls, which are not among the sums.
+    /// The latest calls, which are not in the sums.
     pub(super) fn latest_calls(&self) -> &[u64] {
         &self.0[SCRATCH_AT / WORD..][..self.get().scratch_words()]
     }
 }
 
-/// Looks whether a file is a log of a version that is known; one damaged field is tolerated.
+/// Checks that a file is a log of a known version; tolerates one damaged field.
 ///
 /// # Returns
-/// Where its entries begin, and whether its identity is undamaged.
+/// The position of its entries, and whether its identity is undamaged.
 pub(super) fn check_identity(header: &LogHeader, path: &Path) -> Result<(u64, bool), RecordsError> {
     let is_intact = header.identity_check == header.computed_identity_check();
     let by_version = entries_at(header.version);

@@ -1,4 +1,4 @@
-//! A log that lies in a container, and what a container keeps of it.
+//! A log in a container, and the facts about it that a container keeps.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::layout::Calibration;
 use crate::scan::scan_until;
 use crate::source::{FindPacked, LogFile, Moved, PackedBytes, Source};
 
-/// The entries of a log of which nothing is damaged.
+/// The entries of an undamaged log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Undamaged {
     pub(crate) n_words: usize,
@@ -24,10 +24,10 @@ impl Log {
     /// Opens a log of a container.
     ///
     /// # Arguments
-    /// * `path` - of the file that it was
+    /// * `path` - of the original file
     ///
     /// # Errors
-    /// Those of [`Log::open`]; the container is gone.
+    /// Those of [`Log::open`], or the container is gone.
     pub(crate) fn open_packed(
         path: &Path,
         bytes: Arc<dyn PackedBytes>,
@@ -43,18 +43,18 @@ impl Log {
         Ok(log)
     }
 
-    /// From now on its records are found also where it was packed meanwhile, as at the end of a run.
+    /// From now on also finds its records if it was packed meanwhile, as at the end of a run.
     pub(crate) fn follow_packing(&mut self, find: FindPacked) {
         let start = self.start;
         self.file.set_moved(Moved { start, find });
     }
 
-    /// When it began, by the clock of its machine.
+    /// When the log began, by the clock of its machine.
     pub(crate) fn start(&self) -> Option<Calibration> {
         self.start
     }
 
-    /// Name of the machine on which a log was written; empty where its first definition does not say.
+    /// Name of the machine on which a log was written; empty if its first definition does not contain one.
     ///
     /// # Errors
     /// Those of [`Log::open`].
@@ -76,7 +76,7 @@ impl Log {
         Ok(definitions.run.host)
     }
 
-    /// What its entries are, where nothing of the log is damaged.
+    /// Facts about its entries, if no part of the log is damaged.
     pub(crate) fn undamaged(&self) -> Option<Undamaged> {
         let is_whole = self.damage.is_empty() && self.gaps.is_empty() && self.known.is_none();
         is_whole.then_some(Undamaged {
@@ -86,7 +86,7 @@ impl Log {
         })
     }
 
-    /// Where its entries begin, bytes.
+    /// Position of its entries, bytes.
     pub(crate) fn entries_at(&self) -> u64 {
         self.file.entries_at()
     }

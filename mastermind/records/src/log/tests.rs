@@ -1,4 +1,4 @@
-//! What a log says of MPI while it is written.
+//! Tests of a log's MPI totals while it is written.
 
 use std::sync::Arc;
 
@@ -30,14 +30,14 @@ fn totals_that_are_defined_while_a_log_is_opened_count() {
         failed: 0,
     };
     let call = |calls| {
-        // SAFETY: two words are kept, and nobody else writes them.
+        // SAFETY: two words are reserved, and nobody else writes them.
         unsafe { std::slice::from_raw_parts_mut(kept.start, 2) }.copy_from_slice(&[calls, 7]);
     };
     call(2);
     let file = File::open(writer.path()).unwrap();
     let mut log = Log::open(writer.path()).unwrap();
     assert_eq!(log.mpi_totals(), [routine(2)]);
-    // As by a log that is just being opened, whose entries have been read.
+    // As by a log that is being opened, whose entries have been read.
     let routines = vec![routine(2)];
     let defined = MpiRoutinesDefinition { routines };
     let definition = Definition::MpiRoutines(defined.clone());
