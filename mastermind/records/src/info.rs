@@ -1,9 +1,9 @@
 //! Facts about a run that its logs contain, apart from its calls.
 //!
 //! [`RunInfo::of`] collects the definitions of all logs: the program and its components, ranks and machines, clocks,
-//! counters, damage. It reads no record. Facts that differ between ranks, such
-//! as clocks, are grouped: one entry with the list of its ranks. Several processes may each read some of the ranks;
-//! [`RunInfo::append`] then merges their parts. `mastermind info` prints the result.
+//! counters, damage. It reads no record. Facts that differ between ranks, such as clocks, are grouped: one entry with the
+//! list of its ranks. Several processes may each read some of the ranks; [`RunInfo::append`] then merges their parts.
+//! `mastermind info` prints the result.
 //!
 //! ```text
 //! assembly     case-study                    first log of the run

@@ -1,9 +1,9 @@
-//! What a program that was wrapped did with MPI: by rank, by function and call site, by phase.
+//! MPI activity of a wrapped program: by rank, by function and call site, by phase.
 //!
 //! ```text
-//! mpi_ranks     application and MPI time        of the totals, which every recording has
-//! mpi_phases    the same between two MPI_Pcontrol
-//! mpi_calls     least and greatest call, sizes  of the records of calls, where each was recorded
+//! mpi_ranks     application and MPI time        from the totals, which every recording has
+//! mpi_phases    the same, between calls of MPI_Pcontrol
+//! mpi_calls     shortest, longest call, sizes   from the records of calls, where each was recorded
 //! ```
 
 use std::collections::BTreeMap;
@@ -18,46 +18,46 @@ use crate::log::Log;
 use crate::records::{Record, Value};
 use crate::run::{MpiRoutine, Run};
 
-/// Functions that start and end MPI: what they take is no communication of the program.
+/// Functions that start and end MPI; their time is not communication of the program.
 const START_AND_END: [&str; 3] = ["MPI_Init", "MPI_Init_thread", "MPI_Finalize"];
 
-/// Whether a function starts or ends MPI: its time is in neither that of the application nor that in MPI.
+/// Whether a function starts or ends MPI. Its time counts neither as application time nor as time in MPI.
 pub fn starts_or_ends(function: &str) -> bool {
     START_AND_END.contains(&function)
 }
 
-/// The level of `MPI_Pcontrol` that a program has from the start, by the standard.
+/// The initial level of `MPI_Pcontrol`, by the MPI standard.
 const FIRST_LEVEL: i32 = 1;
 
-/// What a rank of a wrapped program did with its time.
+/// How a rank of a wrapped program spent its time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MpiRank {
     /// Rank.
     pub rank: u32,
-    /// From the first call of MPI to the end of the program, without what starting and ending MPI took, nanoseconds.
+    /// Time from the first MPI call to the end of the program, without starting and ending MPI, nanoseconds.
     pub application_ns: u64,
-    /// The part of it in MPI, nanoseconds, over all threads.
+    /// The part of `application_ns` in MPI, nanoseconds, over all threads.
     pub mpi_ns: u64,
-    /// Threads that called MPI, at the same time or one after the other; of several processes, those of the one with most. 0 where
-    /// that is not known: in logs older than these sums.
+    /// Number of threads that called MPI, at the same time or one after the other; for several processes, the largest
+    /// of their numbers. 0 if it is not known, as in logs older than these sums.
     pub threads: u32,
-    /// What starting and ending MPI took, nanoseconds.
+    /// Time for starting and ending MPI, nanoseconds.
     pub start_and_end_ns: u64,
-    /// Calls of MPI.
+    /// Number of MPI calls.
     pub calls: u64,
-    /// Those of them that returned an error.
+    /// Number of calls that returned an error.
     pub failed: u64,
-    /// Whether the program was killed, or still runs: its time goes to its latest call of MPI.
+    /// Whether the program was killed or still runs; its time then ends at its latest MPI call.
     pub is_open: bool,
 }
 
 impl MpiRank {
-    /// Time in MPI by that of the threads that called it, percent.
+    /// Share of time in MPI of the threads that called it, percent.
     pub fn percent(&self) -> f64 {
         100.0 * self.mpi_ns as f64 / self.thread_ns().max(1) as f64
     }
 
-    /// Time of the application on all threads that called MPI, nanoseconds.
+    /// Application time, summed over the threads that called MPI, nanoseconds.
     pub fn thread_ns(&self) -> u64 {
         self.application_ns * u64::from(self.threads.max(1))
     }
@@ -73,17 +73,17 @@ impl MpiRank {
     }
 }
 
-/// A part of a rank's run between two calls of `MPI_Pcontrol`.
+/// The part of a rank's run between two calls of `MPI_Pcontrol`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MpiPhase {
-    /// Number within the rank; 0 is before the first such call.
+    /// Number within the rank; 0 is the part before the first such call.
     pub number: usize,
-    /// The argument that began it; 1 before the first call.
+    /// Argument of the call that began the phase; 1 before the first call.
     pub level: i32,
-    /// What the rank did with its time.
+    /// How the rank spent its time.
     #[serde(flatten)]
     pub time: MpiRank,
-    /// What was spent in each function of MPI.
+    /// Time in each MPI function.
     #[serde(skip)]
     pub routines: Vec<MpiRoutine>,
 }
@@ -91,20 +91,20 @@ pub struct MpiPhase {
 /// Times of calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CallTimes {
-    /// Calls.
+    /// Number of calls.
     pub calls: u64,
-    /// Those that returned an error.
+    /// Number of calls that returned an error.
     pub failed: u64,
-    /// Time of all, nanoseconds.
+    /// Sum of their times, nanoseconds.
     pub ns: u64,
-    /// Shortest, nanoseconds.
+    /// Shortest time, nanoseconds.
     pub least_ns: u64,
-    /// Longest, nanoseconds.
+    /// Longest time, nanoseconds.
     pub greatest_ns: u64,
 }
 
 impl CallTimes {
-    /// Adds the times of others.
+    /// Adds the times of other calls.
     pub fn add(&mut self, other: &Self) {
         self.least_ns = match self.calls {
             0 => other.least_ns,
@@ -117,24 +117,24 @@ impl CallTimes {
         self.ns += other.ns;
     }
 
-    /// Time of a call, nanoseconds.
+    /// Mean time of a call, nanoseconds.
     pub fn mean_ns(&self) -> f64 {
         self.ns as f64 / self.calls.max(1) as f64
     }
 }
 
-/// Sizes of messages; calls without bytes are none.
+/// Sizes of messages; calls without bytes do not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MessageSizes {
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
-    /// All bytes.
+    /// Sum of bytes.
     pub bytes: u64,
     /// Smallest, bytes.
     pub least_bytes: u64,
     /// Largest, bytes.
     pub greatest_bytes: u64,
-    /// Calls by size: of class `k` are those of 2ᵏ up to 2ᵏ⁺¹ − 1 bytes.
+    /// Number of messages by size; class `k` contains those of 2ᵏ up to 2ᵏ⁺¹ − 1 bytes.
     #[serde(skip)]
     pub classes: BTreeMap<u32, (CallTimes, u64)>,
 }
@@ -152,7 +152,7 @@ impl MessageSizes {
         self.add(&one);
     }
 
-    /// Adds those of others.
+    /// Adds the sizes of other messages.
     pub fn add(&mut self, other: &Self) {
         self.least_bytes = match self.messages {
             0 => other.least_bytes,
@@ -169,45 +169,45 @@ impl MessageSizes {
         }
     }
 
-    /// Bytes of a message.
+    /// Mean bytes of a message.
     pub fn mean_bytes(&self) -> f64 {
         self.bytes as f64 / self.messages.max(1) as f64
     }
 }
 
-/// Calls in communicators of about one size, with messages of about one size.
+/// Class of calls with similar sizes of communicator and message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CommunicatorClass {
-    /// `k` for 2ᵏ up to 2ᵏ⁺¹ − 1 ranks.
+    /// Class `k` of communicator sizes: 2ᵏ up to 2ᵏ⁺¹ − 1 ranks.
     pub ranks: u32,
-    /// `k` for 2ᵏ up to 2ᵏ⁺¹ − 1 bytes; `None` for none.
+    /// Class `k` of message sizes: 2ᵏ up to 2ᵏ⁺¹ − 1 bytes; `None` for no bytes.
     pub bytes: Option<u32>,
 }
 
-/// The recorded calls of one function of MPI, of one rank, from one place.
+/// The recorded calls of one MPI function by one rank, from one call site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MpiCalls {
     /// Rank.
     pub rank: u32,
-    /// Process of the rank, to which the call site belongs.
+    /// Process of the rank, in which the call site is an address.
     pub process: u32,
     /// Name in C.
     pub function: String,
-    /// Address that the calls return to; `None` where it was not recorded.
+    /// Return address of the calls; `None` if it was not recorded.
     pub site: Option<u64>,
     /// Their times.
     pub times: CallTimes,
     /// Their messages.
     pub sizes: MessageSizes,
-    /// Times and bytes by communicator and message.
+    /// Times and bytes by class of communicator and message.
     pub by_communicator: BTreeMap<CommunicatorClass, (CallTimes, u64)>,
-    /// Messages and bytes by the receiver's rank in `MPI_COMM_WORLD`; of functions that send to one, or write to it.
+    /// Messages and bytes by rank of the receiver in `MPI_COMM_WORLD`; for functions that send or write to one rank.
     pub to: BTreeMap<u32, (u64, u64)>,
-    /// Messages and bytes by the rank in `MPI_COMM_WORLD` that they are fetched from; of functions that read from one.
+    /// Messages and bytes by rank of the source in `MPI_COMM_WORLD`; for one-sided functions that read from one rank.
     pub from: BTreeMap<u32, (u64, u64)>,
 }
 
-/// When an open call of a log had lasted how long: to the thread's latest record or call of MPI; nanoseconds.
+/// Length of an open call of a log: until the thread's latest record or MPI call; nanoseconds.
 pub fn ended_by(log: &Log, start_ns: u64) -> u64 {
     let of_record = |record: Record<'_>| record.start_ns + record.wall_ns;
     let latest = match log.latest_mpi_ns() {
@@ -217,7 +217,7 @@ pub fn ended_by(log: &Log, start_ns: u64) -> u64 {
     latest.saturating_sub(start_ns)
 }
 
-/// The program in a log: start and length in nanoseconds, and whether it is open.
+/// The program in a log: its start and length in nanoseconds, and whether it is open.
 fn program_of(log: &Log) -> Option<(u64, u64, bool)> {
     let is_program = |call_path: u32| {
         let method = log.definitions().method_of(call_path);
@@ -237,7 +237,7 @@ fn program_of(log: &Log) -> Option<(u64, u64, bool)> {
     {
         return None;
     }
-    // It ends last.
+    // The program's record is the last one.
     let mut times = log.path_times(false).into_iter();
     let time = times.rfind(|path| is_program(path.call_path))?;
     let last = log
@@ -250,7 +250,7 @@ fn program_of(log: &Log) -> Option<(u64, u64, bool)> {
     Some((start_ns.unwrap_or(0), time.wall_ns, false))
 }
 
-/// Whether a function sends what its bytes count to the one peer it has.
+/// Whether a function sends its bytes to a single peer.
 fn sends_to_one(function: &str) -> bool {
     let name = function.strip_suffix("_c").unwrap_or(function);
     matches!(
@@ -271,7 +271,7 @@ fn sends_to_one(function: &str) -> bool {
     )
 }
 
-/// Whether a one-sided function writes to its peer, and whether it reads from there.
+/// Whether a one-sided function writes to its peer, and whether it reads from it.
 pub fn one_sided(function: &str) -> Option<(bool, bool)> {
     let name = function.strip_suffix("_c").unwrap_or(function);
     match name.strip_prefix("MPI_").unwrap_or(name) {
@@ -284,7 +284,7 @@ pub fn one_sided(function: &str) -> Option<(bool, bool)> {
     }
 }
 
-/// Whether a function sends what its bytes count, or takes part in an exchange of so many.
+/// Whether a function sends its bytes, or exchanges that number of bytes.
 pub fn sends(function: &str) -> bool {
     let name = function.strip_prefix("MPI_").unwrap_or(function);
     if name == "Start_send" {
@@ -306,7 +306,7 @@ pub fn sends(function: &str) -> bool {
     !others.iter().any(|other| name.starts_with(other)) && !name.to_lowercase().contains("probe")
 }
 
-/// A call of MPI that a thread was in when its log was read.
+/// An MPI call that a thread was in when its log was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MpiCallNow {
     /// Rank.
@@ -315,12 +315,12 @@ pub struct MpiCallNow {
     pub thread: u32,
     /// Name in C.
     pub function: String,
-    /// When it was called, nanoseconds since the start of the run.
+    /// Start of the call, nanoseconds since the start of the run.
     pub start_ns: u64,
 }
 
 impl Run {
-    /// The calls of MPI that the threads of a run are in that goes on, or were in when it was killed.
+    /// The MPI calls that the threads of a running program are in, or that the threads of a killed program were in.
     pub fn mpi_calls_now(&self) -> Vec<MpiCallNow> {
         let now = |log: &Log| {
             let (function, start_ns) = log.mpi_call_now()?;
@@ -334,7 +334,7 @@ impl Run {
         self.logs().iter().filter_map(now).collect()
     }
 
-    /// What each rank did with its time; none of a run that was not wrapped.
+    /// How each rank spent its time; empty for a run that was not wrapped.
     pub fn mpi_ranks(&self) -> Vec<MpiRank> {
         let ranks = self.ranks().into_iter();
         let rank = |rank| {
@@ -358,8 +358,8 @@ impl Run {
         ranks.filter_map(rank).collect()
     }
 
-    /// What each rank did with its time, of an assembly whose calls of MPI were recorded one by one: from its first record to its
-    /// last one.
+    /// How each rank of an assembly spent its time, from its first record to its last one, if its MPI calls were
+    /// recorded one by one.
     pub fn assembly_mpi_ranks(&self) -> Vec<MpiRank> {
         let calls = self.mpi_calls();
         let rank = |rank| {
@@ -374,7 +374,7 @@ impl Run {
             };
             let whole_ns = whole_ns.max().unwrap_or(0);
             sum.add(&self.mpi_routines(rank), whole_ns);
-            // MPI is started before the first record, and ended after the last one; so are communicators made and given back there.
+            // MPI is started, and communicators are created, before the first record; both end after the last one.
             sum.application_ns = whole_ns;
             let own = calls
                 .iter()
@@ -385,7 +385,7 @@ impl Run {
         self.ranks().into_iter().map(rank).collect()
     }
 
-    /// Threads of a rank that called MPI; those of the process that has most.
+    /// Number of threads of a rank that called MPI, in the process with most of them.
     fn mpi_threads(&self, rank: u32) -> u32 {
         let mut processes = BTreeMap::<u32, u32>::new();
         for (log, _) in self.logs_of(rank) {
@@ -396,7 +396,7 @@ impl Run {
         processes.into_values().max().unwrap_or(0)
     }
 
-    /// The phases of a rank, one if it never called `MPI_Pcontrol`; none of a run that was not wrapped.
+    /// The phases of a rank: one if it never called `MPI_Pcontrol`, none for a run that was not wrapped.
     pub fn mpi_phases(&self, rank: u32) -> Vec<MpiPhase> {
         let logs = self.logs_of(rank).map(|(log, _)| log);
         let with_program = logs.filter_map(|log| Some((log, program_of(log)?)));
@@ -443,7 +443,7 @@ impl Run {
         all
     }
 
-    /// The calls of MPI that were recorded one by one, by rank, function and call site.
+    /// The MPI calls that were recorded one by one, by rank, function and call site.
     pub fn mpi_calls(&self) -> Vec<MpiCalls> {
         let mut all = BTreeMap::<(u32, String, u32, Option<u64>), MpiCalls>::new();
         for log in self.logs() {
@@ -488,7 +488,7 @@ impl Run {
         all.into_values().collect()
     }
 
-    /// Adds what a process has summed up of its calls; that stands in each of its logs.
+    /// Adds the sums of a process's calls, which each of its logs contains.
     fn add_sums(&self, log: &Log, calls: &mut BTreeMap<(CallsOf, Option<u64>), MpiCalls>) {
         let of_process = |log: &&Log| log.definitions().run.process;
         let same = self
@@ -511,7 +511,8 @@ impl Run {
         }
     }
 
-    /// Calls of MPI that are in the sums by function only, since there was no room for their call site and size.
+    /// Number of MPI calls that are only in the sums by function, since the table had no room for their call site and
+    /// size.
     pub fn mpi_calls_without_site(&self) -> u64 {
         let mut of_processes = BTreeMap::new();
         for log in self.logs() {
@@ -528,7 +529,7 @@ impl Run {
     }
 }
 
-/// Which calls are together: those of a path, or those that were summed up.
+/// Key of a group of calls: a call path, or a sum.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum CallsOf {
     Path(u32),
@@ -571,11 +572,11 @@ fn add_sum(known: &mut MpiCalls, log: &Log, sum: &MpiCallSumDefinition) {
     }
 }
 
-/// What is read of a recorded call of MPI.
+/// The fields of a recorded MPI call.
 struct Call {
     times: CallTimes,
     bytes: u64,
-    /// Of its communicator; 0 where there is none.
+    /// Size of its communicator; 0 without one.
     ranks: u64,
     world_peer: Option<u32>,
     site: Option<u64>,
@@ -585,7 +586,7 @@ impl Call {
     fn of(record: &Record<'_>) -> Self {
         let ns = record.mpi_ns.unwrap_or(record.wall_ns);
         let calls = record.calls();
-        // Of calls that have a record together only the mean is known.
+        // For calls that share a record, only the mean is known.
         let mean_ns = ns / calls;
         let mut call = Self {
             times: CallTimes {
@@ -629,7 +630,7 @@ impl Call {
             let (writes, reads) = one_sided(&sum.function).or_else(sends).unwrap_or_default();
             let ways = [(writes, &mut sum.to), (reads, &mut sum.from)];
             for (_, peers) in ways.into_iter().filter(|(goes, _)| *goes) {
-                // A message without bytes is one all the same.
+                // A message without bytes is still a message.
                 let known = peers.entry(peer).or_default();
                 known.0 += 1;
                 known.1 = known.1.saturating_add(self.bytes);
@@ -650,7 +651,7 @@ fn in_ns(log: &Log, routine: &MpiRoutineDefinition) -> MpiRoutine {
     }
 }
 
-/// What was spent since `before`.
+/// The difference from `before`.
 fn without(now: &[MpiRoutine], before: &[MpiRoutine]) -> Vec<MpiRoutine> {
     let mut left = now.to_vec();
     for routine in &mut left {

@@ -1,11 +1,11 @@
-//! What a wrapped program did with OpenMP.
+//! OpenMP activity of a wrapped program.
 
 use std::collections::BTreeMap;
 
 use crate::definition::{OpenMpSumDefinition, OpenMpSumsDefinition};
 use crate::{Log, Run};
 
-/// The constructs of a process.
+/// The OpenMP constructs of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenMpProcess {
     /// Its rank.
@@ -14,43 +14,44 @@ pub struct OpenMpProcess {
     pub process: u32,
     /// Runtimes that were measured.
     pub runtimes: Vec<String>,
-    /// Why something was not.
+    /// Why some measurements are missing.
     pub unmeasured: Vec<String>,
-    /// Regions that were in progress at the end.
+    /// Number of regions that were still in progress at the end.
     pub open_regions: u64,
-    /// What constructs come to.
+    /// Sums of the constructs.
     pub sums: Vec<OpenMpTimes>,
 }
 
-/// What constructs of one kind come to, from one call site; of parallel regions also the part of one thread of the team.
+/// Sum over OpenMP constructs of one directive from one call site; for parallel regions also the share of one thread of
+/// the team.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenMpTimes {
     /// The directive.
     pub construct: String,
-    /// Address that the calls return to.
+    /// Return address of the calls.
     pub site: u64,
-    /// Number of the thread whose part this is.
+    /// Number of the thread, for its share.
     pub thread: Option<u32>,
-    /// Whether the regions are within others.
+    /// Whether the regions are nested in others.
     pub nested: bool,
-    /// How often threads came to it; of regions and tasks how many there were.
+    /// Number of times that threads reached the construct; for regions and tasks, their number.
     pub calls: u64,
-    /// How many there were, however many threads came to each; of tasks how many ran.
+    /// Number of instances, regardless of how many threads reached each; for tasks, the number that ran.
     pub instances: u64,
-    /// Time of regions, of a thread's part in them, of what tasks ran, nanoseconds.
+    /// Time of regions, of a thread's share in them, or of running tasks, nanoseconds.
     pub ns: u64,
-    /// Time of waiting, nanoseconds.
+    /// Waiting time, nanoseconds.
     pub wait_ns: u64,
-    /// Of a thread's part the time from the begin of regions until it came, nanoseconds.
+    /// For a thread's share: time from the begin of regions until its arrival, nanoseconds.
     pub start_ns: u64,
-    /// Threads of teams, pieces of work.
+    /// Team sizes of regions, or pieces of work.
     pub items: u64,
 }
 
 impl Run {
-    /// What each process did with OpenMP, by rank; none where that was not recorded, or the process has not ended by itself.
+    /// OpenMP activity of each process, by rank; empty if it was not recorded, or if the process was killed.
     pub fn openmp(&self) -> Vec<OpenMpProcess> {
-        // Each log of a process has the same, unless one of them is damaged.
+        // All logs of a process contain the same sums, unless one is damaged.
         let mut logs = BTreeMap::<(u32, u32), (&Log, &OpenMpSumsDefinition)>::new();
         for log in self.logs() {
             let Some(openmp) = &log.definitions().openmp else {

@@ -1,13 +1,14 @@
-//! Files of a record directory are made anew, and never written through a link that lies there.
+//! Creates files of a record directory anew, and never writes through an existing link.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Creates a file; what has its name is removed before: of a link the link, not what it leads to.
+/// Creates a file. Removes an existing file of this name first; for a link, removes the link, not its target.
 ///
 /// # Errors
-/// It cannot be made, as where another is made at the same moment, or a folder has its name.
+/// The file cannot be created, for example because another process creates it at the same moment, or because a folder
+/// has its name.
 pub fn create_anew(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),

@@ -1,9 +1,9 @@
-//! Threads of ours in a process that belongs to somebody else.
+//! Threads of ours in a process that belongs to another program.
 //!
-//! A signal that comes for the process is the program's: our threads block all of them, from before they begin. A file
-//! descriptor is a number that the program may close, or get next: our threads have a table of open files of their own,
-//! and a working directory of their own, which a `chroot` of the program does not move. What our threads call is not the
-//! program's: [`is_own`] tells the recorder to leave it alone.
+//! Signals sent to the process are for the program: our threads block all of them from their start. The program may
+//! close any file descriptor, or receive its number next: our threads have a table of open files of their own. They
+//! also have a working directory of their own, which a `chroot` of the program does not move. Calls from our threads
+//! are not the program's; the recorder ignores threads for which [`is_own`] is true.
 
 use std::cell::Cell;
 use std::io;
@@ -14,7 +14,7 @@ use cca_abi::guest::{self, Thread};
 use rustix::process::getpid;
 use rustix::thread::Pid;
 
-/// Highest descriptor that is closed one by one, where the system cannot close a range (Linux before 5.9).
+/// Highest descriptor that is closed individually if the system cannot close a range (Linux before 5.9).
 const MAX_CLOSED_ONE_BY_ONE: i32 = 1 << 16;
 
 thread_local! {
@@ -26,11 +26,11 @@ pub fn is_own() -> bool {
     IS_OWN.get()
 }
 
-/// Starts a thread with all signals blocked and a table of open files of its own, empty but for `/dev/null` as the three
-/// standard ones.
+/// Starts a thread with all signals blocked and a table of open files of its own. The table contains only `/dev/null`
+/// as the three standard files.
 ///
 /// # Errors
-/// Those of starting a thread; those of the system where it gives the thread no table of its own.
+/// Those of starting a thread, or of giving the thread its own table.
 pub fn spawn<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -39,7 +39,7 @@ pub fn spawn<T: Send + 'static>(
     let thread = start(name, move || {
         let apart = be_apart();
         let error = apart.as_ref().err().map(copy_of);
-        // Who started the thread waits for it.
+        // The thread's starter waits for this report.
         let _ = report.send(error.map_or(Ok(()), Err));
         apart.map(|()| work())
     })?;
@@ -48,7 +48,7 @@ pub fn spawn<T: Send + 'static>(
     Ok(thread)
 }
 
-/// Starts a thread with all signals blocked among the program's open files, of which it opens none.
+/// Starts a thread with all signals blocked that shares the program's open files. It must not open any.
 ///
 /// # Errors
 /// Those of starting a thread.
@@ -59,17 +59,18 @@ pub fn spawn_among_files<T: Send + 'static>(
     start(name, work)
 }
 
-/// Threads of the process, with a first one that has ended; `None` where the system does not say. No file is opened.
+/// Number of threads of the process, including a first thread that has ended; `None` if the system does not report it.
+/// Opens no file.
 pub fn of_process() -> Option<u32> {
-    /// Links of a folder that holds none: its name in the folder above, and its own `.`.
+    /// Number of links of a folder without subfolders: its name in the parent folder, and its own `.`.
     const LINKS_OF_EMPTY: u64 = 2;
     let folder = std::fs::metadata("/proc/self/task").ok()?;
     let n = folder.nlink().checked_sub(LINKS_OF_EMPTY)?;
     u32::try_from(n).ok().filter(|n| *n > 0)
 }
 
-/// Whether this thread of the process runs; if its number was given to a new one, that counts. A first thread that has ended by
-/// `pthread_exit` is known to the system as long as the process, but has no memory, and so no program. No file is opened.
+/// Whether this thread of the process runs. If the system has reused its number, that thread counts. A first thread
+/// that has ended by `pthread_exit` stays known to the system, but has no memory, and so no program. Opens no file.
 pub fn is_alive(thread: Pid) -> bool {
     let (process, number) = (getpid(), thread.as_raw_nonzero().get());
     // SAFETY: no signal is sent.
@@ -82,7 +83,7 @@ pub fn is_alive(thread: Pid) -> bool {
     thread != process || has_program("/proc/self/exe") || !has_program("/proc/thread-self/exe")
 }
 
-/// Runs something in a thread of its own ([`spawn`]), and waits for it.
+/// Runs a closure in a thread of its own ([`spawn`]), and waits for it.
 ///
 /// # Errors
 /// Those of [`spawn`].
@@ -94,13 +95,13 @@ pub fn run_apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
         .flatten()
 }
 
-/// As [`run_apart`], in a process of its own with the memory of this one ([`guest::run_in_process`]), where no thread of ours is to be
-/// seen. Of itself the system tells that process, not this one.
+/// As [`run_apart`], in a process of its own that shares this one's memory ([`guest::run_in_process`]), for programs
+/// that must not see a thread of ours. Queries such as `getpid` there return that process, not this one.
 ///
 /// # Errors
 /// Those of [`guest::run_in_process`].
 pub fn run_in_process<T>(work: impl FnOnce() -> T) -> io::Result<T> {
-    // The process has the variables of this thread.
+    // The new process shares this thread's variables.
     let was_own = IS_OWN.replace(true);
     let done = guest::run_in_process(|| be_apart().map(|()| work()));
     IS_OWN.set(was_own);
@@ -126,9 +127,10 @@ fn start<T: Send + 'static>(
     })
 }
 
-/// Gives the calling thread a table of open files and a working directory of its own, with room however many files the program has open.
+/// Gives the calling thread a table of open files and a working directory of its own, however many files the program
+/// has open.
 fn be_apart() -> io::Result<()> {
-    // SAFETY: the calls change nothing but the calling thread's own table, and close what is in that alone.
+    // SAFETY: the calls change only the calling thread's own table, and close only files in it.
     unsafe {
         let unshare = libc::CLOSE_RANGE_UNSHARE;
         if libc::syscall(libc::SYS_close_range, 0u32, u32::MAX, unshare) != 0 {
@@ -141,9 +143,10 @@ fn be_apart() -> io::Result<()> {
                 libc::close(descriptor);
             }
         }
-        // Without it a `chroot` of the program is ours as well, and files are not found.
+        // Without it, a `chroot` of the program would apply to our threads, and they would not find files.
         libc::unshare(libc::CLONE_FS);
-        // What is written to the standard error, as by the C library before it ends the process, goes into no file of ours.
+        // Output to the standard error, for example from the C library before it ends the process, must not go to a
+        // file of ours.
         for _ in 0..=libc::STDERR_FILENO {
             libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         }
@@ -176,7 +179,7 @@ mod tests {
     #[test]
     fn our_thread_blocks_signals_and_the_caller_does_not() {
         let is_blocked = || {
-            // SAFETY: zeros are a valid set, which is this function's own.
+            // SAFETY: all zeros are a valid set, which belongs to this function.
             unsafe {
                 let mut mask = zeroed();
                 libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), &raw mut mask);

@@ -1,14 +1,14 @@
-//! Work on many logs by several threads, with the results in the order of the logs: what is made of them does not depend on how many
-//! threads there are.
+//! Processes many logs by several threads. The results are in the order of the logs, so they do not depend on the
+//! number of threads.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{available_parallelism, scope};
 
-/// Applies a function to each item, by as many threads as there are processors.
+/// Applies a function to each item, with as many threads as processors.
 ///
 /// # Arguments
-/// * `work` - takes an item, which is gone then
+/// * `work` - receives an item by value
 ///
 /// # Returns
 /// The results, in the order of the items.
@@ -26,13 +26,13 @@ fn by_threads<T: Send, R: Send + Sync>(
     if n_threads.min(n_items) < 2 {
         return items.into_iter().map(work).collect();
     }
-    // Each result has its place from the beginning: they may be large, and are not moved.
+    // Results may be large, so each is stored in its final position and not moved.
     let results: Vec<OnceLock<R>> = (0..n_items).map(|_| OnceLock::new()).collect();
     let items = Mutex::new(items.into_iter().enumerate());
     let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
     let each = || {
         while let Some((place, item)) = next() {
-            // Nobody else has this place.
+            // No other thread writes to this position.
             let _ = results[place].set(work(item));
         }
     };
@@ -42,7 +42,7 @@ fn by_threads<T: Send, R: Send + Sync>(
         }
         each();
     });
-    // All are there: a thread that panicked has ended the scope.
+    // All results are there: a panic in a thread would have ended the scope.
     results
         .into_iter()
         .filter_map(OnceLock::into_inner)

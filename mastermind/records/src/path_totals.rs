@@ -1,4 +1,4 @@
-//! Sums by call path: what a profile needs of the records, in clock ticks.
+//! Sums over records by call path, in clock ticks, for profiles.
 
 use cca_abi::recording::word::{self, EntryKind};
 
@@ -15,9 +15,9 @@ use crate::totals::UnrecordedCalls;
 struct PathTotal {
     calls: u64,
     wall_ticks: u64,
-    /// `None` where no call had its time in MPI measured.
+    /// `None` if time in MPI was measured for no call.
     mpi_ticks: Option<u64>,
-    /// Index: counter of the method; `None` where it was never read.
+    /// Index: counter of the method; `None` if it was never read.
     counters: Vec<Option<u64>>,
 }
 
@@ -40,16 +40,16 @@ pub struct PathTimes {
     pub wall_ns: u64,
     /// Time in MPI; `None` where it was not measured.
     pub mpi_ns: Option<u64>,
-    /// Without that of the measured calls made from there.
+    /// Exclusive times: without the measured calls made from the path.
     pub own: Exclusive,
 }
 
 impl PathTotals {
-    /// The times by call path, callers after the called. A path's own time is that of all its calls without that of all calls
-    /// made from there, so it needs no single call.
+    /// The times by call path, callees before callers. A path's exclusive time is the time of all its calls minus that
+    /// of all calls made from them, so it does not require individual calls.
     ///
     /// # Arguments
-    /// * `timers_are_callers` - whether what a timer spends is that of the component which started it
+    /// * `timers_are_callers` - whether a timer's time counts to the component that started it
     pub(crate) fn times(
         &self,
         definitions: &Definitions,
@@ -58,7 +58,7 @@ impl PathTotals {
     ) -> Vec<PathTimes> {
         let mut inner = vec![Exclusive::default(); self.paths.len()];
         let mut times = Vec::new();
-        // Calls made from a path have paths of higher numbers.
+        // Calls made from a path have paths with higher numbers.
         for (call_path, total) in self.paths().rev() {
             let Some(method) = definitions.recorded_method(call_path) else {
                 continue;
@@ -89,13 +89,14 @@ impl PathTotals {
         times
     }
 
-    /// Sums of the counters of a path's calls, in the order of the method's; `None` where one was never read.
+    /// Sums of the counters of a path's calls, in the order of the method's counters; `None` for a counter that was
+    /// never read.
     pub(crate) fn counters(&self, call_path: u32) -> &[Option<u64>] {
         let total = self.paths.get(call_path as usize);
         total.map_or(&[], |total| &total.counters)
     }
 
-    /// Number of records that were added.
+    /// Number of added records.
     pub(crate) fn n_records(&self) -> u64 {
         self.n_records
     }
@@ -115,7 +116,7 @@ impl PathTotals {
         &mut self.paths[path]
     }
 
-    /// Adds the records among entries that are known to be whole.
+    /// Adds the records among intact entries.
     pub(crate) fn add_entries(&mut self, words: &[u64], definitions: &Definitions) {
         let mut at = 0;
         while let Some(head) = words.get(at) {
@@ -133,7 +134,7 @@ impl PathTotals {
         }
     }
 
-    /// Adds records that are alike, unless they are not as their call path is defined.
+    /// Adds like records that match the definition of their call path.
     #[inline(always)]
     pub(crate) fn add(&mut self, series: RawSeries<'_>, definitions: &Definitions) {
         let call_path = word::path(series.words[0]);
@@ -168,7 +169,7 @@ impl PathTotals {
         }
     }
 
-    /// Adds calls that have no record.
+    /// Adds calls without a record.
     pub(crate) fn add_unrecorded(&mut self, calls: &UnrecordedCalls, definitions: &Definitions) {
         if definitions.call_path(calls.call_path).is_none() {
             return;

@@ -1,18 +1,18 @@
-//! Some words of a log as columns.
+//! Encodes a block of a log's words as columns.
 //!
-//! The words are cut into records and what is between them. Records with the same first word, but for its check, have a column a
-//! word; the check is computed anew. Whatever is no intact record is kept as it is, so that a damaged log is the same when it is
-//! unpacked.
+//! The encoder separates records from the other words. Records with equal first words, apart from the check, form a
+//! group with one column per word; the decoder recomputes the check. Words that are not an intact record are stored
+//! unchanged, so a damaged log is restored exactly.
 //!
 //! ```text
-//! parts        number, then of each: its sort and how many
-//! other words  LZ4 block: what is neither a record, nor a definition, nor zero
-//! groups       number, then of each: first word, number of records, which of two times, a column a word
-//! order        column: the group of each record, where there are several
+//! parts        number, then for each: its type and length
+//! other words  LZ4 block: all words except records, definitions and zeros
+//! groups       number, then for each: first word, number of records, which of two times, one column per word
+//! order        column: the group of each record, if there are several groups
 //! ```
 //!
-//! Of a record's start and end the one is kept that is nearer to the end of the record before: a call without calls inside begins soon
-//! after it, another one ends soon after it.
+//! Of a record's start and end, only the one nearer to the end of the previous record is stored: a call without inner
+//! calls begins soon after it, and any other call ends soon after it.
 
 use std::collections::HashMap;
 
@@ -23,42 +23,42 @@ use super::columns::{
 };
 use super::definitions::Dictionary;
 
-/// Words of a block, but for the last entry; they fit into a core's second cache with their columns.
+/// Words of a block, excluding its last entry. They fit with their columns into a core's second-level cache.
 pub(super) const BLOCK_WORDS: usize = 1 << 14;
-/// Most words of a block, so that a damaged number takes no memory.
+/// Maximum words of a block, so that a damaged number does not take memory.
 pub(super) const MAX_BLOCK_WORDS: usize = 1 << 20;
-/// Longest definition that is kept apart; a longer one is words like any other.
+/// Maximum words of a definition that is stored separately; a longer one is stored as other words.
 const MAX_DEFINITION_WORDS: usize = MAX_BLOCK_WORDS / 2;
-/// Zeros in a row that are a part. Arbitrary: a part takes two bytes or three.
+/// Minimum number of consecutive zeros that form a part. Arbitrary: a part takes two or three bytes.
 const MIN_ZEROS: usize = 8;
 
 const CHECK: u64 = 0xFFFF << 48;
 
-/// What a stretch of words is.
+/// Type of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sort {
     Records,
     Words,
     Zeros,
-    /// The number is that of the definition, and its words follow.
+    /// The number is that of the definition, whose words follow.
     Definition,
 }
 
 const SORTS: [Sort; 4] = [Sort::Records, Sort::Words, Sort::Zeros, Sort::Definition];
 
-/// Records that are alike.
+/// Records with equal first words.
 #[derive(Debug, Default)]
 struct Group {
     head: u64,
-    /// Starts, from the end of the record before.
+    /// Starts, relative to the end of the previous record.
     starts: Vec<u64>,
     /// Ends, likewise.
     ends: Vec<u64>,
-    /// Of each further word, from the wall time on.
+    /// One column for each further word, from the wall time on.
     columns: Vec<Vec<u64>>,
 }
 
-/// Makes blocks.
+/// Encodes blocks.
 #[derive(Debug, Default)]
 pub(super) struct Encoder {
     parts: Vec<(Sort, u64, u64)>,
@@ -69,12 +69,12 @@ pub(super) struct Encoder {
     end: u64,
 }
 
-/// Words of padding that the block before has begun and not ended: they are no entries, whatever is in them.
+/// Words of padding that continue from the previous block: they contain no entries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PaddingLeft(usize);
 
 impl PaddingLeft {
-    /// No word is an entry.
+    /// Treats no word as an entry.
     pub(super) fn all() -> Self {
         Self(usize::MAX)
     }
@@ -84,13 +84,13 @@ impl Encoder {
     /// Packs the first words.
     ///
     /// # Arguments
-    /// * `words` - from the beginning of an entry on, or from where the block before ended
-    /// * `is_all` - whether these are the last; else those of an entry that goes on behind them are left
-    /// * `padding` - of the block before; receives that of this one
-    /// * `definition` - takes one and where it ends, and says its number
+    /// * `words` - from the beginning of an entry, or from the end of the previous block
+    /// * `is_all` - whether these are the last words; otherwise, an incomplete entry at the end stays unpacked
+    /// * `padding` - of the previous block; receives that of this one
+    /// * `definition` - receives a definition and its end, returns its number
     ///
     /// # Returns
-    /// How many words were packed, and the block; no words if more are needed.
+    /// Number of packed words, and the block; 0 words if more are needed.
     pub(super) fn pack(
         mut self,
         words: &[u64],
@@ -233,7 +233,7 @@ fn is_record(words: &[u64], n_words: usize) -> bool {
     record.is_some_and(|record| record.len() >= HEAD_WORDS && word::is_intact(record))
 }
 
-/// Where the columns of a group begin among all.
+/// Position of a group's columns among all columns.
 #[derive(Debug)]
 struct Columns {
     head: u64,
@@ -244,7 +244,7 @@ struct Columns {
     n_given: usize,
 }
 
-/// Unpacks blocks; its memory is used again.
+/// Decodes blocks; reuses its memory.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     values: Vec<u64>,
@@ -256,11 +256,12 @@ impl Decoder {
     /// Unpacks a block.
     ///
     /// # Arguments
-    /// * `definitions` - where they are not at hand, each is padding of the same length: for who has read them
-    /// * `words` - receives as many as the block has
+    /// * `definitions` - if `None`, definitions are replaced by padding of the same length, for callers that have read
+    ///   them
+    /// * `words` - receives the words; its length is that of the block
     ///
     /// # Returns
-    /// `None` if it is no block of so many words.
+    /// `None` if the bytes are not a block of that many words.
     pub(super) fn unpack(
         &mut self,
         block: &[u8],
@@ -384,14 +385,14 @@ impl Decoder {
     }
 }
 
-/// Puts records where they belong.
+/// Moves records to their positions.
 ///
 /// # Arguments
 /// * `order` - the group of each
-/// * `end` - when the record before ended
+/// * `end` - end of the previous record
 ///
 /// # Returns
-/// The words behind them.
+/// The words after them.
 fn give_records<'w>(
     values: &[u64],
     groups: &mut [Columns],
@@ -431,7 +432,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A record with a check that holds.
+    /// A record with a correct check.
     fn record(path: u32, flags: u64, values: &[u64]) -> Vec<u64> {
         let head = word::record(path, values.len() + 1, flags);
         let xor = values.iter().fold(head, |xor, value| xor ^ value);
@@ -465,7 +466,7 @@ mod tests {
             let mut decoder = Decoder::default();
             prop_assert!(decoder.unpack(&block, Some(&dictionary), &mut unpacked).is_some());
             prop_assert_eq!(&unpacked, &words);
-            // And no block of another number of words.
+            // A block of another number of words is rejected.
             let mut longer = vec![7; words.len() + 1];
             prop_assert!(decoder.unpack(&block, Some(&dictionary), &mut longer).is_none());
         }

@@ -1,7 +1,8 @@
-//! Columns of numbers as bytes, without loss.
+//! Encodes columns of numbers as bytes, without loss.
 //!
-//! A column takes the shortest of five forms. Times scatter in their lower bits, which no general compression makes smaller,
-//! so they are packed bit by bit; sizes, peers and call paths repeat, which LZ4 finds where they are whole bytes.
+//! A column is stored in the shortest of five forms. Times vary in their lower bits, which general compression cannot
+//! shorten, so they are packed bit by bit. Sizes, peers and call paths repeat, and LZ4 finds repetitions of whole
+//! bytes.
 //!
 //! ```text
 //! form 0   one value                                     all the same
@@ -11,19 +12,19 @@
 //!      4   n, n values, column of places                 few values
 //! ```
 //!
-//! Bits are packed for 64 values at a time: the number of bits, how many values have more, the places and upper parts of these, then
-//! the lower bits of all (as in PFOR, M. Zukowski et al., ICDE 2006).
+//! Bits are packed for 64 values at a time: the number of bits, how many values have more bits, the positions and upper
+//! parts of these values, then the lower bits of all (as in PFOR, M. Zukowski et al., ICDE 2006).
 
 use std::collections::HashMap;
 
-/// Values that are packed together.
+/// Number of values that are packed together.
 const GROUP: usize = 64;
-/// Most values that a column of places refers to. Arbitrary: a place takes a byte.
+/// Maximum number of distinct values in a column of indices. Arbitrary: an index takes a byte.
 const MAX_DISTINCT: usize = 256;
-/// Columns as short take no time to be looked through for repetitions, and gain nothing. Arbitrary.
+/// Minimum length of a column in which repetitions are searched; shorter ones gain nothing. Arbitrary.
 const MIN_REPEATED: usize = 16;
 
-/// Values that a column is looked through for repetitions by, where it is longer. Arbitrary.
+/// Number of values at the start of a longer column that are tested for repetitions. Arbitrary.
 const PROBED: usize = 1024;
 
 const ONE_VALUE: u8 = 0;
@@ -32,7 +33,7 @@ const DIFFERENCES: u8 = 2;
 const BYTES: u8 = 3;
 const PLACES: u8 = 4;
 
-/// Appends a number, seven bits a byte.
+/// Appends a number, seven bits per byte.
 pub(super) fn put_number(mut number: u64, into: &mut Vec<u8>) {
     while number >= 0x80 {
         into.push(number as u8 | 0x80);
@@ -41,7 +42,7 @@ pub(super) fn put_number(mut number: u64, into: &mut Vec<u8>) {
     into.push(number as u8);
 }
 
-/// Bytes that are read one after the other; `None` wherever they end before.
+/// Reads bytes one after the other; returns `None` if too few are left.
 pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -73,14 +74,14 @@ impl<'a> Bytes<'a> {
         usize::try_from(self.number()?).ok()
     }
 
-    /// Bytes that were compressed with [`put_compressed`].
+    /// Decompresses bytes of [`put_compressed`].
     pub(super) fn compressed(&mut self, n_bytes: usize) -> Option<Vec<u8>> {
         let n_packed = self.size()?;
         let packed = self.take(n_packed)?;
         if n_packed == n_bytes {
             return Some(packed.to_vec());
         }
-        // A byte stands for 255 at most.
+        // One byte expands to at most 255.
         if n_bytes / 256 > n_packed {
             return None;
         }
@@ -89,7 +90,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Appends the bytes compressed, or as they are where that is no longer; their number must be known to the reader.
+/// Appends the bytes compressed, or unchanged if that is not longer. The reader must know their number.
 pub(super) fn put_compressed(bytes: &[u8], into: &mut Vec<u8>) {
     let packed = lz4_flex::block::compress(bytes);
     let shorter = if packed.len() < bytes.len() {
@@ -101,12 +102,12 @@ pub(super) fn put_compressed(bytes: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(shorter);
 }
 
-/// A difference with its sign in the lowest bit.
+/// Encodes a difference with its sign in the lowest bit.
 pub(super) fn folded(difference: u64) -> u64 {
     (difference << 1) ^ ((difference.cast_signed() >> 63).cast_unsigned())
 }
 
-/// The difference of [`folded`].
+/// Decodes a difference of [`folded`].
 pub(super) fn unfolded(folded: u64) -> u64 {
     (folded >> 1) ^ (folded & 1).wrapping_neg()
 }
@@ -151,19 +152,19 @@ pub(super) fn put_column(values: &[u64], into: &mut Vec<u8>) {
     into.append(&mut shortest);
 }
 
-/// Bits of all values, each without its upper zeros.
+/// Sum of the bits of all values without their leading zeros.
 pub(super) fn n_bits_of(values: &[u64]) -> usize {
     values.iter().map(|value| n_bits(*value)).sum()
 }
 
-/// Whether values may have repetitions: their first ones have.
+/// Whether values may contain repetitions, judged by the first ones.
 fn may_repeat(above: &[u64]) -> bool {
     let first = &above[..above.len().min(PROBED)];
     let bytes: Vec<u8> = first
         .iter()
         .flat_map(|value| (*value as u16).to_le_bytes())
         .collect();
-    // Of noise a block is longer than its bytes.
+    // LZ4 makes noise longer.
     above.len() <= PROBED || lz4_flex::block::compress(&bytes).len() < bytes.len()
 }
 
@@ -190,7 +191,7 @@ fn bytes_form(above: &[u64], least: u64, most_above: u64) -> Vec<u8> {
     form
 }
 
-/// `None` where the values are too many, or so many that their places are no shorter.
+/// `None` if there are too many distinct values, or if this form is not shorter.
 fn places_form(values: &[u64]) -> Option<Vec<u8>> {
     let most = MAX_DISTINCT.min(values.len() / 4);
     let mut places = HashMap::with_hasher(foldhash::fast::FixedState::default());
@@ -303,7 +304,7 @@ fn n_bits(value: u64) -> usize {
     (64 - value.leading_zeros()) as usize
 }
 
-/// The number of bits at which 64 values take the fewest bytes, those that have more aside.
+/// The number of bits at which 64 values take the fewest bytes, with larger values stored separately.
 fn best_bits(values: &[u64]) -> usize {
     let mut with_bits = [0_usize; 65];
     values
@@ -312,7 +313,7 @@ fn best_bits(values: &[u64]) -> usize {
     let (mut best, mut fewest) = (64, usize::MAX);
     let (mut n_more, mut upper_bits) = (0, 0);
     for bits in (0..=64).rev() {
-        // An upper part takes a byte for 7 bits, its place one more.
+        // An upper part takes a byte for 7 bits, and its position one more.
         let bytes = 8 * bits + n_more + (upper_bits / 7) + n_more;
         if bytes < fewest {
             (best, fewest) = (bits, bytes);

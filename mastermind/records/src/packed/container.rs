@@ -1,4 +1,19 @@
-//! Reads a container.
+//! Reads a container: its index, its definitions, and the words of its logs.
+//!
+//! The index is at the end of the file. [`Container::open`] reads the foot, checks the CRC-32 of the index, and checks
+//! that all blocks lie within the file. It reads no block, so opening a container of thousands of logs takes little
+//! time. Each log becomes a [`PackedLog`], from which readers request words by byte position as if from the original
+//! file. A block reader finds the block that contains the word, checks its CRC-32 and unpacks it. It keeps the last
+//! unpacked block, so sequential reading unpacks each block once.
+//!
+//! ```text
+//! pack-rank0000.mmp                         read_words(at = 65536, ..) of rank0001-thread00.mmr
+//!   blocks of rank0000-thread00.mmr
+//!   blocks of rank0001-thread00.mmr    <--   3. unpack the second block: the words of its entries
+//!   definitions                        <--   2. replace the numbers of definitions by their words
+//!   index                              <--   1. position, words and CRC-32 of each block
+//!   foot
+//! ```
 
 use std::fs::File;
 use std::io;
@@ -18,41 +33,41 @@ use crate::scan::Scanned;
 use crate::source::{PackedBytes, WordReader};
 
 const WORD: usize = size_of::<u64>();
-/// Most bytes of an index or of the definitions, unpacked: a damaged number must not take all memory. A log of a run has about 200
-/// bytes in the index and some 10 kB of definitions, most of them shared.
+/// Maximum unpacked bytes of the index or of the definitions, so that a damaged number does not take all memory. A log
+/// of a run takes about 200 bytes in the index and some 10 kB of definitions, most of them shared.
 const MAX_PART_BYTES: u64 = 1 << 31;
 
-/// What is where in a container.
+/// Positions of all parts of a container.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Index {
     pub(super) logs: Vec<LogIndex>,
     pub(super) definitions: DefinitionsIndex,
 }
 
-/// Where the definitions are.
+/// Position of the definitions.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct DefinitionsIndex {
-    /// Where they begin in the file.
+    /// Position in the file.
     pub(super) at: u64,
     pub(super) n_bytes: u64,
     pub(super) crc: u32,
-    /// Words of each.
+    /// Words of each definition.
     pub(super) lengths: Vec<u32>,
 }
 
-/// A log of a container.
+/// A log in a container.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct LogIndex {
     /// Its file name.
     pub(super) name: String,
     pub(super) rank: u32,
     pub(super) thread: u32,
-    /// Bytes of the file that it was.
+    /// Bytes of the original file.
     pub(super) n_bytes: u64,
-    /// Where its blocks begin in the container.
+    /// Position of its blocks in the container.
     pub(super) at: u64,
     pub(super) blocks: Vec<BlockIndex>,
-    /// What reading its entries found, where nothing of them is damaged.
+    /// Result of scanning its entries, if none of them is damaged.
     pub(super) scanned: Option<ScannedIndex>,
 }
 
@@ -64,10 +79,10 @@ pub(super) struct BlockIndex {
     pub(super) crc: u32,
 }
 
-/// What reading the entries of an undamaged log found.
+/// Result of scanning the entries of an undamaged log.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct ScannedIndex {
-    /// Words of its entries.
+    /// Number of words of its entries.
     pub(super) n_words: u64,
     pub(super) n_records: u64,
     /// Call path and start of the last record.
@@ -76,11 +91,11 @@ pub(super) struct ScannedIndex {
     pub(super) definitions: Vec<u32>,
 }
 
-/// A container, opened.
+/// An open container.
 #[derive(Debug)]
 pub(crate) struct Container {
     path: PathBuf,
-    /// Device and number of the file, which tell it from another of its name.
+    /// Device and inode number of the file, which distinguish it from another file of its name.
     identity: (u64, u64),
     index: Index,
 }
@@ -144,7 +159,7 @@ impl Container {
         }
     }
 
-    /// The logs, with the definitions for as long as they are opened.
+    /// The logs; they share the definitions while they are opened.
     pub(crate) fn logs(self: &Arc<Self>) -> impl Iterator<Item = PackedLog> + use<> {
         let dictionary = Arc::new(OnceLock::new());
         let container = Arc::clone(self);
@@ -160,7 +175,7 @@ impl Container {
         self.index.logs.iter().map(|log| &*log.name)
     }
 
-    /// The file, unless it is gone or another has its name.
+    /// Opens the file, unless it is gone or another file has its name.
     fn open_again(&self) -> Option<File> {
         let file = File::open(&self.path).ok()?;
         let metadata = file.metadata().ok()?;
@@ -184,7 +199,7 @@ impl Container {
 }
 
 impl Index {
-    /// Whether all that it names lies between the head and the index itself.
+    /// Whether all parts in the index lie between the head and the index.
     fn is_within(&self, end: u64) -> bool {
         let is_there = |at: u64, n_bytes: u64| {
             at >= HEAD_BYTES && at.checked_add(n_bytes).is_some_and(|behind| behind <= end)
@@ -227,7 +242,7 @@ fn read_up_to(file: &File, bytes: &mut [u8]) -> io::Result<usize> {
     Ok(n_read)
 }
 
-/// Bytes of the file that have a checksum, unpacked.
+/// Reads and unpacks bytes of the file, and checks their checksum.
 fn read_part(file: &File, at: u64, n_packed: u64, crc: u32, n_unpacked: u64) -> Option<Vec<u8>> {
     if n_packed > MAX_PART_BYTES || n_unpacked > MAX_PART_BYTES {
         return None;
@@ -240,12 +255,12 @@ fn read_part(file: &File, at: u64, n_packed: u64, crc: u32, n_unpacked: u64) -> 
     super::columns::Bytes(&packed).compressed(n_unpacked as usize)
 }
 
-/// A log of a container.
+/// A log in a container.
 #[derive(Clone, Debug)]
 pub(crate) struct PackedLog {
     container: Arc<Container>,
     place: usize,
-    /// The definitions once somebody has asked; none for readers of records, which have them already.
+    /// The definitions, read on first use; `None` for readers of records only, which have them already.
     dictionary: Option<Arc<OnceLock<Option<Arc<Dictionary>>>>>,
 }
 
@@ -254,7 +269,7 @@ impl PackedLog {
         &self.container.index.logs[self.place]
     }
 
-    /// Path of the file that it was.
+    /// Path of the original file.
     pub(crate) fn path(&self, directory: &Path) -> PathBuf {
         directory.join(&self.index().name)
     }
@@ -272,10 +287,10 @@ impl PackedLog {
         self.dictionary.as_ref()?.get_or_init(read).clone()
     }
 
-    /// Checks that its blocks and the definitions are what was written.
+    /// Checks the checksums of its blocks and of the definitions.
     ///
     /// # Errors
-    /// [`RecordsError::PackedDamage`] if not, [`RecordsError::PackedLogDamage`] if only this log is damaged.
+    /// [`RecordsError::PackedDamage`] if they are wrong, [`RecordsError::PackedLogDamage`] if only this log is damaged.
     pub(crate) fn check(&self) -> Result<(), RecordsError> {
         let damage = |part| RecordsError::PackedDamage {
             path: self.container.path.clone(),
@@ -358,7 +373,7 @@ impl PackedBytes for PackedLog {
     }
 }
 
-/// Reads words of a log, of which the block that was read last stays unpacked.
+/// Reads words of a log; keeps the block read last unpacked.
 #[derive(Debug)]
 struct BlockReader {
     log: PackedLog,
@@ -367,15 +382,15 @@ struct BlockReader {
     decoder: Decoder,
     packed: Vec<u8>,
     words: Vec<u64>,
-    /// Place of the first unpacked word.
+    /// Position of the first unpacked word.
     first: usize,
-    /// The block that is read next, and where it begins: word, and byte of the container.
+    /// The next block to read, and its position: word of the log, and byte of the container.
     block: usize,
     block_at: (usize, u64),
 }
 
 impl BlockReader {
-    /// Unpacks the block that has a word.
+    /// Unpacks the block that contains a word.
     fn load(&mut self, at: usize) -> Option<()> {
         if at < self.block_at.0 {
             (self.block, self.block_at) = (0, (0, self.log.index().at));

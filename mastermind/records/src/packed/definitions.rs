@@ -1,4 +1,4 @@
-//! The definitions of the logs of a container: each once, whichever logs have it.
+//! The definitions of a container's logs, each stored once.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,13 +12,13 @@ pub(crate) struct Dictionary {
 }
 
 impl Dictionary {
-    /// Those that were written.
+    /// Reads stored definitions.
     ///
     /// # Arguments
     /// * `lengths` - words of each
     ///
     /// # Returns
-    /// `None` if that is not what the words are.
+    /// `None` if the words do not match the lengths.
     pub(super) fn new(words: Vec<u64>, lengths: &[u32]) -> Option<Self> {
         let mut end = 0_usize;
         let ranges = lengths.iter().map(|length| {
@@ -34,7 +34,7 @@ impl Dictionary {
         })
     }
 
-    /// Takes one, unless it is there.
+    /// Adds a definition, unless it is present.
     ///
     /// # Returns
     /// Its number.
@@ -50,7 +50,7 @@ impl Dictionary {
         number
     }
 
-    /// The words of one.
+    /// The words of a definition.
     pub(super) fn get(&self, number: usize) -> Option<&[u64]> {
         self.words.get(self.ranges.get(number)?.clone())
     }
@@ -60,7 +60,7 @@ impl Dictionary {
         &self.words
     }
 
-    /// Words of each.
+    /// Words of each definition.
     pub(super) fn lengths(&self) -> Vec<u32> {
         self.ranges.iter().map(|range| range.len() as u32).collect()
     }

@@ -13,42 +13,42 @@ use crate::log::{Log, is_being_written};
 use crate::run::log_paths;
 use crate::source::{PackedBytes, read_words};
 
-/// Words that are compared at a time. Arbitrary: they fit into a core's second cache twice.
+/// Number of words that are compared at a time. Arbitrary: two such buffers fit into a core's second-level cache.
 const COMPARED_WORDS: usize = 1 << 14;
 
-/// How to pack.
+/// Options of packing.
 #[derive(Clone, Debug, Default)]
 pub struct PackOptions {
-    /// Whether the logs stay as well.
+    /// Whether to keep the logs as well.
     pub keep: bool,
-    /// The ranks whose logs are packed, for who ends a run and knows that they have none packed yet; all of them otherwise.
+    /// Ranks whose logs are packed, for a run that ends and has none packed yet; `None` for all ranks.
     pub ranks: Option<BTreeSet<u32>>,
 }
 
-/// What was packed.
+/// Result of packing.
 #[derive(Debug, Default)]
 pub struct PackedDirectory {
     /// The containers that were written.
     pub containers: Vec<PathBuf>,
     /// How many logs were packed.
     pub n_logs: usize,
-    /// Their records.
+    /// Number of their records.
     pub n_records: u64,
     /// Bytes of the logs.
     pub log_bytes: u64,
     /// Bytes of the containers.
     pub packed_bytes: u64,
-    /// Logs that were in a container before, with the same bytes.
+    /// Number of logs that were in a container before, with the same bytes.
     pub n_packed_before: usize,
-    /// Logs that cannot be read, and stay as they are.
+    /// Logs that cannot be read; they are left unchanged.
     pub unreadable: Vec<RecordsError>,
 }
 
-/// Packs the logs of a directory, those of each host into one container, and removes them once they were read back.
+/// Packs the logs of a directory, one container per host, and removes them once they were read back.
 ///
 /// # Errors
-/// [`RecordsError::StillWritten`]; [`RecordsError::NoLogs`] where there is nothing to pack; [`RecordsError::Io`];
-/// [`RecordsError::PackedUnlike`]. The logs are left then, but for those of containers that are whole.
+/// [`RecordsError::StillWritten`]; [`RecordsError::NoLogs`] if there are no logs; [`RecordsError::Io`];
+/// [`RecordsError::PackedUnlike`]. On an error, logs stay unless their container is complete.
 pub fn pack(directory: &Path, options: &PackOptions) -> Result<PackedDirectory, RecordsError> {
     let mut paths = log_paths(directory, None)?;
     if let Some(ranks) = &options.ranks {
@@ -104,7 +104,7 @@ pub fn pack(directory: &Path, options: &PackOptions) -> Result<PackedDirectory, 
 /// The path of a container, and its logs by file name.
 type Opened = (PathBuf, BTreeMap<String, PackedLog>);
 
-/// The containers that are there.
+/// The existing containers.
 fn containers(directory: &Path) -> Result<Vec<Opened>, RecordsError> {
     let paths = container_paths(directory);
     let paths = paths.map_err(RecordsError::io("read records", directory))?;
@@ -123,7 +123,7 @@ fn packed_before<'c>(containers: &'c [Opened], log: &Path) -> Option<(&'c Path, 
     containers.find_map(|(path, logs)| Some((&**path, logs.get(name)?.clone())))
 }
 
-/// The ranks of which a directory has packed logs; of a container that cannot be read none.
+/// Ranks with packed logs in a directory; ignores unreadable containers.
 pub fn packed_ranks(directory: &Path) -> BTreeSet<u32> {
     let paths = container_paths(directory).unwrap_or_default();
     let containers = paths.iter().filter_map(|path| Container::open(path).ok());
@@ -131,7 +131,7 @@ pub fn packed_ranks(directory: &Path) -> BTreeSet<u32> {
     logs.map(|log| log.identity().rank).collect()
 }
 
-/// A log that was packed, by the path that it had.
+/// Finds a packed log by its original path.
 pub(crate) fn find_packed(path: &Path) -> Option<PackedLog> {
     let (directory, name) = (path.parent()?, path.file_name()?.to_str()?);
     let containers = container_paths(directory).ok()?;
@@ -162,7 +162,7 @@ fn write(
     writer.finish()
 }
 
-/// `pack-rank0000.mmp`, after the first rank that is in it; with a number where that is taken.
+/// `pack-rank0000.mmp`, named after its first rank; with a number if that name is taken.
 fn free_name(directory: &Path, logs: &[PathBuf]) -> PathBuf {
     let first = logs.iter().find_map(|path| LogIdentity::from_path(path));
     let rank = first.map_or(0, |first| first.rank);
@@ -173,7 +173,7 @@ fn free_name(directory: &Path, logs: &[PathBuf]) -> PathBuf {
     free.unwrap_or_else(|| named(String::new()))
 }
 
-/// Looks whether a log of a container has the bytes of a file.
+/// Checks that a log of a container has the bytes of a file.
 fn check_alike(log: &Path, packed: PackedLog, container: &Path) -> Result<(), RecordsError> {
     let unlike = || RecordsError::PackedUnlike {
         log: log.into(),

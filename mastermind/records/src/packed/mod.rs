@@ -1,16 +1,18 @@
-//! Packed records: the logs of many ranks in one file, a container, from which each is read as if it lay there itself.
+//! Packed records: a container stores the logs of many ranks in one file. Each log is read as if it were a separate
+//! file.
 //!
 //! ```text
 //! byte 0   magic, layout version, 0
 //!      16  blocks of the logs, one log after the other         `block`: records as columns
 //!          definitions, LZ4                                    `definitions`: each once
-//!          index, JSON, LZ4                                    what is where, with a CRC-32 of each block
-//!          place, bytes and CRC-32 of the index, magic         32 bytes
+//!          index, JSON, LZ4                                    positions, and a CRC-32 of each block
+//!          position, bytes and CRC-32 of the index, magic      32 bytes
 //! ```
 //!
-//! A log has the bytes that it had before, header and damage included, so whoever reads records need not know whether they are packed:
-//! a [`Window`] asks a file or a container for words ([`PackedBytes`]). Of an undamaged log the index says what reading it through would
-//! find, so it is opened without its records. [`Run::open`] takes what is loose, what is packed, and both in one directory.
+//! A packed log keeps its bytes, header and damage included, so readers of records need not know whether they are
+//! packed: a [`Window`] requests words from a file or from a container ([`PackedBytes`]). For an undamaged log, the
+//! index contains the result of scanning it, so opening reads no records. [`Run::open`] opens loose and packed logs,
+//! also both in one directory.
 //!
 //! Little-endian; the words of a log are in the byte order of the machine that wrote it.
 //!
@@ -48,7 +50,7 @@ const MAGIC: [u8; 8] = *b"MMPACKED";
 const VERSION: u32 = 1;
 /// Bytes before the blocks.
 const HEAD_BYTES: u64 = 16;
-/// Bytes behind the index.
+/// Bytes after the index.
 const FOOT_BYTES: u64 = 32;
 
 /// Whether a file name is that of a log or of a container.
@@ -57,7 +59,7 @@ pub fn holds_records(path: &Path) -> bool {
         .is_some_and(|end| end == crate::layout::EXTENSION || end == PACKED_EXTENSION)
 }
 
-/// The containers of a directory, by their names.
+/// Paths of the containers in a directory, ordered by name.
 pub(crate) fn container_paths(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     let paths = std::fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path()));
     let mut paths = paths.collect::<Result<Vec<_>, _>>()?;
@@ -66,7 +68,8 @@ pub(crate) fn container_paths(directory: &Path) -> std::io::Result<Vec<PathBuf>>
     Ok(paths)
 }
 
-/// Whether the bytes are a block of so many words; for the fuzz target, since a block of a container has a checksum.
+/// Whether the bytes are a block of that many words; for the fuzz target, which has to bypass the checksum of a
+/// container.
 #[doc(hidden)]
 pub fn is_block(bytes: &[u8], n_words: u16) -> bool {
     let mut words = vec![0; n_words.into()];

@@ -1,4 +1,17 @@
 //! Writes a container.
+//!
+//! [`ContainerWriter::add`] reads a log from start to end and appends its blocks: first the header, then the entries in
+//! blocks of about 16,384 words. Definitions go to a dictionary that all logs of the container share.
+//! [`ContainerWriter::finish`] writes the dictionary, the index and the foot. A crash in between must not leave an
+//! incomplete container: the writer uses another file name, and [`Unnamed::keep`] gives the finished file its own.
+//!
+//! ```text
+//! create("pack-rank0000.mmp")     pack-rank0000.part: head
+//! add("rank0000-thread00.mmr")    pack-rank0000.part: head, blocks
+//! add("rank0001-thread00.mmr")    pack-rank0000.part: head, blocks, blocks
+//! finish()                        pack-rank0000.part: head, blocks, blocks, definitions, index, foot
+//! sync(), keep()                  pack-rank0000.mmp
+//! ```
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -18,7 +31,7 @@ use crate::own_file::create_anew;
 
 const WORD: usize = size_of::<u64>();
 
-/// Writes a container under another name, which it loses once it is whole.
+/// Writes a container under a temporary name until it is complete.
 #[derive(Debug)]
 pub struct ContainerWriter {
     path: PathBuf,
@@ -30,7 +43,7 @@ pub struct ContainerWriter {
     words: Vec<u64>,
 }
 
-/// What is known of a log that is packed.
+/// Facts about a log that is packed.
 struct LogShape {
     identity: LogIdentity,
     header_words: usize,
@@ -69,11 +82,11 @@ impl ContainerWriter {
     ///
     /// # Arguments
     /// * `name` - file name of the log
-    /// * `bytes` - of the log, from its first on
-    /// * `log` - the log, opened: where it is undamaged, its readers need not look for definitions
+    /// * `bytes` - of the log, from its beginning
+    /// * `log` - the same log, opened: if it is undamaged, the index stores its facts for readers
     ///
     /// # Errors
-    /// [`RecordsError::Io`] on reading and writing.
+    /// [`RecordsError::Io`] from reading or writing.
     pub fn add(&mut self, name: &str, bytes: &mut dyn Read, log: &Log) -> Result<(), RecordsError> {
         let shape = LogShape {
             identity: log.identity(),
@@ -114,7 +127,7 @@ impl ContainerWriter {
         };
         let mut definitions = Vec::new();
         let (mut padding, mut n_packed, mut is_all) = (PaddingLeft::default(), 0_u64, false);
-        // The header is a block of its own, so that it can be read without records.
+        // The header is a separate block, so that it can be read without records.
         let header = log.header_words;
         let end = (header as u64).saturating_add(log.n_words as u64);
         let mut words = std::mem::take(&mut self.words);
@@ -141,12 +154,12 @@ impl ContainerWriter {
                 })
             };
             if n_words == 0 {
-                // A definition is longer than what is in memory.
+                // A definition is longer than the words in memory.
                 wanted = (2 * wanted).min(MAX_BLOCK_WORDS);
                 continue;
             }
             of_header = false;
-            // Before a signal says it.
+            // Otherwise, a signal would report a limit on the file size.
             check_file_size(self.at + block.len() as u64)?;
             self.file.write_all(&block)?;
             self.at += block.len() as u64;
@@ -171,7 +184,7 @@ impl ContainerWriter {
         Ok(())
     }
 
-    /// Writes what is where. The container has its name only once it was kept ([`Unnamed::keep`]).
+    /// Writes definitions and index. The container gets its name from [`Unnamed::keep`] only.
     ///
     /// # Errors
     /// [`RecordsError::Io`].
@@ -215,14 +228,14 @@ impl ContainerWriter {
 
 impl Drop for ContainerWriter {
     fn drop(&mut self) {
-        // Of one that is finished nothing is left here.
+        // A finished writer leaves no file.
         if !self.part.as_os_str().is_empty() {
             let _ = std::fs::remove_file(&self.part);
         }
     }
 }
 
-/// A whole container under another name.
+/// A complete container under its temporary name.
 #[derive(Debug)]
 pub struct Unnamed {
     path: PathBuf,
@@ -231,30 +244,30 @@ pub struct Unnamed {
 }
 
 impl Unnamed {
-    /// Where it is now.
+    /// Its present path.
     pub fn part(&self) -> &Path {
         &self.part
     }
 
-    /// Waits until it is on the disk, so that what it was made of can be removed.
+    /// Waits until it is on the disk, so that its logs can be removed.
     ///
     /// # Errors
-    /// [`RecordsError::Io`], as where the disk is full.
+    /// [`RecordsError::Io`], for example if the disk is full.
     pub fn sync(&self) -> Result<(), RecordsError> {
         let synced = File::open(&self.part).and_then(|file| file.sync_all());
         synced.map_err(RecordsError::io("write packed records", &self.path))
     }
 
-    /// Gives it its name.
+    /// Gives it its final name.
     ///
     /// # Errors
-    /// [`RecordsError::Io`], as where the name is another's by now.
+    /// [`RecordsError::Io`], for example if another file has the name by now.
     pub fn keep(mut self) -> Result<PathBuf, RecordsError> {
-        // A link, unlike a new name, takes no file's place.
+        // Unlike renaming, linking never replaces an existing file.
         let linked = std::fs::hard_link(&self.part, &self.path);
         let named = linked.or_else(|error| match self.path.exists() {
             true => Err(error),
-            // There are file systems without.
+            // Some file systems do not support links.
             false => {
                 std::fs::rename(&self.part, &self.path)?;
                 self.is_kept = true;
@@ -274,10 +287,10 @@ impl Drop for Unnamed {
     }
 }
 
-/// Reads until `words` are so many, or all.
+/// Reads until `words` has `wanted` words, or to the end.
 ///
 /// # Returns
-/// How many bytes came, and whether they were the last; a word that is not whole is filled up with zeros.
+/// Number of bytes read, and whether they were the last; an incomplete word is filled up with zeros.
 fn read_words(
     bytes: &mut dyn Read,
     words: &mut Vec<u64>,
