@@ -1,12 +1,13 @@
-//! The thread that makes the pieces of all logs ready before they are needed, and puts the full ones away.
+//! The thread that prepares the chunks of all logs before they are needed, and disposes of full ones.
 //!
-//! It is a thread of ours in a process that is the program's (`own_thread`), so only it opens files: a recording takes no
-//! descriptor of those that the program may have. Where pieces are memory of the process, it writes them to the files, those
-//! that are full at once, and the others each second (`flush`).
+//! It is a thread of ours in the program's process (`own_thread`). Only this thread opens files, in a table of its own,
+//! so recording takes no descriptor of the program. If chunks are memory of the process, the thread writes them to the
+//! files: full chunks at once, the others every second (`flush`).
 //!
-//! A forked child is a process of one thread, and may have to stay one: programs that restrict themselves look for others
-//! (Chromium's zygote ends a child that has two). There each piece is made ready where it is asked for, by a process of ours with the
-//! program's memory (`own_thread::run_in_process`), and there is no thread.
+//! A forked child is a process of one thread, and may have to stay one: programs that restrict themselves check for
+//! other threads (Chromium's zygote ends a child that has two). In such a child there is no preparing thread. Each
+//! chunk is prepared when it is requested, by a short-lived process of ours that shares the program's memory
+//! (`own_thread::run_in_process`).
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -27,21 +28,21 @@ use crate::flush::LogMemory;
 use crate::own_thread;
 use crate::path_totals::PathTotals;
 
-/// Longest time that a full chunk waits at a time for one that is being prepared.
+/// Maximum time that a full chunk waits at a time for one that is being prepared.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// Longest time that the end of a log waits for its last full chunks to be summed up.
+/// Maximum time that the end of a log waits until its last full chunks are summed up.
 const SETTLING: Duration = Duration::from_secs(10);
-/// How often what is in memory only is written to the files: so much a killed process loses at most.
+/// Interval at which data in memory is written to the files; a killed process loses at most this much.
 const WRITING: Duration = Duration::from_secs(1);
-/// Memory that the chunks of all logs should not exceed by much, bytes.
+/// Approximate maximum memory for the chunks of all logs, bytes.
 const MEMORY_BYTES: u64 = 64 << 20;
-/// Size that chunks have even if there are very many logs, bytes.
+/// Lower bound of the chunk size even if there are very many logs, bytes.
 const SMALLEST_LARGEST_BYTES: u64 = 64 << 10;
 
-/// How often a log's lock is tried for: who looks at it holds it for less time than that takes.
+/// Number of attempts to lock a log; a reader holds the lock for less time than they take.
 const N_LOCK_TRIES: usize = 100;
 
-/// The next chunks of one log, on their way, and the sums of those that are full.
+/// The requested chunks of one log, and the sums of the full ones.
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) path: PathBuf,
@@ -49,13 +50,13 @@ pub(crate) struct Slot {
     changed: Condvar,
     retired: Mutex<Retired>,
     counted: Condvar,
-    /// What the log has defined so far.
+    /// Definitions of the log so far.
     definitions: Mutex<Arc<Definitions>>,
-    /// What its pieces lie in; known once the file is there.
+    /// Where its chunks lie; known once the file exists.
     medium: OnceLock<Medium>,
-    /// Which file that is; another may get its name.
+    /// Device and inode number of that file; another file may receive its name.
     identity: OnceLock<(u64, u64)>,
-    /// What the log's thread writes to.
+    /// Memory that the log's thread writes to.
     pub(crate) memory: Mutex<LogMemory>,
 }
 
@@ -66,26 +67,27 @@ struct Retired {
     sums: RetiredSums,
 }
 
-/// What the full chunks of a log come to, in the order of the file.
+/// Sums over the full chunks of a log, in the order of the file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RetiredSums {
     pub(crate) totals: PathTotals,
-    /// Words from the beginning of the entries that these sums are of.
+    /// Number of words from the beginning of the entries that the sums cover.
     pub(crate) n_words: usize,
 }
 
-/// In the order of the file: first what is ready, then the one being prepared, then what is asked for.
+/// In the order of the file: first the chunks that are ready, then the one being prepared, then the requested ones.
 #[derive(Debug, Default)]
 struct NextChunks {
     ready: VecDeque<io::Result<Chunk>>,
     is_preparing: bool,
     wanted: VecDeque<Piece>,
-    /// Whether nothing comes after what is ready.
+    /// Whether no chunk follows those that are ready.
     has_ended: bool,
 }
 
 impl NextChunks {
-    /// Asks for one more; it would not come right after a chunk that is shorter than what was asked for.
+    /// Requests one more chunk, unless the chunks have ended: a chunk that came out shorter than requested would leave
+    /// a gap before the next.
     fn want(&mut self, piece: Piece) {
         if !self.has_ended {
             self.wanted.push_back(piece);
@@ -116,21 +118,21 @@ impl Slot {
         })
     }
 
-    /// What the pieces of the log lie in.
+    /// Where the chunks of the log lie.
     pub(crate) fn medium(&self) -> Medium {
         *self.medium.get().unwrap_or(&Medium::Mapped)
     }
 
-    /// The log's file was made.
+    /// Registers the log's file once it was created.
     pub(crate) fn know_file(&self, file: &File, medium: Medium) -> io::Result<()> {
         let metadata = file.metadata()?;
-        // It is made once.
+        // Called once only.
         let _ = self.identity.set((metadata.dev(), metadata.ino()));
         let _ = self.medium.set(medium);
         Ok(())
     }
 
-    /// The log's file, opened for as long as something is done to it; in the preparing thread only.
+    /// Opens the log's file for a single operation; only in the preparing thread.
     pub(crate) fn open(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options
@@ -143,17 +145,17 @@ impl Slot {
         is_own.then_some(file).ok_or(io::ErrorKind::NotFound.into())
     }
 
-    /// What the log has defined so far.
+    /// Definitions of the log so far.
     pub(crate) fn definitions(&self) -> Arc<Definitions> {
         Arc::clone(&locked(&self.definitions))
     }
 
-    /// Takes note of what the log defines.
+    /// Adds a definition of the log.
     pub(crate) fn define(&self, definition: Definition) {
         Arc::make_mut(&mut locked(&self.definitions)).add(definition);
     }
 
-    /// What the full chunks come to that are summed up by now.
+    /// Sums over the full chunks that have been summed up by now.
     pub(crate) fn retired(&self) -> RetiredSums {
         locked(&self.retired).sums.clone()
     }
@@ -180,7 +182,7 @@ impl Slot {
         self.changed.notify_all();
     }
 
-    /// Makes the piece ready that was asked for, without a thread.
+    /// Prepares the requested chunk without a thread.
     fn prepare_in_process(&self, bytes: u64) {
         let zeros = vec![0; WRITE_BYTES.min(bytes as usize)];
         if let Err(error) = own_thread::run_in_process(|| self.prepare(&zeros)) {
@@ -191,7 +193,7 @@ impl Slot {
     }
 
     fn prepare_piece(&self, piece: Piece, zeros: &[u8]) -> (io::Result<Chunk>, Option<io::Error>) {
-        // Nothing is to make the file longer then.
+        // The file must not grow any more.
         if self.has_ended() {
             return (Err(io::ErrorKind::BrokenPipe.into()), None);
         }
@@ -208,12 +210,12 @@ impl Slot {
         piece
     }
 
-    /// Whether the next chunk is there.
+    /// Whether the next chunk is ready.
     pub(crate) fn is_ready(&self) -> bool {
         !locked(&self.next).ready.is_empty()
     }
 
-    /// Takes the next chunk that was asked for; `None` if it is still not ready after a short wait.
+    /// Takes the next requested chunk; `None` if it is still not ready after a short wait.
     pub(crate) fn take(&self) -> Option<io::Result<Chunk>> {
         let next = locked(&self.next);
         let is_coming = |next: &mut NextChunks| {
@@ -229,12 +231,12 @@ impl Slot {
     }
 }
 
-/// Prepares the next chunks of all logs of a run, and puts the full ones away, in a thread of its own, or where it is asked to.
+/// Prepares the next chunks of all logs of a run and disposes of full ones, in a thread of its own or on request.
 #[derive(Debug)]
 pub struct ChunkPreparer {
     shared: Arc<Shared>,
     thread: Mutex<Option<Thread<io::Result<()>>>>,
-    /// Not where everything is done as it is asked for.
+    /// False if everything is done on request.
     has_thread: AtomicBool,
 }
 
@@ -244,11 +246,11 @@ struct Shared {
     wake: Condvar,
     limit_bytes: u64,
     used_bytes: AtomicU64,
-    /// Logs that are being written.
+    /// Number of logs that are being written.
     n_logs: AtomicUsize,
-    /// What the pieces lie in, whatever the file system.
+    /// Where the chunks lie, if the file system does not decide it.
     medium: Option<Medium>,
-    /// Logs whose pieces are in memory only.
+    /// Logs whose chunks are in memory only.
     in_memory: Mutex<Vec<Weak<Slot>>>,
 }
 
@@ -274,21 +276,22 @@ impl ChunkPreparer {
     /// * `limit_bytes` - bytes that the records of all logs of this preparer may take; `None` for no limit
     ///
     /// # Errors
-    /// Those of starting a thread; the system gives it no table of open files of its own.
+    /// Those of starting a thread, or of giving it a table of open files of its own.
     pub fn start(limit_bytes: Option<u64>) -> io::Result<Self> {
         Self::start_with(limit_bytes, None)
     }
 
-    /// As [`ChunkPreparer::start`], with the pieces of all logs in memory, as on a file system whose files cannot be mapped
-    /// without a danger to the program.
+    /// As [`ChunkPreparer::start`], with the chunks of all logs in memory, as for a file system whose files cannot be
+    /// mapped without risk to the program.
     ///
     /// # Errors
-    /// As there.
+    /// As [`ChunkPreparer::start`].
     pub fn start_in_memory(limit_bytes: Option<u64>) -> io::Result<Self> {
         Self::start_with(limit_bytes, Some(Medium::Memory))
     }
 
-    /// Without a thread: each piece is made ready as it is asked for, in a process of its own. For logs whose files can be mapped.
+    /// Creates a preparer without a thread: each chunk is prepared on request, in a short-lived process. For logs whose
+    /// files can be mapped.
     pub fn without_thread(limit_bytes: Option<u64>) -> Self {
         Self {
             shared: Self::new_shared(limit_bytes, Some(Medium::Mapped)),
@@ -297,11 +300,11 @@ impl ChunkPreparer {
         }
     }
 
-    /// Ends the thread, once it has done what it was asked for; from then on everything is done where it is asked for. To be called while
-    /// nobody else asks.
+    /// Ends the thread once its requests are done; later work is done on request. To be called while no other thread
+    /// makes requests.
     ///
     /// # Returns
-    /// Whether that is possible: not where logs are in memory, nor where no process can be started for the work.
+    /// Whether that is possible: not if logs are in memory, or if no process can be started for the work.
     pub fn go_on_without_thread(&self) -> bool {
         let is_possible =
             locked(&self.shared.in_memory).is_empty() && own_thread::run_in_process(|| ()).is_ok();
@@ -315,7 +318,7 @@ impl ChunkPreparer {
         locked(&self.shared.work).stop = true;
         self.shared.wake.notify_one();
         if let Some(thread) = locked(&self.thread).take() {
-            // A panic there has lost no record: the logs prepare for themselves then.
+            // A panic there loses no record: the logs then prepare chunks themselves.
             let _ = thread.join();
         }
         self.has_thread.store(false, Ordering::Release);
@@ -325,7 +328,7 @@ impl ChunkPreparer {
         self.has_thread.load(Ordering::Acquire)
     }
 
-    /// Threads of this.
+    /// Number of threads of this preparer.
     pub fn n_threads(&self) -> u32 {
         self.has_thread().into()
     }
@@ -353,7 +356,7 @@ impl ChunkPreparer {
         })
     }
 
-    /// Takes up to `bytes` from what the limit leaves; 0 if it leaves nothing.
+    /// Reserves up to `bytes` of the remaining limit; returns 0 if none is left.
     pub(crate) fn reserve(&self, bytes: u64) -> u64 {
         let limit = self.shared.limit_bytes;
         let take = |used: u64| bytes.min(limit.saturating_sub(used)) / GRAIN_BYTES * GRAIN_BYTES;
@@ -367,7 +370,7 @@ impl ChunkPreparer {
         }
     }
 
-    /// A log begins, of so many; or one ends.
+    /// Counts a log that begins, or that ends.
     pub(crate) fn count_logs(&self, has_begun: bool) {
         match has_begun {
             true => self.shared.n_logs.fetch_add(1, Ordering::Relaxed),
@@ -375,12 +378,12 @@ impl ChunkPreparer {
         };
     }
 
-    /// Logs that are being written.
+    /// Number of logs that are being written.
     pub(crate) fn n_logs(&self) -> usize {
         self.shared.n_logs.load(Ordering::Relaxed)
     }
 
-    /// Largest size of a chunk, such that all logs with so many chunks each fit into the memory meant for them.
+    /// Maximum chunk size such that all logs, with this many chunks each, fit into the memory intended for them.
     pub(crate) fn largest_bytes(&self, n_chunks: usize) -> u64 {
         let n_logs = self.n_logs().max(1);
         let share = MEMORY_BYTES / (n_logs * n_chunks) as u64;
@@ -388,24 +391,24 @@ impl ChunkPreparer {
         SMALLEST_LARGEST_BYTES.max(power)
     }
 
-    /// What the pieces of a log with this file are to lie in.
+    /// Decides where the chunks of a log with this file lie.
     pub(crate) fn medium_of(&self) -> impl FnOnce(&File) -> Medium + Send + 'static {
         let medium = self.shared.medium;
         move |file| medium.unwrap_or_else(|| Medium::of(file))
     }
 
-    /// From now on a log is written to its file from memory.
+    /// From now on also writes this log's memory to its file.
     pub(crate) fn keep_writing(&self, slot: &Arc<Slot>) {
         locked(&self.shared.in_memory).push(Arc::downgrade(slot));
-        // It waits without an end so far.
+        // Until now it may have been waiting without a timeout.
         self.shared.wake.notify_one();
     }
 
-    /// Writes to the files what is in memory only, for whoever is about to read them.
+    /// Writes all data in memory to the files, for a reader.
     pub fn write_out(&self) {
         let logs = locked(&self.shared.in_memory).clone();
         if !logs.is_empty() {
-            // What cannot be written now is tried again.
+            // Failed writes are tried again later.
             let _ = self.run(move || {
                 write_all(&logs);
                 Ok(())
@@ -413,11 +416,12 @@ impl ChunkPreparer {
         }
     }
 
-    /// Runs something in the thread, which has a table of open files of its own, and waits for it; without a thread, in a process
-    /// that has one.
+    /// Runs a closure in the thread, which has a table of open files of its own, and waits for it; without a thread, in
+    /// a process that has one.
     ///
     /// # Errors
-    /// Those of the job; [`io::ErrorKind::TimedOut`] if the thread does not come to it: the system may have ended it. Without one
+    /// Those of the job; [`io::ErrorKind::TimedOut`] if the thread does not start it, perhaps because the system has
+    /// ended the thread. Without a thread, those of [`own_thread::run_in_process`].
     /// those of [`own_thread::run_in_process`].
     pub fn run<T: Send + 'static>(
         &self,
@@ -434,7 +438,7 @@ impl ChunkPreparer {
         result.recv_timeout(SETTLING).map_err(late).flatten()
     }
 
-    /// Asks for one more chunk of a log.
+    /// Requests one more chunk of a log.
     pub(crate) fn request(&self, slot: &Arc<Slot>, offset: u64, bytes: u64) {
         locked(&slot.next).want(Piece { offset, bytes });
         if !self.has_thread() {
@@ -447,11 +451,11 @@ impl ChunkPreparer {
         self.shared.wake.notify_one();
     }
 
-    /// Puts a full chunk away.
+    /// Disposes of a full chunk.
     pub(crate) fn retire(&self, slot: &Arc<Slot>, chunk: Chunk) {
         locked(&slot.retired).waiting += 1;
         if !self.has_thread() {
-            // No file is opened for it.
+            // This needs no open file.
             slot.put_away(&chunk);
             return;
         }
@@ -461,10 +465,10 @@ impl ChunkPreparer {
         self.shared.wake.notify_one();
     }
 
-    /// Waits until nothing is done any more for a log.
+    /// Waits until no more work is pending for a log.
     ///
     /// # Returns
-    /// How many records were in its full chunks, and whether all is done; not if the disk is very slow.
+    /// Number of records in its full chunks, and whether all work is done; false if the disk is very slow.
     pub(crate) fn settle(&self, slot: &Slot) -> (u64, bool) {
         let (mut next, _) = slot
             .changed
@@ -497,7 +501,7 @@ impl Shared {
     fn serve(&self) {
         let zeros = vec![0; WRITE_BYTES];
         let mut work = locked(&self.work);
-        // What is full is put away in turns with what is asked for: it is memory too.
+        // Alternates between full chunks and requests, since full chunks take memory too.
         let mut is_turn_of_full = false;
         loop {
             is_turn_of_full = !is_turn_of_full;
@@ -525,7 +529,7 @@ impl Shared {
         }
     }
 
-    /// Waits for work; where logs are in memory, writes them out from time to time.
+    /// Waits for work; if logs are in memory, writes them out from time to time.
     fn wait<'a>(&'a self, work: MutexGuard<'a, Work>) -> MutexGuard<'a, Work> {
         if locked(&self.in_memory).is_empty() {
             return self.wake.wait(work).unwrap_or_else(PoisonError::into_inner);
@@ -546,16 +550,16 @@ impl Shared {
     }
 }
 
-/// Writes to the files what is in memory only.
+/// Writes all data in memory to the files.
 fn write_all(logs: &[Weak<Slot>]) {
     for log in logs.iter().filter_map(Weak::upgrade) {
-        // What cannot be written now is tried again.
+        // Failed writes are tried again later.
         let _ = log.write_out();
     }
 }
 
-/// Locks a new log, as long as it is open or mapped: readers and those who would remove it see that it is being written.
-/// Where the file system has no locks, or somebody looks at the log in this moment, it goes without.
+/// Locks a new log while it is open or mapped, so that readers and programs that remove logs see that it is being
+/// written. If the file system has no locks, or another process has the lock at that moment, the log stays unlocked.
 pub(crate) fn lock(file: &File) {
     use rustix::fs::{FlockOperation, flock};
     let locked = || flock(file, FlockOperation::NonBlockingLockExclusive).is_ok();

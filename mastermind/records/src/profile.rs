@@ -1,4 +1,17 @@
-//! The profile of a run: Table 1 of the paper, from the records.
+//! The profile of a run: time and calls of each method, computed from the records.
+//!
+//! A profile has a row per method, like Table 1 of Ray et al. (IPDPS 2004): calls, inclusive time (with the measured
+//! calls made from it), exclusive time (without them, and without MPI), and time in MPI. MPI functions have rows of
+//! their own. [`ProfileSums`] sums up one rank, from sums by call path; calls without a record count too. Sums of ranks
+//! are added in a fixed order ([`RankTree`]), so several processes that share the ranks get the same digits as one.
+//! [`Profile`] is the mean over the ranks.
+//!
+//! ```text
+//! main.go, 10 ms, calls          method          calls   inclusive   exclusive   MPI     %
+//!   flux.compute, 7 ms     -->   main.go             1     10 ms       2 ms      1 ms   100
+//!   MPI_Allreduce, 1 ms          flux.compute        1      7 ms       7 ms      0 ms    70
+//!                                MPI_Allreduce()     1      1 ms       1 ms      1 ms    10
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -13,35 +26,35 @@ use crate::rank_tree::RankTree;
 use crate::run::Run;
 use crate::spread::{RankSpread, Spread};
 
-/// Name of the row that the measurement's own cost has.
+/// Name of the row with the measurement's own cost.
 pub const SELF_COST: &str = "(measurement)";
 
-/// Name of the row of all time in MPI, where the run did not come to tell its functions apart.
+/// Name of the row for all time in MPI, if the run ended before it wrote the times of single functions.
 const ALL_MPI: &str = "MPI (all functions)";
 
-/// The profile of a run, mean over its ranks.
+/// The profile of a run: means over its ranks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Profile {
     /// Number of ranks that left records.
     pub ranks: usize,
-    /// One row a method, by exclusive time, largest first.
+    /// One row per method, ordered by exclusive time, largest first.
     pub rows: Vec<Row>,
-    /// Calls recorded, over all ranks.
+    /// Number of recorded calls, over all ranks.
     pub records: u64,
-    /// Calls that have no record, over all ranks; they are in the rows as far as their methods are known.
+    /// Number of calls without a record, over all ranks; the rows include those whose methods are known.
     pub lost_records: u64,
-    /// Why they have none.
+    /// Reasons why calls have no record.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub lost_reasons: BTreeSet<String>,
-    /// Connections whose calls, of unknown number, are not recorded though they were to be.
+    /// Connections whose calls should be recorded and are not; the number of these calls is not known.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub unmonitored: BTreeSet<UnmonitoredDefinition>,
-    /// What the measurement itself cost, nanoseconds, mean over the ranks; `None` where it was not calibrated.
+    /// Cost of the measurement itself, nanoseconds, mean over the ranks; `None` if it was not calibrated.
     pub self_cost_ns: Option<f64>,
-    /// What the clock advances by at once, nanoseconds, largest over the ranks: how far the time of a single call may be off.
-    /// `None` where it was not measured.
+    /// Step of the clock, nanoseconds, largest over the ranks: the possible error of the time of a single call. `None`
+    /// if it was not measured.
     pub clock_step_ns: Option<f64>,
-    /// Counters that were asked for and could not be read, each with the reasons.
+    /// Requested counters that could not be read, each with the reasons.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub missing_counters: BTreeMap<String, BTreeSet<String>>,
     /// Atomic events of the components, over all ranks.
@@ -54,30 +67,31 @@ pub struct Profile {
 pub struct Row {
     /// `instance.method`.
     pub name: String,
-    /// Class of the instance; several where it was replaced in mid-run.
+    /// Class of the instance; several classes if it was replaced during the run.
     pub class: String,
     /// The rank, in a profile of single ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
     /// Calls.
     pub calls: f64,
-    /// Time with the measured calls made from it.
+    /// Time including the measured calls made from the method.
     pub inclusive_ns: f64,
-    /// Time without them, and without that in MPI, whose functions have rows of their own.
+    /// Time without these calls and without time in MPI, whose functions have rows of their own.
     pub exclusive_ns: f64,
-    /// Time inside MPI; `None` where it was not measured.
+    /// Time in MPI; `None` if it was not measured.
     pub mpi_ns: Option<f64>,
-    /// Inclusive time, of the longest row's.
+    /// Inclusive time relative to that of the longest row.
     pub percent: f64,
-    /// Counters that were read, with those of the measured calls made from it; none that could not be read.
+    /// Counters that were read, including those of the measured calls made from the method.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, f64>,
-    /// How the exclusive time differs between the ranks, where that was asked for ([`ProfileSums::spreads`]).
+    /// How the exclusive time differs between the ranks, on request ([`ProfileSums::spreads`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<RankSpread>,
 }
 
-/// Ranks of which the sums are in memory at once. Arbitrary: enough that threads seldom wait for one another.
+/// Number of ranks whose sums are in memory at a time. Arbitrary: large enough that threads seldom wait for one
+/// another.
 const RANKS_AT_ONCE: usize = 1024;
 
 /// Sums over the calls of a method.
@@ -115,7 +129,7 @@ impl Sums {
     }
 }
 
-/// The sums that a profile is made of: of one rank, or of several that were added.
+/// The sums from which a profile is computed, of one rank or of several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProfileSums {
     ranks: usize,
@@ -150,7 +164,7 @@ impl ProfileSums {
         sums
     }
 
-    /// Number of ranks that are summed up.
+    /// Number of ranks in the sums.
     pub fn ranks(&self) -> usize {
         self.ranks
     }
@@ -162,7 +176,7 @@ impl ProfileSums {
         known.collect()
     }
 
-    /// Adds those of another rank.
+    /// Adds the sums of another rank.
     pub fn add(&mut self, other: &Self) {
         self.ranks += other.ranks;
         self.records += other.records;
@@ -203,7 +217,7 @@ impl ProfileSums {
             .add(event);
     }
 
-    /// Adds what the components told; each log of the rank says the same.
+    /// Adds the values that components reported; all logs of the rank contain the same ones.
     fn add_events(&mut self, run: &Run, rank: u32) {
         let told = run
             .logs_of(rank)
@@ -213,10 +227,11 @@ impl ProfileSums {
         }
     }
 
-    /// A row a method; recorded calls of MPI are in the rows of its functions. Calls that have no record count as well.
+    /// Adds a row per method. Recorded MPI calls count in the rows of their functions, and calls without a record count
+    /// too.
     ///
-    /// Exclusive time is that of all calls of a path without that of all calls made from there: so it needs the sums by path
-    /// only.
+    /// The exclusive time of a path is the time of all its calls minus that of all calls made from them, so the sums by
+    /// path suffice.
     ///
     /// # Returns
     /// Time in MPI within the outermost calls, nanoseconds.
@@ -265,14 +280,14 @@ impl ProfileSums {
         self.unmonitored
             .extend(definitions.unmonitored.iter().cloned());
         if let Some(cost) = log.definitions().cost {
-            // A call that is only summed up costs what a record does (`totals`).
+            // Summing up a call costs as much as recording it (`totals`).
             let n_measured = log.n_records() + log.dropped();
             *self.self_cost_ns.get_or_insert(0.0) += cost.record_ns * n_measured as f64;
         }
         all_mpi_ns
     }
 
-    /// The row of a wrapped program that was killed, or still runs: up to what is known of it last.
+    /// Adds a row for a wrapped program that was killed or still runs, up to its last known moment.
     fn add_open_program(&mut self, log: &Log) {
         let open = log.open_calls().iter().filter(|_| !log.is_finished());
         for open in open {
@@ -295,7 +310,7 @@ impl ProfileSums {
         }
     }
 
-    /// A row a function of MPI; of a run whose logs do not tell, one row with what its records say.
+    /// Adds a row per MPI function; one row for all functions if the logs have no times of single functions.
     fn add_mpi(&mut self, run: &Run, rank: u32, recorded_ns: u64) {
         let mut add = |name: String, calls, ns| {
             let sum = Sums {
@@ -317,7 +332,7 @@ impl ProfileSums {
         }
     }
 
-    /// The rows, of `rank` alone or the mean over all.
+    /// The rows of one rank, or the means over all ranks.
     fn rows(&self, rank: Option<u32>, n_ranks: f64) -> impl Iterator<Item = Row> {
         self.methods.iter().map(move |(name, sum)| Row {
             name: name.clone(),
@@ -342,16 +357,16 @@ impl Profile {
     /// Reads the records of a run once.
     ///
     /// # Arguments
-    /// * `per_rank` - a row a method and rank, instead of the mean over the ranks
+    /// * `per_rank` - one row per method and rank, instead of the mean over the ranks
     ///
     /// # Source
-    /// Ray et al., IPDPS 2004, Table 1. `percent` is of the longest inclusive time, which is the run's own where its Go
-    /// port was recorded.
+    /// Ray et al., IPDPS 2004, Table 1. `percent` is relative to the longest inclusive time, which is that of the run
+    /// if its Go port was recorded.
     pub fn new(run: &Run, per_rank: bool) -> Self {
         ProfileOfRanks::new(run, per_rank).profile(false)
     }
 
-    /// Shows with each method how its exclusive time differs between the ranks.
+    /// Adds to each method how its exclusive time differs between the ranks.
     pub fn show_spreads(&mut self, sums: &ProfileSums) {
         let mut spreads = sums.spreads();
         for row in &mut self.rows {
@@ -359,7 +374,7 @@ impl Profile {
         }
     }
 
-    /// The mean over the ranks that were added.
+    /// The means over the ranks in `sums`.
     pub fn of_sums(sums: &ProfileSums) -> Self {
         let n_ranks = sums.ranks.max(1) as f64;
         Profile {
@@ -377,11 +392,11 @@ impl Profile {
     }
 }
 
-/// What the ranks of one of several processes add to the profile of a run.
+/// The part of a profile from those ranks that one of several processes has read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ProfileOfRanks {
     sums: RankTree<ProfileSums>,
-    /// With a row a method and rank these, unordered.
+    /// Rows per method and rank, unordered, if they were requested.
     rows: Option<Vec<Row>>,
 }
 
@@ -389,7 +404,7 @@ impl ProfileOfRanks {
     /// Reads the records of a run, or of some of its ranks, once.
     ///
     /// # Arguments
-    /// * `per_rank` - a row a method and rank, instead of the mean over the ranks
+    /// * `per_rank` - one row per method and rank, instead of the mean over the ranks
     pub fn new(run: &Run, per_rank: bool) -> Self {
         let mut of_ranks = Self {
             rows: per_rank.then(Vec::new),
@@ -401,13 +416,13 @@ impl ProfileOfRanks {
         of_ranks
     }
 
-    /// The same without rows of single ranks, given up at a time.
+    /// As [`Self::new`] without rows of single ranks, with a time limit.
     ///
     /// # Arguments
-    /// * `n_at_once` - ranks that are read before the time is looked at
+    /// * `n_at_once` - number of ranks that are read before the time is checked
     ///
     /// # Returns
-    /// `None` where not all ranks are read by then.
+    /// `None` if time ran out before all ranks were read.
     pub fn until(run: &Run, end: Instant, n_at_once: usize) -> Option<Self> {
         let mut of_ranks = Self::default();
         for ranks in run.ranks().chunks(n_at_once.max(1)) {
@@ -419,7 +434,7 @@ impl ProfileOfRanks {
         Some(of_ranks)
     }
 
-    /// Reads the records of ranks behind those that are here.
+    /// Adds the records of later ranks.
     fn add_ranks(&mut self, run: &Run, ranks: &[u32]) {
         let sums = in_parallel(ranks.to_vec(), |rank| {
             (rank, ProfileSums::of_rank(run, rank))
@@ -432,7 +447,7 @@ impl ProfileOfRanks {
         }
     }
 
-    /// Adds those of the ranks behind these.
+    /// Adds the part of later ranks.
     pub fn append(&mut self, later: Self) {
         self.sums.append(later.sums, ProfileSums::join);
         if let (Some(rows), Some(more)) = (&mut self.rows, later.rows) {
@@ -440,7 +455,7 @@ impl ProfileOfRanks {
         }
     }
 
-    /// Adds those of other ranks, before, between and behind these.
+    /// Adds the part of other ranks, in any position.
     pub fn merge(&mut self, other: Self) {
         self.sums.merge(other.sums, ProfileSums::join);
         if let (Some(rows), Some(more)) = (&mut self.rows, other.rows) {
@@ -448,15 +463,15 @@ impl ProfileOfRanks {
         }
     }
 
-    /// The sums of all.
+    /// The sums over all ranks.
     pub fn into_sums(self) -> ProfileSums {
         self.sums.into_joined(ProfileSums::join).unwrap_or_default()
     }
 
-    /// The profile of all.
+    /// The profile of all ranks.
     ///
     /// # Arguments
-    /// * `has_spread` - how the exclusive times differ between the ranks, in a row a method
+    /// * `has_spread` - whether rows include how the exclusive time differs between the ranks
     pub fn profile(mut self, has_spread: bool) -> Profile {
         let rows = self.rows.take();
         let sums = self.into_sums();
@@ -471,7 +486,7 @@ impl ProfileOfRanks {
     }
 }
 
-/// By exclusive time, with the percentages.
+/// Orders rows by exclusive time, and sets the percentages.
 fn ordered(mut rows: Vec<Row>) -> Vec<Row> {
     let longest = rows.iter().map(|row| row.inclusive_ns).fold(1.0, f64::max);
     for row in &mut rows {

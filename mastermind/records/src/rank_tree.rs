@@ -1,35 +1,36 @@
-//! Sums over ranks that do not depend on who computed which part of them.
+//! Sums over ranks that do not depend on how the ranks are distributed over processes.
 //!
-//! Floating-point sums depend on their order, so several processes that each add a block of ranks would print other last digits than one
-//! process. Here the order is part of the data: the values of ranks 2k and 2k+1 are joined, then those of such pairs, and so on, like the
-//! leaves of a binary tree over the numbers of the ranks. Any process may join the nodes that it has, and the result is the same.
+//! A floating-point sum depends on the order of its terms. Several processes that each sum a block of ranks would
+//! therefore print other last digits than a single process. Here the ranks' numbers determine the order: the values of
+//! ranks 2k and 2k+1 are combined, then the results of two such pairs, and so on, as in a binary tree with the ranks as
+//! leaves. Any process may combine the nodes that it has, and the result is the same.
 //!
 //! ```text
 //!             0..8
 //!        ┌─────┴─────┐
 //!      0..4         4..8        ranks 0 to 2 in one process: nodes 0..2 and 2
 //!     ┌──┴──┐      ┌──┴──┐      ranks 3 to 7 in another one: nodes 3 and 4..8
-//!   0..2   2..4  4..6   6..8    appended: 2 and 3 join, then 0..2 and 2..4, then the halves
+//!   0..2   2..4  4..6   6..8    appended: 2 and 3 combine, then 0..2 and 2..4, then the halves
 //! ```
 //!
 //! # Decisions
 //!
-//! Sums over ranks are joined in a tree of the ranks' numbers (`records/rank_tree`), whoever
-//! computes which node: so one process and several that a launcher started print the same bytes,
-//! although floating-point sums depend on their order. Several processes share the logs out by rank
-//! and send their nodes in a tree of messages (`component/tree`); the notes on a run are joined as
-//! well (`cli/run_facts`), and the first process says it once.
+//! Sums over ranks are combined in a tree over the ranks' numbers (`records/rank_tree`), whichever process computes a
+//! node. One process and several that a launcher started therefore print the same bytes, although floating-point sums
+//! depend on their order. Several processes divide the logs by rank and send their nodes in a tree of messages
+//! (`component/tree`). The notes on a run are combined likewise (`cli/run_facts`), and the first process prints them
+//! once.
 
 use serde::{Deserialize, Serialize};
 
-/// Values of ranks that follow one another, joined as far as they can be.
+/// Values of consecutive ranks, combined as far as possible.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RankTree<T> {
-    /// Ascending; a run without gaps has at most two nodes of each level.
+    /// Ascending; if no rank is missing, there are at most two nodes per level.
     nodes: Vec<Node<T>>,
 }
 
-/// The joined values of the ranks `place << level .. (place + 1) << level`.
+/// The combined values of the ranks `place << level .. (place + 1) << level`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Node<T> {
     level: u32,
@@ -44,7 +45,7 @@ impl<T> Default for RankTree<T> {
 }
 
 impl<T> RankTree<T> {
-    /// Adds the value of a rank behind those that are here.
+    /// Adds the value of a later rank.
     ///
     /// # Arguments
     /// * `join` - adds the value of later ranks to that of earlier ones
@@ -57,17 +58,17 @@ impl<T> RankTree<T> {
         self.push_node(node, join);
     }
 
-    /// Adds the values of ranks behind those that are here.
+    /// Adds the values of later ranks.
     pub fn append(&mut self, later: Self, mut join: impl FnMut(&mut T, T)) {
         for node in later.nodes {
             self.push_node(node, &mut join);
         }
     }
 
-    /// Adds the values of other ranks, before, between and behind those that are here.
+    /// Adds the values of other ranks, in any position.
     ///
     /// # Arguments
-    /// * `other` - of none of the ranks that are here
+    /// * `other` - has no rank of `self`
     pub fn merge(&mut self, other: Self, mut join: impl FnMut(&mut T, T)) {
         let mut nodes = std::mem::take(&mut self.nodes);
         nodes.extend(other.nodes);
@@ -94,7 +95,7 @@ impl<T> RankTree<T> {
         self.nodes.push(node);
     }
 
-    /// The values of all ranks joined; `None` of no rank.
+    /// The combined values of all ranks; `None` without ranks.
     pub fn into_joined(self, mut join: impl FnMut(&mut T, T)) -> Option<T> {
         let values = self.nodes.into_iter().map(|node| node.value);
         values.reduce(|mut joined, value| {
@@ -108,7 +109,7 @@ impl<T> RankTree<T> {
 mod tests {
     use super::*;
 
-    /// A join whose result shows the order of joining.
+    /// A join whose result shows the order of its calls.
     fn join(left: &mut String, right: String) {
         *left = format!("({left}{right})");
     }

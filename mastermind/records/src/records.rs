@@ -1,4 +1,18 @@
-//! Records with their meaning.
+//! Records as typed values: calls with method, times, parameters and counters.
+//!
+//! The entries of a log are words; [`Records`] interprets them. It looks up the method by the call path, converts ticks
+//! to nanoseconds, types each parameter by its definition and scales counters that were measured for part of the time
+//! only. A log stores a record when its call ends, so children precede their parents; the iterator reconstructs the
+//! order in which calls began ([`Record::seq`], [`Record::parent_seq`]). For speed, `Records::next_series` returns
+//! consecutive records of one call path together ([`Series`]).
+//!
+//! ```text
+//! words of an entry                       record
+//! head: path 3, 6 words, MPI measured     method flux.compute, call path 3, seq 2, parent_seq 0
+//! start, wall, MPI (ticks)                start_ns, wall_ns, mpi_ns
+//! 100                                     parameters: n_cells = Integer(100)
+//! 5150                                    counters: instructions = 5150
+//! ```
 
 use cca_abi::recording::word;
 
@@ -17,7 +31,7 @@ pub enum Value<'a> {
     Integer(i64),
     /// A real number.
     Real(f64),
-    /// An enumeration's value: its word and its label, if it has one.
+    /// The value of an enumeration: its word, and its label if it has one.
     Label(u64, Option<&'a str>),
 }
 
@@ -36,7 +50,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// As a number; enumerations give their index.
+    /// The value as a number; the index for enumerations.
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Integer(value) => value as f64,
@@ -57,20 +71,20 @@ impl std::fmt::Display for Value<'_> {
     }
 }
 
-/// Words of the most records, which a record holds itself; those of others it allocates.
+/// Number of words that a record stores inline, enough for most records; it allocates memory for more.
 const N_FEW: usize = 6;
 
 /// The words of a record's parameters and counters.
 #[derive(Clone, Debug)]
 pub struct RecordValues {
     n_words: usize,
-    /// The first, where they are few; others may follow that do not count.
+    /// The words if they are few; words beyond the length are ignored.
     few: [u64; N_FEW],
     many: Vec<u64>,
 }
 
 impl RecordValues {
-    /// The first `n_words` words; `words` may go on behind them.
+    /// The first `n_words` words of `words`, which may be longer.
     #[inline(always)]
     pub(crate) fn new(words: &[u64], n_words: usize) -> Self {
         match words.first_chunk() {
@@ -105,12 +119,12 @@ impl std::ops::Deref for RecordValues {
     }
 }
 
-/// One call.
+/// A recorded call.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
-    /// Order of entry: calls that began earlier in this thread have lower numbers.
+    /// Order of entry: calls that began earlier in the thread have lower numbers.
     pub seq: u64,
-    /// The call that this one was made from, if it is measured.
+    /// Number of the call that this one was made from, if that is measured.
     pub parent_seq: Option<u64>,
     /// Call path within the log.
     pub call_path: u32,
@@ -118,29 +132,31 @@ pub struct Record<'a> {
     pub start_ns: u64,
     /// Wall time, nanoseconds.
     pub wall_ns: u64,
-    /// Time in MPI, nanoseconds; `None` if it is not measured. At most the wall time, but for what [`Damage::Excess`] counts.
+    /// Time in MPI, nanoseconds; `None` if it was not measured. At most the wall time, except in the records that
+    /// [`Damage::Excess`] counts.
     ///
     /// [`Damage::Excess`]: crate::Damage::Excess
     pub mpi_ns: Option<u64>,
-    /// Start as recorded, clock ticks.
+    /// Start, clock ticks.
     pub start_ticks: u64,
-    /// Wall time as recorded, clock ticks.
+    /// Wall time, clock ticks.
     pub wall_ticks: u64,
-    /// Time in MPI as recorded, clock ticks; `None` if it is not measured.
+    /// Time in MPI, clock ticks; `None` if it was not measured.
     pub mpi_ticks: Option<u64>,
     /// Whether the call failed.
     pub failed: bool,
-    /// The method called.
+    /// The called method.
     pub method: &'a MethodDefinition,
-    /// Words of the parameters, then of the available counters, if they were read.
+    /// Words of the parameters, followed by the available counters if they were read.
     pub values: RecordValues,
 }
 
-/// Place of the parameter `request` among those of a call of MPI ([`cca_abi::recording::MPI_EVENT_PARAMETERS`]).
+/// Index of the parameter `request` of an MPI call ([`cca_abi::recording::MPI_EVENT_PARAMETERS`]).
 const MPI_REQUEST: usize = 6;
 
 impl<'a> Record<'a> {
-    /// Calls that have this record together: more than 1 of calls of MPI in a row that found no message and no completed request.
+    /// Number of calls that share this record: more than 1 for consecutive MPI calls that found no message and no
+    /// completed request.
     #[inline]
     pub fn calls(&self) -> u64 {
         let word = self.values.get(MPI_REQUEST).copied().unwrap_or(0);
@@ -150,7 +166,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Wall time without MPI, nanoseconds; `None` if MPI is not measured, or not within the wall time.
+    /// Wall time without MPI, nanoseconds; `None` if MPI was not measured, or its time exceeds the wall time.
     pub fn compute_ns(&self) -> Option<u64> {
         self.wall_ns.checked_sub(self.mpi_ns?)
     }
@@ -163,15 +179,15 @@ impl<'a> Record<'a> {
             .map(|(parameter, word)| Value::new(*word, parameter))
     }
 
-    /// A parameter by its place among those of the method; `None` where there are not so many.
+    /// The parameter at an index; `None` if the method has fewer parameters.
     #[inline]
     pub fn parameter(&self, place: usize) -> Option<Value<'a>> {
         let parameter = self.method.parameters.get(place)?;
         Some(Value::new(*self.values.get(place)?, parameter))
     }
 
-    /// The counters, as defined; `None` where one is not available or was not read. Those that were counted for a part
-    /// of the time only are scaled to all of it, rounded, and `None` where they were not counted at all.
+    /// The counters, as defined; `None` for a counter that is not available or was not read. A counter that was
+    /// measured for part of the time only is scaled to all of it and rounded, or `None` if it was not measured at all.
     pub fn counters(&self) -> impl Iterator<Item = Option<u64>> {
         counters(self.method, &self.values)
     }
@@ -199,7 +215,7 @@ pub(crate) fn counters<'r>(
     })
 }
 
-/// For how much of the time a record's events were counted.
+/// Enabled and running time of a record's events.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     enabled: u64,
@@ -233,17 +249,17 @@ impl Share {
     }
 }
 
-/// How far the records of a log have been read, and the calls that are open there.
+/// A position in the records of a log, and the calls that are open there.
 #[derive(Clone, Debug, Default)]
 pub struct RecordsPlace {
-    /// Words from the beginning of the entries.
+    /// Position in words from the beginning of the entries.
     word: usize,
     pending: Vec<Pending>,
     next_seq: u64,
 }
 
 impl RecordsPlace {
-    /// A place further on.
+    /// A later position.
     pub(crate) fn behind(&self, word: usize) -> Self {
         RecordsPlace {
             word,
@@ -253,7 +269,7 @@ impl RecordsPlace {
     }
 }
 
-/// A call seen through its children before its own record.
+/// An open call that is known from its children, before its own record.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     call_path: u32,
@@ -262,8 +278,8 @@ struct Pending {
 
 /// The records of a log, in the order in which the calls ended: children before their parent.
 ///
-/// The order of entry comes from the call paths. A record's ancestors have begun before it and not ended yet; those
-/// that no earlier record has shown get the next numbers, outermost first, and wait for their own record:
+/// Call paths determine the order of entry. A record's ancestors began before it and have not ended yet. Ancestors that
+/// no earlier record has shown get the next numbers, outermost first, and wait for their own record:
 ///
 /// ```text
 /// go{ a{} b{ c{} } }    records: a, b->c, b, go    entries: go 0, a 1, b 2, c 3
@@ -298,7 +314,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// From a place on.
+    /// Resumes at a position.
     pub(crate) fn resume(log: &'a Log, place: &RecordsPlace) -> Self {
         Self {
             log,
@@ -312,7 +328,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Behind the record that was read last.
+    /// The position after the last record read.
     pub fn place(&self) -> RecordsPlace {
         RecordsPlace {
             word: self.raw.at(),
@@ -321,10 +337,10 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Goes on behind the next records, which costs a fifth of reading them.
+    /// Skips records, which costs a fifth of reading them.
     ///
     /// # Returns
-    /// How many they are: `n`, unless the log ends before.
+    /// Number of skipped records: `n`, or fewer at the end of the log.
     pub fn pass_over(&mut self, n: usize) -> usize {
         let definitions = self.log.definitions();
         let mut n_passed = 0;
@@ -342,7 +358,7 @@ impl<'a> Records<'a> {
         n_passed
     }
 
-    /// The next records that are alike, as far as they are in memory; as the iteration gives them one by one.
+    /// The next like records in memory, equal to the records that the iteration returns.
     #[inline(always)]
     pub(crate) fn next_series(&mut self) -> Option<Series<'a, '_>> {
         let definitions = self.log.definitions();
@@ -360,7 +376,7 @@ impl<'a> Records<'a> {
             let method = definitions.recorded_method(call_path)?;
             let (first, parent_seq) = self.order.sequence(call_path, shape.parent);
             let second = self.order.next_seq;
-            // The parent is known now, so that the others have the next numbers.
+            // The parent is known by now, so the other records get consecutive numbers.
             self.order.next_seq += n_records as u64 - 1;
             return Some(Series {
                 log: self.log,
@@ -372,7 +388,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// The sequence number that the next call to appear will get.
+    /// The sequence number of the next new call.
     pub fn next_seq(&self) -> u64 {
         self.order.next_seq
     }
@@ -384,11 +400,11 @@ impl Order<'_> {
         self.next_seq - 1
     }
 
-    /// Numbers of a record's call and of the call it was made from.
+    /// Sequence numbers of a record's call and of its caller.
     #[inline]
     fn sequence(&mut self, call_path: u32, parent: u32) -> (u64, Option<u64>) {
         match *self.pending.as_slice() {
-            // The parent is known: the sibling of a call before.
+            // The parent is known: this call is a sibling of an earlier one.
             [.., top] if top.call_path == parent => (self.take_seq(), Some(top.seq)),
             [.., above, top] if top.call_path == call_path && above.call_path == parent => {
                 self.pending.pop();
@@ -424,7 +440,7 @@ impl Order<'_> {
             .get(common)
             .filter(|open| open.call_path == call_path && common == self.ancestors.len());
         let own = own.map(|open| open.seq);
-        // Calls beyond have ended without a record: lost to damage.
+        // Deeper calls have ended without a record: they were lost to damage.
         self.pending.truncate(common);
         for place in common..self.ancestors.len() {
             let seq = self.take_seq();
@@ -441,7 +457,7 @@ impl Order<'_> {
 impl<'a> Iterator for Records<'a> {
     type Item = Record<'a>;
 
-    // What a caller has no need of is then not computed.
+    // Inlined, so that values that the caller does not use are not computed.
     #[inline(always)]
     fn next(&mut self) -> Option<Record<'a>> {
         loop {
@@ -459,7 +475,7 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-/// The record of these words, which may go on behind it.
+/// The record in these words, which may contain more.
 #[inline(always)]
 fn record_of<'a>(
     log: &'a Log,
@@ -489,21 +505,21 @@ fn record_of<'a>(
     }
 }
 
-/// Records that follow one another and are of one call path and outcome: what is the same of all is looked up once.
+/// Consecutive records with the same call path and outcome; their common properties are looked up once.
 ///
-/// Only the first may have recorded calls made from it: their records would lie between.
+/// Only the first call can have recorded children: their records precede their parent's.
 #[derive(Clone, Copy, Debug)]
 pub struct Series<'a, 'w> {
     log: &'a Log,
     method: &'a MethodDefinition,
     raw: RawSeries<'w>,
-    /// Number of the first, and of the second.
+    /// Sequence numbers of the first and of the second record.
     seqs: [u64; 2],
     parent_seq: Option<u64>,
 }
 
 impl<'a> Series<'a, '_> {
-    /// The method called.
+    /// The called method.
     pub fn method(&self) -> &'a MethodDefinition {
         self.method
     }
@@ -518,12 +534,12 @@ impl<'a> Series<'a, '_> {
         self.raw.words[0] & word::FAILED != 0
     }
 
-    /// Order of entry of the first call.
+    /// Sequence number of the first call.
     pub(crate) fn first_seq(&self) -> u64 {
         self.seqs[0]
     }
 
-    /// Order of entry of the call that they were made from.
+    /// Sequence number of their caller.
     pub(crate) fn parent_seq(&self) -> Option<u64> {
         self.parent_seq
     }
@@ -560,7 +576,7 @@ mod tests {
         }
     }
 
-    /// One event, a clock of the kernel, one that does not open, and the two times.
+    /// One event, a kernel clock, one that does not open, and the two times.
     fn counters(event: u64, enabled: u64, running: u64) -> Vec<Option<u64>> {
         let closed = CounterDefinition {
             unavailable: Some("ENOENT (errno 2)".into()),
