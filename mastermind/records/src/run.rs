@@ -1,4 +1,18 @@
-//! All logs of a run.
+//! All logs of a run, opened together.
+//!
+//! A recording leaves one log per rank and thread in a directory, possibly packed into containers. [`Run::open`] finds
+//! all of them, opens them in parallel and orders them by rank and thread. A log that cannot be read does not prevent
+//! reading the others; [`Run::unreadable`] has its error. Large runs can be divided: [`rank_ranges`] assigns ranks to
+//! processes, and [`Run::open_ranks`] opens the part of one process.
+//!
+//! ```text
+//! records/
+//!   pack-rank0000.mmp              Run::logs()       rank 0 thread 0, packed
+//!     rank0000-thread00.mmr                          rank 0 thread 1
+//!     rank0001-thread00.mmr                          rank 1 thread 0, packed
+//!   rank0000-thread01.mmr          Run::unreadable() error of rank0002-thread00.mmr
+//!   rank0002-thread00.mmr          Run::ranks()      0, 1
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,30 +31,30 @@ use crate::packed::{Container, PackedLog, container_paths, find_packed};
 use crate::parallel::in_parallel;
 use crate::source::PackedBytes;
 
-/// What a rank spent in one function of MPI.
+/// Calls and time of a rank in one MPI function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MpiRoutine {
     /// Name in C.
     pub name: String,
-    /// Calls.
+    /// Number of calls.
     pub calls: u64,
-    /// Their time, nanoseconds.
+    /// Sum of their times, nanoseconds.
     pub ns: u64,
-    /// Those of the calls that returned an error.
+    /// Number of calls that returned an error.
     pub failed: u64,
 }
 
-/// What a rank had of the processors.
+/// Processor time of a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorTime {
-    /// How long its threads ran, nanoseconds.
+    /// Time for which its threads ran, nanoseconds.
     pub running_ns: u64,
-    /// How long they were ready to run and waited, nanoseconds.
+    /// Time for which they were ready to run and waited, nanoseconds.
     pub waiting_ns: u64,
 }
 
 impl ProcessorTime {
-    /// Which share of the processor time that it was ready for the rank got, 0 to 1.
+    /// Share of the processor time that the rank received of the time that it was ready to run, 0 to 1.
     pub fn share(&self) -> f64 {
         self.running_ns as f64 / (self.running_ns + self.waiting_ns).max(1) as f64
     }
@@ -57,13 +71,13 @@ impl Run {
     /// Opens all logs of a directory.
     ///
     /// # Errors
-    /// [`RecordsError::Io`] if the directory cannot be read, [`RecordsError::NoLogs`] if it holds none; the first log's
-    /// error if none can be read. Else logs that cannot be read are in [`Run::unreadable`].
+    /// [`RecordsError::Io`] if the directory cannot be read, [`RecordsError::NoLogs`] if it contains no logs; the first
+    /// log's error if none can be read. Otherwise, errors of single logs are in [`Run::unreadable`].
     pub fn open(directory: &Path) -> Result<Self, RecordsError> {
         Self::open_those(directory, None)
     }
 
-    /// Opens the logs of one rank, by their names; the program that writes them may still run.
+    /// Opens the logs of one rank, by their file names; the program that writes them may still run.
     ///
     /// # Errors
     /// Those of [`Run::open`].
@@ -71,15 +85,15 @@ impl Run {
         Self::open_those(directory, Some(rank))
     }
 
-    /// Opens the logs of some ranks, which several processes do that share the work of one; a run of none where they left no logs.
+    /// Opens the logs of some ranks, for one of several processes that divide the work. Without logs, the run is empty.
     ///
     /// # Arguments
-    /// * `ranks` - a range of [`rank_ranges`]
+    /// * `ranks` - one of the ranges that [`rank_ranges`] returned
     ///
     /// # Errors
-    /// [`RecordsError::Io`] if the directory cannot be read. Logs that cannot be read are in [`Run::unreadable`].
+    /// [`RecordsError::Io`] if the directory cannot be read. Errors of single logs are in [`Run::unreadable`].
     pub fn open_ranks(directory: &Path, ranks: &Range<u64>) -> Result<Self, RecordsError> {
-        // A name that tells no rank is the first process's.
+        // A file name without a rank belongs to the first process.
         let is_own = |identity: Option<LogIdentity>| {
             let rank = identity.map_or(0, |identity| u64::from(identity.rank));
             ranks.contains(&rank)
@@ -93,10 +107,10 @@ impl Run {
         Ok(Self::of_opened_or_none(opened, damaged))
     }
 
-    /// Opens the logs of those ranks of a directory that are named; a run of none where they left no logs.
+    /// Opens the logs of the given ranks of a directory. Without logs, the run is empty.
     ///
     /// # Errors
-    /// [`RecordsError::Io`] if the directory cannot be read. Logs that cannot be read are in [`Run::unreadable`].
+    /// [`RecordsError::Io`] if the directory cannot be read. Errors of single logs are in [`Run::unreadable`].
     pub fn open_set(directory: &Path, ranks: &BTreeSet<u32>) -> Result<Self, RecordsError> {
         let (mut found, damaged) = find(directory)?;
         found.retain(|found| {
@@ -106,10 +120,11 @@ impl Run {
         Ok(Self::of_opened_or_none(open_found(found), damaged))
     }
 
-    /// Opens the logs of one rank that this process writes, for sums only: what its writers have summed up is not read again.
+    /// Opens the logs of a rank that this process writes, for sums only: does not read again what the writers have
+    /// summed up.
     ///
     /// # Arguments
-    /// * `sums` - what each writer says ([`crate::LogWriter::running_sums`])
+    /// * `sums` - from each writer ([`crate::LogWriter::running_sums`])
     ///
     /// # Errors
     /// Those of [`Run::open`].
@@ -125,7 +140,8 @@ impl Run {
         Self::of_opened(directory, opened.collect(), Vec::new())
     }
 
-    /// The programs that `wrap` has recorded, by name, with the number of their processes: several of a script or a pipeline.
+    /// The programs that `wrap` recorded, by name, with the number of their processes; several for a script or a
+    /// pipeline.
     pub fn programs(&self) -> BTreeMap<String, usize> {
         let counted = self.processes_of_programs().into_iter();
         counted
@@ -133,7 +149,7 @@ impl Run {
             .collect()
     }
 
-    /// The same with the numbers of their processes.
+    /// As [`Run::programs`], with the numbers of their processes.
     pub fn processes_of_programs(&self) -> BTreeMap<String, BTreeSet<u32>> {
         let mut processes = BTreeMap::<&str, BTreeSet<u32>>::new();
         for definitions in self.logs.iter().map(Log::definitions) {
@@ -150,14 +166,14 @@ impl Run {
             .collect()
     }
 
-    /// The methods that a dry run left out, each `INSTANCE.PORT.METHOD`; none of a run that computed everything.
+    /// The methods that a dry run left out, each `INSTANCE.PORT.METHOD`; empty for a run that computed everything.
     pub fn dry_methods(&self) -> BTreeSet<String> {
         let runs = self.logs.iter().map(|log| &log.definitions().run);
         runs.flat_map(|run| run.dry.iter().cloned()).collect()
     }
 
-    /// The logs apart by what their programs were asked to do: a run for each name and each list of arguments of a wrapped program. All others,
-    /// and logs of earlier versions, which have no arguments, stay together.
+    /// Splits the run by the tasks of its programs: one run for each name and argument list of a wrapped program. All
+    /// other logs stay together, including those of earlier versions, which contain no arguments.
     pub fn by_arguments(self) -> Vec<Self> {
         let mut runs: Vec<Self> = Vec::new();
         let asked = |log: &Log| {
@@ -186,10 +202,10 @@ impl Run {
         runs
     }
 
-    /// How long the threads of each rank ran on a processor and how long they waited for one, as their processes measured it at their ends;
-    /// a rank that did not end, or whose system does not say, is not there.
+    /// For each rank, how long its threads ran on a processor and waited for one, as its processes measured it at their
+    /// end. Ranks that did not end, or whose system does not report it, are missing.
     pub fn processor_times(&self) -> BTreeMap<u32, ProcessorTime> {
-        // Each log of a process says the same.
+        // All logs of a process contain the same times.
         let mut processes = BTreeMap::new();
         for log in &self.logs {
             let definitions = log.definitions();
@@ -207,7 +223,7 @@ impl Run {
         ranks
     }
 
-    /// Leaves out what is not of one of [`Run::programs`].
+    /// Keeps only the logs of one of [`Run::programs`].
     pub fn keep_program(&mut self, name: &str) {
         self.logs
             .retain(|log| log.definitions().run.assembly == name);
@@ -223,8 +239,8 @@ impl Run {
     }
 
     /// # Arguments
-    /// * `opened` - in the order of rank and thread, as far as names tell it
-    /// * `unreadable` - why others could not be opened
+    /// * `opened` - ordered by rank and thread, for file names that contain them
+    /// * `unreadable` - errors of the logs that could not be opened
     fn of_opened(
         directory: &Path,
         opened: Vec<Result<Log, RecordsError>>,
@@ -248,7 +264,7 @@ impl Run {
             logs: Vec::new(),
             unreadable,
         };
-        // In the memory that they are in: a log has some kilobytes.
+        // In place: a log object has some kilobytes.
         let logs = opened
             .into_iter()
             .filter_map(|log| log.map_err(|error| run.unreadable.push(error)).ok());
@@ -259,32 +275,32 @@ impl Run {
         run
     }
 
-    /// Takes `latest` for the latest calibration of each log.
+    /// Uses `latest` as the latest calibration of each log.
     pub fn calibrate(&mut self, latest: Calibration) {
         self.logs.iter_mut().for_each(|log| log.calibrate(latest));
     }
 
-    /// The logs, by rank and thread.
+    /// The logs, ordered by rank and thread.
     pub fn logs(&self) -> &[Log] {
         &self.logs
     }
 
-    /// Why logs could not be read at all.
+    /// Errors of the logs that could not be read at all.
     pub fn unreadable(&self) -> &[RecordsError] {
         &self.unreadable
     }
 
-    /// The ranks that have logs, ascending.
+    /// The ranks with logs, ascending.
     pub fn ranks(&self) -> Vec<u32> {
         let mut ranks: Vec<u32> = self.logs.iter().map(|log| log.identity().rank).collect();
         ranks.dedup();
         ranks
     }
 
-    /// The logs of a rank, each with the sequence number that its records begin with, so that numbers are unique
-    /// within the rank. Logs that follow one another in the list count all records before them.
+    /// The logs of a rank, each with the first sequence number of its records, so that sequence numbers are unique
+    /// within the rank. Consecutive logs in the list count all records before them.
     pub fn logs_of(&self, rank: u32) -> impl Iterator<Item = (&Log, u64)> {
-        // They are in order.
+        // The logs are sorted.
         let begin = self.logs.partition_point(|log| log.identity().rank < rank);
         let logs = self.logs[begin..]
             .iter()
@@ -296,8 +312,8 @@ impl Run {
         })
     }
 
-    /// What a rank has spent in MPI, by function, over its threads: as told at the end of the run, else as its logs had it
-    /// when they were opened. Times in nanoseconds.
+    /// Time of a rank in each MPI function, over its threads, nanoseconds. Uses the totals from the end of the run if
+    /// there are any, otherwise the totals that its logs had when they were opened.
     pub fn mpi_routines(&self, rank: u32) -> Vec<MpiRoutine> {
         let mut routines = BTreeMap::<String, MpiRoutine>::new();
         let mut add = |log: &Log, routine: &MpiRoutineDefinition| {
@@ -332,42 +348,42 @@ impl Run {
         routines.into_values().collect()
     }
 
-    /// What cannot be read, in all logs.
+    /// The parts of all logs that cannot be read.
     pub fn damage(&self) -> impl Iterator<Item = &Damage> {
         self.logs.iter().flat_map(Log::damage)
     }
 
-    /// What the clock advances by at once, nanoseconds, the largest of all logs; `None` where that is not known.
+    /// Step of the clock, nanoseconds, the largest of all logs; `None` if it is not known.
     ///
-    /// A wall time read off such a clock is up to a step too long or too short, with a variance of a sixth of the step's square
-    /// on average.
+    /// A wall time from such a clock may be one step too long or too short, with a variance of one sixth of the squared
+    /// step on average.
     pub fn clock_step_ns(&self) -> Option<f64> {
         let steps = self.logs.iter().filter_map(Log::clock_step_ns);
         steps.reduce(f64::max)
     }
 
-    /// Number of ranks that the run was started with, as its logs have it; 0 of no log.
+    /// Number of ranks with which the run was started, according to its logs; 0 without logs.
     pub fn started_ranks(&self) -> u32 {
         let ranks = self.logs.iter().map(|log| log.definitions().run.ranks);
         ranks.max().unwrap_or(0)
     }
 
-    /// Number of records of all logs.
+    /// Number of records in all logs.
     pub fn n_records(&self) -> u64 {
         self.logs.iter().map(Log::n_records).sum()
     }
 
-    /// Logs that had less at a later reading than when they were opened: what was read is not all of them.
+    /// Logs whose files were shorter at a later reading than when they were opened, so that not all records were read.
     pub fn cut_logs(&self) -> impl Iterator<Item = &Log> {
         self.logs.iter().filter(|log| log.was_cut())
     }
 
-    /// Calls that have no record, in all logs.
+    /// Number of calls without a record, in all logs.
     pub fn dropped(&self) -> u64 {
         self.logs.iter().map(Log::dropped).sum()
     }
 
-    /// Whether every log was ended by its program; forked children mostly end without.
+    /// Whether every log was finished by its program; forked children mostly end without finishing theirs.
     pub fn is_finished(&self) -> bool {
         let is_child = |log: &Log| log.definitions().run.forked_from.is_some();
         let mut logs = self.logs.iter();
@@ -375,10 +391,10 @@ impl Run {
     }
 }
 
-/// A log before it is opened.
+/// A log that is not yet opened.
 enum Found {
     Loose(PathBuf),
-    /// With the path of the file that it was.
+    /// With the path of the original file.
     Packed(PathBuf, PackedLog),
 }
 
@@ -388,7 +404,7 @@ impl Found {
         path
     }
 
-    /// Rank and thread, then the name.
+    /// Sort key: rank and thread, then the name.
     fn order(&self) -> (Option<LogIdentity>, &Path) {
         (LogIdentity::from_path(self.path()), self.path())
     }
@@ -397,7 +413,7 @@ impl Found {
         match self {
             Self::Loose(path) => match Log::open_sharing(&path, methods) {
                 Err(error) if !path.exists() => match find_packed(&path) {
-                    // It was packed since it was listed.
+                    // It was packed after it was listed.
                     Some(log) => Self::Packed(path, log).open(methods),
                     None => Err(error),
                 },
@@ -414,18 +430,18 @@ impl Found {
     }
 }
 
-/// A log that was loose when it was opened, and lies in a container now.
+/// Finds a log that was loose when it was opened, and is in a container now.
 ///
 /// # Arguments
-/// * `start` - when it began: another log of its name is not meant
+/// * `start` - when the log began, to exclude another log of the same name
 fn packed_since(path: &Path, start: Option<Calibration>) -> Option<Arc<dyn PackedBytes>> {
     let bytes: Arc<dyn PackedBytes> = Arc::new(find_packed(path)?);
     let log = Log::open_packed(path, Arc::clone(&bytes), &Arc::default()).ok()?;
     (log.start() == start).then_some(bytes)
 }
 
-/// All logs of a directory, those that are loose and those that are packed; of a log that is both, as where a packing was ended, the loose
-/// one. By rank and thread, as far as names tell it; with the containers that cannot be read.
+/// All logs of a directory, loose and packed, and the errors of unreadable containers. If a log is both, because
+/// packing was interrupted, the loose one is used. Ordered by rank and thread, for file names that contain them.
 fn find(directory: &Path) -> Result<(Vec<Found>, Vec<RecordsError>), RecordsError> {
     find_of(directory, None)
 }
@@ -453,7 +469,7 @@ fn find_of(
             }
         }
     }
-    // So that what is opened need not be moved; the loose log of a name stays before the packed one.
+    // In the final order, so that logs need not be moved later; the loose log of a name precedes the packed one.
     found.sort_by(|one, other| one.order().cmp(&other.order()));
     found.dedup_by(|later, first| later.path() == first.path());
     Ok((found, damaged))
@@ -464,19 +480,20 @@ fn open_found(found: Vec<Found>) -> Vec<Result<Log, RecordsError>> {
     in_parallel(found, |found| found.open(&methods))
 }
 
-/// Shares the ranks of a directory out to processes, each a range, as many logs to each as to the others.
+/// Divides the ranks of a directory into one range per process, with about equal numbers of logs.
 ///
-/// One process asks and the others are given what it found: of a run that goes on each would find something else.
+/// One process calls this and sends the result to the others: while a run continues, each process would find other
+/// logs.
 ///
 /// # Arguments
-/// * `n_ranges` - how many, at least 1
+/// * `n_ranges` - number of ranges, at least 1
 ///
 /// # Returns
-/// Ranges from 0 to beyond the last rank that can be; the last ones are empty where there are fewer ranks. One has all if the name of a log
-/// tells no rank.
+/// Ranges from 0 to beyond the largest possible rank. The last ones are empty if there are too few ranks. The first
+/// range has all ranks if the file name of any log contains no rank.
 ///
 /// # Errors
-/// [`RecordsError::Io`] if the directory cannot be read, [`RecordsError::NoLogs`] if it holds none.
+/// [`RecordsError::Io`] if the directory cannot be read, [`RecordsError::NoLogs`] if it contains none.
 pub fn rank_ranges(directory: &Path, n_ranges: usize) -> Result<Vec<Range<u64>>, RecordsError> {
     const END: u64 = 1 << u32::BITS;
     let (found, damaged) = find(directory)?;
@@ -490,7 +507,7 @@ pub fn rank_ranges(directory: &Path, n_ranges: usize) -> Result<Vec<Range<u64>>,
     let ranks: Option<Vec<u32>> = ranks.collect();
     let begin = |range: usize| match &ranks {
         _ if range == 0 => 0,
-        // The logs of a rank stay together.
+        // All logs of a rank stay together.
         Some(ranks) => ranks
             .get((ranks.len() * range).div_ceil(n_ranges))
             .map_or(END, |rank| u64::from(*rank)),
@@ -500,7 +517,7 @@ pub fn rank_ranges(directory: &Path, n_ranges: usize) -> Result<Vec<Range<u64>>,
     Ok(begins.windows(2).map(|ends| ends[0]..ends[1]).collect())
 }
 
-/// The logs of a directory, by their names; of one rank or all.
+/// Paths of the logs of a directory, of one rank or all, by their file names.
 ///
 /// # Errors
 /// [`RecordsError::Io`] if the directory cannot be read.

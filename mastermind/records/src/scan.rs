@@ -1,4 +1,16 @@
-//! Finds the entries of a log, and its way on where there is none.
+//! Finds the entries of a log, and resynchronises after damage.
+//!
+//! A log is a sequence of entries without an index: the first word of each gives its type and length. [`scan`] walks
+//! from entry to entry, checks each, and collects definitions, the number of records and the gaps. At a word that
+//! starts no intact entry, it searches word by word for the next intact entry that is followed by another one, or by
+//! the end; the words in between become a [`Gap`]. Records of one call path often follow one another, so the walk tests
+//! a whole series with one comparison per record ([`RawSeries`]). Later reading ([`RawRecords`]) skips the known gaps.
+//!
+//! ```text
+//! word    0            12       16       20       24       28
+//!         definition   record   record   ######   record   record
+//!         12 words     4        4        gap 4    4        4
+//! ```
 
 use std::collections::BTreeMap;
 
@@ -8,26 +20,26 @@ use crate::definition::Definition;
 use crate::definitions::Definitions;
 use crate::source::Window;
 
-/// Words that are no entry.
+/// Consecutive words that contain no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) at: usize,
     pub(crate) n_words: usize,
 }
 
-/// What a scan found.
+/// Result of a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
     pub(crate) n_records: u64,
     pub(crate) n_entries: u64,
-    /// Place behind the last entry.
+    /// Position after the last entry.
     pub(crate) end: usize,
     pub(crate) gaps: Vec<Gap>,
     /// Call path and start of the last record.
     pub(crate) last: Option<(u32, u64)>,
-    /// Call path → records that cannot be interpreted.
+    /// Number of records that cannot be interpreted, by call path.
     pub(crate) undefined: BTreeMap<u32, u64>,
-    /// Records with more time in MPI than the call took.
+    /// Number of records with more time in MPI than wall time.
     pub(crate) n_excess: u64,
 }
 
@@ -54,17 +66,17 @@ impl Scanned {
 /// Reads definitions and checks every entry.
 ///
 /// # Arguments
-/// * `window` - on the entries
-/// * `at` - where they begin
-/// * `definitions` - receives what is defined
+/// * `window` - the window on the entries
+/// * `at` - position of the first entry
+/// * `definitions` - receives the definitions
 pub(crate) fn scan(window: &mut Window<'_>, at: usize, definitions: &mut Definitions) -> Scanned {
     scan_until(window, at, usize::MAX, definitions)
 }
 
-/// The same of the first entries only.
+/// As [`scan`], for the first entries only.
 ///
 /// # Arguments
-/// * `until` - the last entry is about there: what is in memory with it is checked too
+/// * `until` - approximate position of the last entry: entries in memory with it are scanned too
 pub(crate) fn scan_until(
     window: &mut Window<'_>,
     mut at: usize,
@@ -90,7 +102,7 @@ pub(crate) fn scan_until(
                     let next = next_entry(window, at + 1);
                     let n_words = next.min(window.end()).saturating_sub(at);
                     if n_words == 0 {
-                        // The file was cut here.
+                        // The file was truncated here.
                         break;
                     }
                     scanned.gaps.push(Gap { at, n_words });
@@ -106,7 +118,7 @@ pub(crate) fn scan_until(
     scanned
 }
 
-/// The record at the beginning of `words`, if there is an intact one.
+/// The record at the beginning of `words`, if it is intact.
 #[inline(always)]
 fn record(words: &[u64]) -> Option<&[u64]> {
     let head = *words.first()?;
@@ -117,13 +129,13 @@ fn record(words: &[u64]) -> Option<&[u64]> {
     (whole.len() >= word::HEAD_WORDS && word::is_intact(whole)).then_some(whole)
 }
 
-/// Intact records that follow one another and are alike in the first word, but for its check: of one call path, length and outcome.
+/// Consecutive intact records with equal first words, apart from the check: they share call path, length and outcome.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RawSeries<'w> {
     /// Words of a record.
     pub(crate) n_words: usize,
     pub(crate) n_records: usize,
-    /// Shape `[n_records][n_words]`, and the words that follow in memory.
+    /// Shape `[n_records][n_words]`, followed by other words in memory.
     pub(crate) words: &'w [u64],
 }
 
@@ -138,17 +150,17 @@ impl<'w> RawSeries<'w> {
 /// Bits of the check in the first word.
 const CHECK: u64 = 0xFFFF << 48;
 
-/// The records at the beginning of `words` that are alike, if there is an intact one.
+/// The like records at the beginning of `words`, if the first one is intact.
 #[inline(always)]
 fn series(words: &[u64]) -> Option<RawSeries<'_>> {
     let n_words = record(words)?.len();
     let head = words[0] & !CHECK;
-    // The first word with the check that the others ask for.
+    // The first word, with the check computed from the other words.
     let is_alike = |record: &[u64]| {
         let xor = record[1..].iter().fold(head, |xor, word| xor ^ word);
         record[0] == head | word::folded(xor)
     };
-    // Lengths that the compiler knows take half the time.
+    // Lengths known to the compiler halve the time.
     let n_records = match n_words {
         4 => n_leading(words.as_chunks::<4>().0, |record| is_alike(record)),
         5 => n_leading(words.as_chunks::<5>().0, |record| is_alike(record)),
@@ -164,16 +176,16 @@ fn series(words: &[u64]) -> Option<RawSeries<'_>> {
     })
 }
 
-/// How many items from the first on are as asked.
+/// Number of leading items that satisfy the condition.
 #[inline(always)]
 fn n_leading<T: Copy>(items: impl IntoIterator<Item = T>, is_so: impl Fn(T) -> bool) -> usize {
     items.into_iter().take_while(|item| is_so(*item)).count()
 }
 
-/// Words of the entry at a place, if there is an intact one that is no record.
+/// Number of words of the entry at a position, if it is intact and not a record.
 ///
 /// # Arguments
-/// * `define` - takes a definition, and says whether it is one
+/// * `define` - receives a definition; returns `None` if it is invalid
 fn entry(
     window: &mut Window<'_>,
     at: usize,
@@ -197,7 +209,7 @@ fn entry(
     }
 }
 
-/// The definition of a whole entry, unless it is damaged.
+/// The definition of a complete entry, unless it is damaged.
 pub(crate) fn definition(whole: &[u64]) -> Option<Definition> {
     let sum = *whole.get(1)?;
     let (n_bytes, crc) = ((sum & 0xFFFF_FFFF) as usize, (sum >> 32) as u32);
@@ -208,7 +220,7 @@ pub(crate) fn definition(whole: &[u64]) -> Option<Definition> {
     serde_json::from_slice(payload).ok()
 }
 
-/// The place of the next entry that is followed by another, or by the end.
+/// Position of the next entry that is followed by another one, or by the end.
 fn next_entry(window: &mut Window<'_>, from: usize) -> usize {
     let length = |window: &mut Window<'_>, at: usize| -> Option<usize> {
         if let Some(record) = record(window.from(at, MAX_RECORD_WORDS)) {
@@ -227,17 +239,17 @@ fn next_entry(window: &mut Window<'_>, from: usize) -> usize {
     window.end()
 }
 
-/// The intact records of a log that was scanned before. They are checked again, since the file may have been changed.
+/// The intact records of a scanned log. They are checked again, since the file may have changed.
 #[derive(Debug)]
 pub(crate) struct RawRecords<'a> {
     window: Window<'a>,
     at: usize,
     gaps: std::slice::Iter<'a, Gap>,
-    /// Where the next gap begins.
+    /// The next gap.
     gap: Option<&'a Gap>,
 }
 
-/// A record, and the words that follow it in memory.
+/// A record, and the words after it in memory.
 pub(crate) struct RawRecord<'w> {
     pub(crate) n_words: usize,
     pub(crate) words: &'w [u64],
@@ -245,7 +257,7 @@ pub(crate) struct RawRecord<'w> {
 
 impl<'a> RawRecords<'a> {
     /// # Arguments
-    /// * `at` - where the first entry begins
+    /// * `at` - position of the first entry
     pub(crate) fn new(window: Window<'a>, at: usize, gaps: &'a [Gap]) -> Self {
         let mut gaps = gaps.iter();
         let gap = gaps.next();
@@ -257,7 +269,7 @@ impl<'a> RawRecords<'a> {
         }
     }
 
-    /// Behind the last record.
+    /// The position after the last record.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
@@ -273,7 +285,7 @@ impl<'a> RawRecords<'a> {
         })
     }
 
-    /// The next records that are alike, as far as they are in memory.
+    /// The next like records that are in memory.
     #[inline(always)]
     pub(crate) fn next_series(&mut self) -> Option<RawSeries<'_>> {
         let of_series = |words: &[u64], most| {
@@ -285,7 +297,7 @@ impl<'a> RawRecords<'a> {
         Some(self.latest(n_words, n_records))
     }
 
-    /// The series that was given last.
+    /// The series returned last.
     #[inline(always)]
     pub(crate) fn latest(&mut self, n_words: usize, n_records: usize) -> RawSeries<'_> {
         let n_all = n_words * n_records;
@@ -296,13 +308,13 @@ impl<'a> RawRecords<'a> {
         }
     }
 
-    /// Goes to the next record.
+    /// Advances to the next record.
     ///
     /// # Arguments
-    /// * `record` - what is wanted of it; takes the words from there on, and how many of them lie before the next gap
+    /// * `record` - extracts the result; receives the words from there on, and their number before the next gap
     ///
     /// # Returns
-    /// Where it begins, and what is wanted.
+    /// Its position, and the extracted result.
     #[inline(always)]
     fn find<R>(&mut self, record: impl Fn(&[u64], usize) -> Option<R>) -> Option<(usize, R)> {
         loop {
@@ -316,7 +328,8 @@ impl<'a> RawRecords<'a> {
             if let Some(found) = record(words, most) {
                 return Some((self.at, found));
             }
-            // Every entry is whole: the scan saw it. `max` keeps a file that was changed meanwhile from looping.
+            // Every entry is complete, since it was scanned. If the file was changed meanwhile, `max` prevents an
+            // endless loop.
             self.at += word::n_words(*words.first()?).max(1);
         }
     }

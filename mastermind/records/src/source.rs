@@ -1,12 +1,12 @@
-//! The words of a log's file, read in pieces.
+//! Reads the words of a log's file in pieces.
 //!
-//! A file that is mapped kills its reader when another process cuts it. So logs are read through a buffer of a few hundred
-//! kilobytes, whatever their size, and a file that became shorter is one whose rest is missing.
+//! If another process truncates a mapped file, its reader is killed. So logs are read through a buffer of a few hundred
+//! kilobytes, whatever their size, and the missing rest of a truncated file is reported as such.
 //!
 //! ```text
-//! LogFile            which file, or log of a container, and which of its words are committed
-//!   ├─ Source        it, opened
-//!   └─ Window        some of these words in memory; moves on as it is asked for later ones
+//! LogFile            identity of a file or of a packed log, and range of its committed words
+//!   ├─ Source        the same, opened
+//!   └─ Window        some of these words in memory; moves on to later ones on request
 //! ```
 
 use std::borrow::Cow;
@@ -22,32 +22,32 @@ use crate::layout::Calibration;
 use crate::scan::Scanned;
 
 const WORD: usize = size_of::<u64>();
-/// Words of a window: they fit into a core's second cache.
+/// Words of a window. They fit into a core's second-level cache.
 const WINDOW_WORDS: usize = 1 << 15;
 
-/// A log that lies packed in a container; `packed` has the only one. What runs in a measured process has none, and does not carry
-/// what unpacks it.
+/// A packed log in a container; implemented only in `packed`. Code in a measured process has no implementation, and
+/// does not contain the decoder.
 pub(crate) trait PackedBytes: std::fmt::Debug + Send + Sync {
-    /// Bytes of the file that it was.
+    /// Bytes of the original file.
     fn n_bytes(&self) -> u64;
     /// Opens it; `None` if the container is gone or damaged.
     fn reader(&self) -> Option<Box<dyn WordReader>>;
-    /// What a scan of its entries finds, where that is known.
+    /// Result of scanning its entries, if it is known.
     fn scanned(&self, known: Option<&Arc<CommonDefinitions>>) -> Option<(Definitions, Scanned)>;
-    /// The same log for who has read its definitions.
+    /// The same log for readers that have read its definitions.
     fn without_definitions(&self) -> Arc<dyn PackedBytes>;
 }
 
-/// Gives words of a log.
+/// Reads words of a log.
 pub(crate) trait WordReader: std::fmt::Debug {
-    /// Reads as much of `words` as the log has from byte `at` on, a multiple of 8.
+    /// Reads as many of `words` as the log has from byte `at` on, a multiple of 8.
     ///
     /// # Returns
-    /// How many whole words that is.
+    /// Number of complete words read.
     fn read_words(&mut self, at: u64, words: &mut [u64]) -> usize;
 }
 
-/// A log, opened.
+/// An open log.
 #[derive(Debug)]
 pub(crate) enum Source {
     File(Arc<File>),
@@ -72,41 +72,41 @@ impl Source {
     }
 }
 
-/// Where a log lies.
+/// Location of a log.
 #[derive(Debug)]
 enum Place {
-    /// Device and number of the file, which tell it from another of its name.
+    /// Device and inode number of the file, which distinguish it from another file of its name.
     File(u64, u64),
     Container(Arc<dyn PackedBytes>),
 }
 
-/// A log's file, which is opened anew by whoever reads it, since a run may have more logs than a process may open files; one that
-/// is followed may be kept open.
+/// A log's file. Each reader opens it anew, since a run may have more logs than a process may open files; a followed
+/// log may stay open.
 #[derive(Debug)]
 pub(crate) struct LogFile {
     path: PathBuf,
     place: Place,
-    /// Where its entries begin, bytes.
+    /// Position of its entries, bytes.
     entries_at: u64,
-    /// Whether it had less, at a later reading, than was committed when it was opened.
+    /// Whether a later reading found fewer words than were committed when it was opened.
     is_cut: AtomicBool,
     kept: Option<Arc<File>>,
-    /// Where it is when its file is gone.
+    /// How to find it if its file is gone.
     moved: Option<Moved>,
 }
 
-/// Finds a log that was packed since it was opened.
+/// Finds a log that was packed after it was opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moved {
-    /// Which log it is: another one of its name began at another time.
+    /// When the log began, to exclude another log of the same name.
     pub(crate) start: Option<Calibration>,
     pub(crate) find: FindPacked,
 }
 
-/// Finds the packed log that was at a path and began then.
+/// Finds the packed log with this original path and start.
 pub(crate) type FindPacked = fn(&Path, Option<Calibration>) -> Option<PackedLogBytes>;
 
-/// A packed log, wherever it lies.
+/// A packed log, independent of its container.
 pub(crate) type PackedLogBytes = Arc<dyn PackedBytes>;
 
 impl LogFile {
@@ -131,7 +131,7 @@ impl LogFile {
         }
     }
 
-    /// What a scan of its entries finds, where that is known.
+    /// Result of scanning its entries, if it is known.
     pub(crate) fn scanned(
         &self,
         known: Option<&Arc<CommonDefinitions>>,
@@ -142,7 +142,7 @@ impl LogFile {
         }
     }
 
-    /// From now on its records are read only.
+    /// From now on only its records are read.
     pub(crate) fn forget_definitions(&mut self) {
         if let Place::Container(bytes) = &self.place {
             self.place = Place::Container(bytes.without_definitions());
@@ -154,12 +154,12 @@ impl LogFile {
         self.kept = self.open();
     }
 
-    /// From now on it is found also where it was packed.
+    /// From now on it is also found after it was packed.
     pub(crate) fn set_moved(&mut self, moved: Moved) {
         self.moved = Some(moved);
     }
 
-    /// Where its entries begin, bytes.
+    /// Position of its entries, bytes.
     pub(crate) fn entries_at(&self) -> u64 {
         self.entries_at
     }
@@ -180,7 +180,7 @@ impl LogFile {
         self.is_cut.store(is_cut, Ordering::Relaxed);
     }
 
-    /// The file, unless it is gone or another has its name, or it lies in a container.
+    /// Opens the file, unless it is gone, another file has its name, or the log is in a container.
     pub(crate) fn open(&self) -> Option<Arc<File>> {
         let Place::File(device, number) = self.place else {
             return None;
@@ -194,7 +194,7 @@ impl LogFile {
         ((metadata.dev(), metadata.ino()) == (device, number)).then(|| Arc::new(file))
     }
 
-    /// The log, wherever it lies.
+    /// Opens the log, loose or packed.
     pub(crate) fn source(&self) -> Option<Source> {
         match &self.place {
             Place::File(..) => match self.kept.clone().or_else(|| self.open()) {
@@ -232,10 +232,10 @@ impl LogFile {
     }
 }
 
-/// Reads as much of `words` as the file has from byte `at` on.
+/// Reads as many of `words` as the file has from byte `at` on.
 ///
 /// # Returns
-/// How many whole words that is.
+/// Number of complete words read.
 pub(crate) fn read_words(file: &File, at: u64, words: &mut [u64]) -> usize {
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(words);
     let mut n_read = 0;
@@ -255,39 +255,39 @@ pub(crate) fn read_words(file: &File, at: u64, words: &mut [u64]) -> usize {
 pub(crate) struct Window<'f> {
     of: &'f LogFile,
     source: Option<Source>,
-    /// Place of the first word in memory.
+    /// Position of the first word in memory.
     first: usize,
     words: Cow<'f, [u64]>,
-    /// Where the words end that there are to be read.
+    /// End of the words to be read.
     end: usize,
 }
 
 impl<'f> Window<'f> {
-    /// Where the words end: earlier than they did if the file was cut meanwhile.
+    /// End of the words: earlier than before if the file was truncated meanwhile.
     pub(crate) fn end(&self) -> usize {
         self.end
     }
 
-    /// A window on words that were read just before: they are not read again.
+    /// Uses words that were just read, which are then not read again.
     pub(crate) fn with_words(self, words: &'f [u64]) -> Self {
         let words = Cow::Borrowed(words);
         Window { words, ..self }
     }
 
-    /// The same with memory that was used before.
+    /// Reuses memory of an earlier window.
     pub(crate) fn with_memory(self, mut memory: Vec<u64>) -> Self {
         memory.clear();
         let words = Cow::Owned(memory);
         Window { words, ..self }
     }
 
-    /// The memory, and the place of its first word.
+    /// The memory, and the position of its first word.
     pub(crate) fn into_words(self) -> (usize, Vec<u64>) {
         (self.first, self.words.into_owned())
     }
 
-    /// The words from `at` on that are in memory: at least `least`, unless they end before. Places before the window's
-    /// first are read anew.
+    /// The words from `at` on that are in memory: at least `least`, unless they end before. Positions before the
+    /// window's first word are read again.
     #[inline(always)]
     pub(crate) fn from(&mut self, at: usize, least: usize) -> &[u64] {
         let begin = self.place(at, least);
@@ -309,7 +309,7 @@ impl<'f> Window<'f> {
     fn load(&mut self, at: usize, least: usize) {
         self.first = at;
         let wanted = least.max(WINDOW_WORDS).min(self.end.saturating_sub(at));
-        // What was given is not copied to be overwritten.
+        // Borrowed words would otherwise be copied only to be overwritten.
         if let Cow::Borrowed(_) = self.words {
             self.words = Cow::Owned(Vec::new());
         }

@@ -1,26 +1,26 @@
-//! How a time differs between the ranks of a run: the least, the greatest, whose they are, and quantiles.
+//! How a time differs between the ranks of a run: minimum and maximum with their ranks, and quantiles.
 //!
-//! The times themselves would be as many numbers as there are ranks. Here they are counted in buckets whose borders are powers of one number,
-//! so that any quantile is known to a part of its value. Counts of ranks that several processes have read are added, whoever comes first.
+//! Storing the times would take as many numbers as there are ranks. They are counted in buckets with geometric borders
+//! instead, which bounds the relative error of every quantile. Counts from several processes can be added in any order.
 //!
 //! # Source
 //! Masson, Rim, Lee, "DDSketch: A fast and fully-mergeable quantile sketch with relative-error guarantees", PVLDB 12(12), 2019,
-//! section 2.1. Deviation: buckets are never collapsed, since a time in 64 bits has no more than some 2200 of them.
+//! section 2.1. Deviation: buckets are never collapsed, since times in 64 bits need at most some 2200 of them.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Relative error of a quantile; that of the source's measurements (section 4).
+/// Relative error of a quantile; the value of the source's measurements (section 4).
 const ALPHA: f64 = 0.01;
 
-/// Ratio of the borders of a bucket.
+/// Ratio of a bucket's borders.
 const GAMMA: f64 = (1.0 + ALPHA) / (1.0 - ALPHA);
 
-/// The times of ranks, each with a time of its own.
+/// The times of ranks, one per rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
-    /// The least time, nanoseconds, and the first rank that has it.
+    /// The shortest time, nanoseconds, and the first rank that has it.
     least: Option<(u64, u32)>,
     greatest: Option<(u64, u32)>,
     /// Number of ranks whose time is 0.
@@ -29,22 +29,22 @@ pub struct Spread {
     buckets: BTreeMap<i32, u64>,
 }
 
-/// What is shown of the times of the ranks; nanoseconds.
+/// Summary of the times of the ranks; nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankSpread {
-    /// Ranks that have a time.
+    /// Number of ranks with a time.
     pub ranks: u64,
-    /// The least time.
+    /// The shortest time.
     pub least_ns: u64,
     /// The first rank that has it.
     pub least_rank: u32,
-    /// A quarter of the ranks has less, to one per cent.
+    /// A quarter of the ranks has less, within one per cent.
     pub lower_quartile_ns: f64,
-    /// Half of the ranks has less, to one per cent.
+    /// Half of the ranks has less, within one per cent.
     pub median_ns: f64,
-    /// A quarter of the ranks has more, to one per cent.
+    /// A quarter of the ranks has more, within one per cent.
     pub upper_quartile_ns: f64,
-    /// The greatest time.
+    /// The longest time.
     pub greatest_ns: u64,
     /// The first rank that has it.
     pub greatest_rank: u32,
@@ -85,7 +85,7 @@ impl Spread {
         }
     }
 
-    /// What is shown of it; `None` where no rank has a time.
+    /// The summary; `None` if no rank has a time.
     pub fn shown(&self) -> Option<RankSpread> {
         let ((least_ns, least_rank), (greatest_ns, greatest_rank)) =
             self.least.zip(self.greatest)?;
@@ -106,7 +106,7 @@ impl Spread {
         self.zeros + self.buckets.values().sum::<u64>()
     }
 
-    /// The time that a part of the ranks has at most, nanoseconds: Algorithm 2 of the source.
+    /// The time that a given share of the ranks does not exceed, nanoseconds: Algorithm 2 of the source.
     fn quantile(&self, part: f64) -> f64 {
         let place = part * self.ranks().saturating_sub(1) as f64;
         let mut n = self.zeros;

@@ -1,39 +1,41 @@
-//! What two runs differ by as a whole: a machine in another state makes every method slower, by not quite the same.
+//! The shift between two whole runs: another state of the machine changes the times of all methods, by almost the same
+//! factor.
 //!
-//! Blocks of one run tell nothing of it. The other methods of the two runs do, since few changes of a program touch most of them:
+//! Blocks of one run do not reveal this shift. The other methods of the two runs do, since few changes of a program
+//! affect most methods:
 //!
 //! ```text
-//! b        the middle effect of the other methods, weighed by how well each is known: the shift of the whole run
-//! φ²       the middle of ((effect - b) / standard error)² of the other methods, by what it is where only chance differs
+//! b        weighted median effect of the other methods, by their precision: the shift of the whole run
+//! φ²       median of ((effect - b) / standard error)² of the other methods, divided by its value under chance alone
 //! interval from min(e, e - b) - φ h to max(e, e - b) + φ h       e, h: effect and half-width of the method
 //! ```
 //!
-//! The interval holds the method's own change whether the shift is of the machine or of the program, with all standard errors
-//! φ times as long (the Birge ratio, R. T. Birge, Physical Review 40, 1932, by medians). A shift beyond [`MAX_SHIFT`] is no
-//! machine's state: what is beyond counts as the program's.
+//! The interval contains the method's own change whether the machine or the program caused the shift. All standard
+//! errors are multiplied by φ (the Birge ratio, R. T. Birge, Physical Review 40, 1932, here by medians). The part of a
+//! shift beyond [`MAX_SHIFT`] is attributed to the program, not to the state of the machine.
 
 use crate::effect::{Effect, Estimate};
 
-/// The largest shift of a whole run that a machine's state is held for, as a logarithm: half as long again. One quiet run of the case
-/// study in ten took 1.4 times as long on a virtual machine.
+/// Maximum shift of a whole run that is attributed to the state of the machine, as a logarithm: a factor of 1.5. One in
+/// ten quiet runs of the case study took 1.4 times as long on a virtual machine.
 const MAX_SHIFT: f64 = 0.405;
 
-/// Fewest other methods that tell a shift.
+/// Minimum number of other methods from which a shift is estimated.
 const MIN_OTHERS: usize = 3;
 
-/// How well a method is known at most, for its weight: no shift is the same for all methods to less than this.
+/// Lower bound of a half-width in the weights: no shift is equal for all methods to higher precision than this.
 const BEST_KNOWN: f64 = 0.05;
 
-/// As many methods as the belief counts for that chance alone makes methods differ.
+/// Prior weight, in methods, of the assumption that methods differ only by chance.
 const PRIOR_METHODS: f64 = 4.0;
 
 /// Median of the square of a standard normal variable.
 const MEDIAN_CHI_SQUARED: f64 = 0.4549;
 
-/// The effects of methods, each with what the two runs differ by as a whole in its interval.
+/// The effects of methods; their intervals include the shift between the whole runs.
 ///
 /// # Arguments
-/// * `estimates` - of each method; `None` where it has none
+/// * `estimates` - one per method; `None` for a method without an estimate
 pub(crate) fn effects(estimates: &[Option<Estimate>]) -> Vec<Option<Effect>> {
     let of = |place: usize| {
         let estimate = estimates[place]?;
@@ -52,7 +54,7 @@ pub(crate) fn effects(estimates: &[Option<Estimate>]) -> Vec<Option<Effect>> {
     (0..estimates.len()).map(of).collect()
 }
 
-/// The shift b and the Birge ratio φ of methods.
+/// The shift b and the Birge ratio φ of the given methods.
 fn shift(methods: &[Estimate]) -> Option<(f64, f64)> {
     if methods.len() < MIN_OTHERS {
         return None;
@@ -107,7 +109,7 @@ mod tests {
         let alone = [40.0, 0.5, -0.5, 1.0, 0.0].map(|percent| estimate(percent, 2.0));
         let (lower, upper) = ends(&alone);
         assert!(lower > 36.0 && upper < 45.0, "{lower} to {upper}");
-        // And the one that did not change is not drawn along by the one that did.
+        // A method that did not change is not affected by one that did.
         let others = [0.2, 40.0, -0.5, 1.0, 0.0].map(|percent| estimate(percent, 2.0));
         let (lower, upper) = ends(&others);
         assert!(lower > -5.0 && upper < 5.0, "{lower} to {upper}");

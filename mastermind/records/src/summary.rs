@@ -1,4 +1,5 @@
-//! The summary of a run: its profile's sums in one file, so that a run of thousands of ranks need not be read log by log.
+//! The summary of a run: the sums of its profile in one file, so that reading the profile of thousands of ranks does
+//! not require reading every log.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use crate::error::RecordsError;
 use crate::own_file::create_anew;
 use crate::profile::ProfileSums;
 
-/// File of the summary in the directory of the logs.
+/// Name of the summary file in the directory of the logs.
 pub const SUMMARY_FILE: &str = "mastermind-summary.json";
 
 impl ProfileSums {
@@ -20,7 +21,7 @@ impl ProfileSums {
         let path = directory.join(SUMMARY_FILE);
         let part = path.with_extension("part");
         let bytes = self.to_bytes()?;
-        // Whole or not at all, and without the signal of a file that is too large.
+        // Written completely or not at all, and without the signal for a file that is too large.
         let written = check_file_size(bytes.len() as u64)
             .and_then(|()| create_anew(&part))
             .and_then(|mut file| file.write_all(&bytes))
@@ -35,14 +36,14 @@ impl ProfileSums {
     /// Reads the summary of a run.
     ///
     /// # Errors
-    /// [`RecordsError::Io`] if there is none, as of a run that did not come to its end; [`RecordsError::Decode`].
+    /// [`RecordsError::Io`] if there is none, for example because the run did not end; [`RecordsError::Decode`].
     pub fn read(directory: &Path) -> Result<Self, RecordsError> {
         let path = directory.join(SUMMARY_FILE);
         let bytes = std::fs::read(&path).map_err(RecordsError::io("read summary", &path))?;
         Self::from_bytes(&bytes, &path)
     }
 
-    /// As text, to be given to another rank.
+    /// Encodes the sums as text, to send them to another rank.
     ///
     /// # Errors
     /// [`RecordsError::Encode`].
@@ -53,10 +54,10 @@ impl ProfileSums {
         })
     }
 
-    /// From [`ProfileSums::to_bytes`].
+    /// Decodes the sums from [`ProfileSums::to_bytes`].
     ///
     /// # Arguments
-    /// * `origin` - where the bytes come from, for the error
+    /// * `origin` - source of the bytes, for the error
     ///
     /// # Errors
     /// [`RecordsError::Decode`].

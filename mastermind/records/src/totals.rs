@@ -1,8 +1,9 @@
-//! Sums of the calls that have no record.
+//! Sums over calls that have no record.
 //!
-//! Once a log takes no more records, its thread goes on recording into a small part of the header, over and over; each time
-//! that is full, its calls are summed up by call path and class of size. So totals stay exact, and cost a call no more than
-//! a record did. The sums lie in the header and are changed in place: a killed run has them too.
+//! When a log takes no more records, its thread continues to record into a small part of the header. Whenever that part
+//! is full, its calls are summed up by call path and class of size, and it is used again. Totals thus stay exact, and a
+//! call costs no more than a record did. The sums are in the header and are updated in place, so the log of a killed
+//! run has them too.
 //!
 //! ```text
 //! word 0    call path (bits 0-31) | words of the entry (32-39) | ALL_SIZES (43) | flags of the record (44, 45)
@@ -13,9 +14,9 @@
 //!      5…   sum of each parameter, as f64
 //! ```
 //!
-//! Calls are of one class whose parameters share sign, exponent and the two first bits of the fraction (a width of a fifth),
-//! and the value where it is an enumeration's. Where the header has no room for another class they go to the sum over all
-//! sizes of their path.
+//! Calls belong to one class if corresponding parameters share sign, exponent and the first two bits of the fraction (a
+//! width of a fifth); for enumerations, if they are equal. If the header has no room for another class, calls are added
+//! to the sum over all sizes of their path.
 
 use std::collections::HashMap;
 
@@ -26,34 +27,34 @@ use crate::definitions::Definitions;
 use crate::layout::{HEADER_BYTES, PAGE_BYTES};
 
 const WORD: usize = size_of::<u64>();
-/// Words for sums.
+/// Number of words for sums.
 pub(crate) const TOTALS_WORDS: usize = 7 * PAGE_BYTES / WORD;
-/// Words that classes of size may take; the rest is for sums over all sizes.
+/// Maximum number of words for classes of size; the rest is for sums over all sizes.
 const CLASS_WORDS: usize = TOTALS_WORDS / 3 * 2;
-/// Words in which calls without a record are recorded until they are summed up.
+/// Number of words in which calls without a record are recorded until they are summed up.
 pub(crate) const SCRATCH_WORDS: usize = 8 * PAGE_BYTES / WORD;
-/// Where the sums begin in the file, bytes.
+/// Position of the sums in the file, bytes.
 pub(crate) const TOTALS_AT: usize = PAGE_BYTES;
-/// Where these words begin in the file, bytes.
+/// Position of these words in the file, bytes.
 pub(crate) const SCRATCH_AT: usize = TOTALS_AT + TOTALS_WORDS * WORD;
 
 const _: () = assert!(SCRATCH_AT + SCRATCH_WORDS * WORD == HEADER_BYTES);
 
-/// What the committed count of a log is once records have stopped, with the bytes of the scratch words in use: no log is as
-/// long.
+/// Offset of a log's committed count after records have stopped; the bytes of used scratch words are added. No log is
+/// this long.
 pub(crate) const STOPPED: u64 = 1 << 62;
 
-/// Words before the sums of parameters.
+/// Number of words before the sums of parameters.
 const HEAD_WORDS: usize = 5;
 /// Mark of a sum over all sizes.
 const ALL_SIZES: u64 = 1 << 43;
-/// Flags of a record that its sum has.
+/// Flags that a sum takes over from its records.
 const FLAGS: u64 = word::FAILED | word::MPI_MEASURED;
 
-/// Calls of one path and class of size that have no record.
+/// Calls of one path and class of size without a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnrecordedCalls {
-    /// The call path; 0 where not even that is known.
+    /// The call path; 0 if not even that is known.
     pub call_path: u32,
     /// Whether they failed.
     pub failed: bool,
@@ -61,9 +62,9 @@ pub struct UnrecordedCalls {
     pub calls: u64,
     /// Sum of their wall times, clock ticks.
     pub wall_ticks: u64,
-    /// Sum of their times in MPI, clock ticks; `None` where it was not measured.
+    /// Sum of their times in MPI, clock ticks; `None` if it was not measured.
     pub mpi_ticks: Option<u64>,
-    /// Mean of each parameter; `None` where the calls are not of one class of size.
+    /// Mean of each parameter; `None` if the calls are not of one class of size.
     pub means: Option<Vec<f64>>,
 }
 
@@ -94,16 +95,16 @@ fn class(values: &[u64], method: &MethodDefinition) -> u64 {
     hash | 1
 }
 
-/// The sums of one log, in the words that they are kept in.
+/// The sums of one log, and their positions in its words.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     n_words: usize,
-    /// First two words of an entry → its place.
+    /// Position of an entry, by its first two words.
     places: HashMap<(u64, u64), usize>,
 }
 
 impl Totals {
-    /// Those that are in the words already.
+    /// Finds the sums that are in the words already.
     fn of(words: &[u64]) -> Self {
         let mut totals = Self::default();
         while let [head, class, ..] = words[totals.n_words..] {
@@ -120,12 +121,12 @@ impl Totals {
     /// Adds a call.
     ///
     /// # Arguments
-    /// * `words` - those of the sums
-    /// * `record` - the call's
-    /// * `method` - the method called
+    /// * `words` - the words of the sums
+    /// * `record` - the record of the call
+    /// * `method` - the called method
     ///
     /// # Returns
-    /// Whether there was room for it.
+    /// Whether there was room for the call.
     pub(crate) fn add(
         &mut self,
         words: &mut [u64],
@@ -159,7 +160,7 @@ impl Totals {
         }
     }
 
-    /// Adds calls whose sizes are not told.
+    /// Adds calls of unknown sizes.
     pub(crate) fn add_of_all_sizes(&mut self, words: &mut [u64], calls: &UnrecordedCalls) -> bool {
         let place = self.place(words, calls, 0, 0);
         if let Some(place) = place {
@@ -168,7 +169,7 @@ impl Totals {
         place.is_some()
     }
 
-    /// Place of the sum of a class, made if there is room.
+    /// Position of the sum of a class, which is created if there is room.
     fn place(
         &mut self,
         words: &mut [u64],
@@ -207,10 +208,10 @@ fn add_to(entry: &mut [u64], calls: &UnrecordedCalls, numbers: impl Iterator<Ite
     }
 }
 
-/// Adds calls to sums that were read: of a program that was killed before it added them.
+/// Adds calls to sums that were read, for a program that was killed before it added them.
 ///
 /// # Returns
-/// How many calls that are.
+/// Number of these calls.
 pub(crate) fn add_calls(words: &mut [u64], calls: &[u64], definitions: &Definitions) -> u64 {
     let mut totals = Totals::of(words);
     let (mut at, mut n_calls) = (0, 0);
@@ -231,7 +232,7 @@ pub(crate) fn add_calls(words: &mut [u64], calls: &[u64], definitions: &Definiti
     n_calls
 }
 
-/// The sums in `words`, as far as they are such.
+/// The valid sums in `words`.
 pub(crate) fn unrecorded(mut words: &[u64]) -> Vec<UnrecordedCalls> {
     let mut found = Vec::new();
     while let [head, _, calls, wall_ticks, mpi_ticks, ..] = *words {
@@ -328,7 +329,7 @@ mod tests {
         );
         let wall: u64 = found.iter().map(|calls| calls.wall_ticks).sum();
         assert_eq!(wall, 5 * (n + 98));
-        // Another path than there is room for is refused, and nothing is written behind the end.
+        // A path for which there is no room is refused, and nothing is written beyond the end.
         let refused =
             (100..2000).filter(|path| !totals.add(&mut words, &record(*path, 5, 0), &method));
         assert!(refused.count() > 0);

@@ -1,5 +1,5 @@
-//! What is done with a log by its header alone: the room that a killed program's keeps for records to come is given back, and its lost calls
-//! are read.
+//! Operations on a log that need only its header: they free the room that a killed program's log reserves for later
+//! records, and read the number of lost calls.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,15 +14,15 @@ use crate::layout::{HEADER_BYTES, LogHeader, MAGIC, PAGE_BYTES, VERSION};
 
 const WORD: usize = size_of::<u64>();
 
-/// Cuts a log that is not finished, and that nobody writes, to what it holds. A damaged one stays as it is.
+/// Truncates a log that is not finished, and that no program writes, to its contents. A damaged log stays unchanged.
 ///
 /// # Errors
-/// The file cannot be read or cut.
+/// The file cannot be read or truncated.
 pub fn trim(log: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let options = options.read(true).write(true);
     let file = options.custom_flags(libc::O_NOFOLLOW).open(log)?;
-    // Its writer has it locked; who reads it may find it shorter.
+    // Its writer has it locked. A reader may find it shorter.
     if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
         return Ok(());
     }
@@ -46,7 +46,7 @@ pub fn trim(log: &Path) -> io::Result<()> {
     file.set_len(end)
 }
 
-/// Calls of a log that have no record; 0 of a file that is no log.
+/// Number of calls of a log without a record; 0 for a file that is not a log.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -66,7 +66,7 @@ fn first_page(file: &File) -> io::Result<Page> {
 }
 
 fn header_of(page: &Page) -> &LogHeader {
-    // SAFETY: the page is aligned and larger than a header, for which any words are valid.
+    // SAFETY: the page is aligned and larger than a header; every bit pattern is a valid header.
     unsafe { &*page.as_ptr().cast::<LogHeader>() }
 }
 
@@ -76,7 +76,8 @@ fn is_whole(header: &LogHeader) -> bool {
         && header.identity_check == header.computed_identity_check()
 }
 
-/// Whether there is a place for an entry, and none is there: else the count of what is there is not to be trusted.
+/// Whether the file has room for an entry at `end` and contains none there; otherwise the committed count cannot be
+/// trusted.
 fn is_empty_at(file: &File, end: u64) -> io::Result<bool> {
     let mut word = [0; WORD];
     match file.read_exact_at(&mut word, end) {

@@ -1,18 +1,18 @@
 //! Writes one log.
 //!
-//! A [`LogWriter`] serves one thread at a time. Records are appended in line, through the [`RecordingContext`] that it
-//! fills in, so that its methods run only where something is rare: a chunk is full ([`LogWriter::make_room`]), a
-//! definition comes ([`LogWriter::define`]), the log ends ([`LogWriter::finish`]). A thread of the recorder makes the
-//! chunks ahead and puts the full ones away (`preparer`). An entry is complete before the committed count covers it, so a
-//! killed program leaves a readable log. Where no chunk can be had, since the limit is reached, the disk is full or the
-//! chunk is late, `counting` sums up the calls to come.
+//! A [`LogWriter`] serves one thread at a time. The thread appends records inline, through the [`RecordingContext`]
+//! that the writer fills in. The writer's methods therefore run only for rare events: a full chunk
+//! ([`LogWriter::make_room`]), a definition ([`LogWriter::define`]), the end of the log ([`LogWriter::finish`]). A
+//! thread of the recorder prepares chunks ahead and disposes of full ones (`preparer`). An entry is complete before the
+//! committed count covers it, so a killed program leaves a readable log. If no chunk is available, because the limit is
+//! reached, the disk is full or the chunk is late, `counting` sums up the later calls.
 //!
 //! ```text
 //! header | 64 KiB | 64 KiB | 128 KiB | 256 KiB | ... | 8 MiB | 8 MiB ...   chunks by default, one thread recording
 //!
 //! chunk    records, definitions            cursor ──► end | 16 KiB reserve
-//!          at the end, the next one ready                 used up, then padding, and on in the next
-//!          at the end, none to be had                     definitions and the outermost calls; the others are summed up
+//!          at the end, the next one ready                 used up, then padding; continues in the next chunk
+//!          at the end, none available                     definitions and the outermost calls; others are summed up
 //! ```
 
 use std::fs::{File, OpenOptions};
@@ -37,7 +37,7 @@ use crate::log::RunningSums;
 use crate::path_totals::PathTotals;
 use crate::preparer::{ChunkPreparer, Slot, lock};
 
-/// Sizes of the chunks of a log: the first, and the largest; those between are as large as all before them together.
+/// Chunk sizes of a log: the first, and the largest. A chunk between them is as large as all chunks before it together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkSizes {
     /// Bytes of the first chunk.
@@ -47,8 +47,9 @@ pub struct ChunkSizes {
 }
 
 impl Default for ChunkSizes {
-    /// Of calls of 250 ns with two parameters, 64 KiB holds 0.4 ms: most programs of MPI make fewer calls. 8 MiB holds 50 ms, and four of them are kept ahead: on a machine whose cores are all busy the thread has to
-    /// wait for one, and where the disk is behind the system lets it wait (30 to 60 ms a chunk were seen).
+    /// 64 KiB holds 0.4 ms of calls that take 250 ns and have two parameters; most MPI programs make fewer calls. 8 MiB
+    /// holds 50 ms, and four such chunks are prepared ahead: on a machine with all cores busy, the preparing thread has
+    /// to wait for one, and the system blocks it while the disk catches up (30 to 60 ms per chunk were observed).
     fn default() -> Self {
         Self {
             first_bytes: 64 << 10,
@@ -57,19 +58,19 @@ impl Default for ChunkSizes {
     }
 }
 
-/// Largest chunks that are prepared ahead, one of them in the writer's hands, where few threads record.
+/// Number of largest chunks that are prepared ahead, including the one that the writer holds, if few threads record.
 const N_AHEAD: usize = 4;
-/// Smaller chunks, or those of one thread of many, that are prepared ahead.
+/// Number of smaller chunks, or of chunks of one thread among many, that are prepared ahead.
 const N_SMALL_AHEAD: usize = 2;
-/// Logs that count as many.
+/// Number of logs above which threads count as many.
 const MANY_LOGS: usize = 4;
-/// Largest chunk of a log in memory, bytes: a full btrfs takes seconds for each MiB, even of blocks that it has allocated before
-/// (seen with Linux 6.18).
+/// Maximum chunk size of a log in memory, bytes: a full btrfs takes seconds per MiB, even for blocks that it has
+/// allocated before (seen with Linux 6.18).
 const LARGEST_IN_MEMORY_BYTES: u64 = 1 << 20;
-/// Bytes at the end of a chunk that are used only when the next one is there, or when there will be none: for definitions
-/// and for the outermost calls, which end last.
+/// Bytes at the end of a chunk that are used only once the next chunk is ready, or if there will be none: for
+/// definitions and for the outermost calls, which end last.
 const RESERVE_BYTES: usize = 16 << 10;
-/// How often a late chunk is waited for, 200 ms each time, before the log takes no more records.
+/// Number of 200 ms waits for a late chunk before the log stops taking records.
 const N_WAITS: u32 = 25;
 
 /// One record, for [`LogWriter::append`].
@@ -89,29 +90,29 @@ pub struct RecordWords<'a> {
     pub values: &'a [u64],
 }
 
-/// What a finished log holds.
+/// Totals of a finished log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogTotals {
-    /// Calls recorded.
+    /// Number of recorded calls.
     pub records: u64,
-    /// Calls without a record.
+    /// Number of calls without a record.
     pub dropped: u64,
     /// Length of the file.
     pub bytes: u64,
     /// Number of times that a call waited for a chunk.
     pub late_chunks: u64,
-    /// Why the log took no more records, if it did not.
+    /// Why the log stopped taking records, if it did.
     pub refusal: Option<String>,
 }
 
-/// Why a log takes no more records.
+/// Reason why a log takes no more records.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// That of the user is reached.
+    /// The user's limit is reached.
     Limit,
-    /// The next chunk does not come.
+    /// The next chunk is too late.
     Late,
-    /// The system refused.
+    /// A system call failed.
     System(io::Error),
 }
 
@@ -127,50 +128,50 @@ impl std::fmt::Display for Refusal {
 
 /// The writer of one log, for one thread at a time.
 ///
-/// Records go in through the [`RecordingContext`], in line, or through [`LogWriter::append`]. The file is open only while
-/// something is done to it.
+/// Records are appended inline through the [`RecordingContext`], or through [`LogWriter::append`]. The file is open
+/// only during single operations.
 #[derive(Debug)]
 pub struct LogWriter {
     pub(crate) path: PathBuf,
     pub(crate) header: MmapMut,
-    /// One [`RecordingContext`] in anonymous memory that a forked child finds cleared.
-    /// A page that is given back by [`LogWriter::finish`] alone.
+    /// One [`RecordingContext`] in a page of anonymous memory, which the system clears in a forked child. Only
+    /// [`LogWriter::finish`] unmaps it.
     pub(crate) context: ManuallyDrop<MmapMut>,
     pub(crate) keeps_context: bool,
     pub(crate) chunk: Option<Chunk>,
-    /// The chunk after it.
+    /// The next chunk.
     following: Option<Chunk>,
     pub(crate) slot: Arc<Slot>,
     preparer: Arc<ChunkPreparer>,
     sizes: ChunkSizes,
-    /// Where the chunk after those in preparation begins, bytes of the entry stream.
+    /// Offset of the chunk after those in preparation, bytes of the entry stream.
     next_offset: u64,
     next_bytes: u64,
-    /// Chunks that were asked for; none if the limit is reached.
+    /// Number of requested chunks; 0 if the limit is reached.
     n_requested: usize,
-    /// Whether chunks are asked for ahead: not before half of the first one is used.
+    /// Whether chunks are requested ahead; false until half of the first one is used.
     asks_ahead: bool,
     pub(crate) refusal: Option<Refusal>,
     /// Ticks of the latest calibration.
     pub(crate) latest_ticks: std::cell::Cell<u64>,
-    /// Number of times that a chunk was not ready when it was needed.
+    /// Number of times that a chunk was not ready in time.
     late_chunks: u64,
-    /// Mappings of what was kept free.
+    /// Mappings of reserved words.
     kept: Vec<MmapMut>,
-    /// Once the log takes no more records: what it counts instead.
+    /// State of counting, once the log takes no more records.
     pub(crate) counting: Option<Box<Counting>>,
 }
 
-/// Words of the entry stream that stay mapped as long as the log is written.
+/// Words of the entry stream that stay mapped while the log is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
-    /// Place of the first, words from the beginning of the entries.
+    /// Position of the first word, in words from the beginning of the entries.
     pub word: u64,
-    /// The first; zeros at first.
+    /// Pointer to the first word; all words are initially 0.
     pub start: *mut u64,
 }
 
-// SAFETY: the context's pointers lead into the writer's own mappings; whoever else writes through them promised
+// SAFETY: the context's pointers lead into the writer's own mappings; other code that writes through them has promised
 // (`Recorder::new`) to do so only in the thread that has the lease.
 unsafe impl Send for LogWriter {}
 
@@ -189,8 +190,8 @@ impl LogWriter {
         Self::create_in(&mut None, directory, identity, start, sizes, preparer)
     }
 
-    /// As [`LogWriter::create`], appended through a context that [`LogWriter::take_context`] gave, if there is one; it is
-    /// taken once the file is there.
+    /// As [`LogWriter::create`], but appends through a context from [`LogWriter::take_context`], if there is one. Takes
+    /// the context once the file exists.
     ///
     /// # Errors
     /// Those of [`LogWriter::create`].
@@ -214,7 +215,7 @@ impl LogWriter {
                 .open(&of_thread.path)?;
             lock(&file);
             Self::begin_file(&of_thread, file, medium_of, identity, start).inspect_err(|_| {
-                // A file without a header is no log.
+                // A file without a header is not a log.
                 let _ = std::fs::remove_file(&of_thread.path);
             })
         });
@@ -259,7 +260,7 @@ impl LogWriter {
         };
         writer.request_chunk(0);
         writer.make_room(1);
-        // Nobody waited for the first.
+        // Nobody waited for the first chunk.
         writer.late_chunks = 0;
         Ok(writer)
     }
@@ -276,14 +277,14 @@ impl LogWriter {
         check_file_size(HEADER_BYTES as u64)?;
         file.write_all_at(&[0; HEADER_BYTES], 0)?;
         let mut header = match medium {
-            // SAFETY: the file was just created by us; nobody else maps it for writing.
+            // SAFETY: this function just created the file; nobody else maps it for writing.
             Medium::Mapped => unsafe { MmapOptions::new().len(HEADER_BYTES).map_mut(&file)? },
             Medium::Memory => MmapMut::map_anon(HEADER_BYTES)?,
         };
         let start_of_header = header.as_mut_ptr().cast::<LogHeader>();
         // SAFETY: mappings are page-aligned, the page is larger than the header, and zeros are a valid one.
         unsafe { &mut *start_of_header }.initialise(identity, start);
-        // SAFETY: the writer has it mapped until it ends the writing.
+        // SAFETY: the writer keeps it mapped until it ends the writing.
         unsafe { slot.begin_writing(file, start_of_header) };
         slot.write_out()?;
         Ok(header)
@@ -292,7 +293,7 @@ impl LogWriter {
     fn new_context() -> io::Result<MmapMut> {
         let page = MmapMut::map_anon(size_of::<RecordingContext>())?;
         // Without it (Linux before 4.14) a forked child must not record.
-        // SAFETY: the advice changes nothing for this process, and what a child finds is a valid context.
+        // SAFETY: the advice changes nothing for this process, and a child finds a valid context.
         let _ = unsafe {
             rustix::mm::madvise(
                 page.as_ptr().cast_mut().cast(),
@@ -303,8 +304,9 @@ impl LogWriter {
         Ok(page)
     }
 
-    /// Takes the context out of a log that a forked child must leave to its parent, for a log of its own. This writer is
-    /// then to be forgotten, not dropped: the thread that prepares its chunks is the parent's.
+    /// Takes the context out of a log that a forked child must leave to its parent, for use in a log of the child. The
+    /// caller must then forget this writer instead of dropping it: the thread that prepares its chunks belongs to the
+    /// parent.
     ///
     /// # Errors
     /// [`RecordsError::Io`] if no page can be mapped.
@@ -315,14 +317,14 @@ impl LogWriter {
         Ok(ManuallyDrop::into_inner(context))
     }
 
-    /// The context is not unmapped when the log is finished: others than its thread may still look at it.
+    /// Keeps the context mapped when the log is finished, because other threads may still read it.
     pub fn keep_context(&mut self) {
         self.keeps_context = true;
     }
 
     /// The context to append through.
     ///
-    /// Whoever writes through it does so in one thread, and not while a method of the writer runs.
+    /// It may be written through in one thread only, and not while a method of the writer runs.
     pub fn context(&self) -> *mut RecordingContext {
         self.context.as_ptr().cast_mut().cast()
     }
@@ -332,23 +334,24 @@ impl LogWriter {
         &self.path
     }
 
-    /// What the full chunks of the log come to, for [`crate::Run::open_own`]; may be asked while its thread records.
+    /// Sums over the full chunks of the log, for [`crate::Run::open_own`]. May be called while the log's thread
+    /// records.
     pub fn running_sums(&self) -> RunningSums {
         let sums = self.slot.retired();
         RunningSums {
             sums,
-            // After the sums: it has all that they are of.
+            // Read after the sums, so the definitions cover all calls in the sums.
             definitions: self.slot.definitions().as_ref().clone(),
         }
     }
 
-    /// Whether the log takes no more records: its limit is reached, or the disk is full.
+    /// Whether the log takes no more records, because its limit is reached or the disk is full.
     pub fn is_closed(&self) -> bool {
         self.refusal.is_some()
     }
 
     pub(crate) fn context_mut(&mut self) -> &mut RecordingContext {
-        // SAFETY: the page is mapped, aligned and holds a context; others use it only between calls of the writer.
+        // SAFETY: the page is mapped, aligned and contains a context; others use it only between calls of the writer.
         unsafe { &mut *self.context.as_mut_ptr().cast() }
     }
 
@@ -357,35 +360,35 @@ impl LogWriter {
         unsafe { &*self.header.as_ptr().cast() }
     }
 
-    /// Bytes of the entry stream that are complete.
+    /// Number of complete bytes of the entry stream.
     pub fn committed_bytes(&self) -> u64 {
         self.header().committed_bytes().unwrap_or_default()
     }
 
-    /// The count of calls that have no record; mapped as long as the log is not finished.
+    /// The counter of calls without a record; mapped until the log is finished.
     pub fn lost(&self) -> &AtomicU64 {
         &self.header().cells.dropped
     }
 
-    /// Counts calls that have no record.
+    /// Counts calls without a record.
     pub fn count_dropped(&self, calls: u64) {
-        // A signal handler may come in between that counts one too.
+        // A signal handler may interrupt this and count a call too.
         self.lost().fetch_add(calls, Ordering::Relaxed);
     }
 
-    /// Takes a call back that was counted as one without a record.
+    /// Undoes the counting of a call as one without a record.
     pub fn uncount_dropped(&self) {
         self.header().cells.dropped.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Keeps a calibration as the latest.
+    /// Stores a calibration as the latest.
     pub fn calibrate(&self, calibration: Calibration) {
         self.latest_ticks.set(calibration.ticks);
         self.header().store_latest(calibration);
     }
 
     /// Makes room for `words` more words at the context's cursor: in the log, or, once it takes no more records
-    /// ([`LogWriter::is_closed`]), among the calls that are only summed up.
+    /// ([`LogWriter::is_closed`]), in the scratch words for calls that are only summed up.
     ///
     /// # Returns
     /// Whether there is room now.
@@ -398,8 +401,8 @@ impl LogWriter {
         self.context_mut().room() >= words
     }
 
-    /// Moves on in the log until there is room for `words`: to the end of the chunk as soon as the next one is there, then
-    /// to that one.
+    /// Makes room for `words` in the log: uses the reserve of the chunk once the next one is ready, then continues in
+    /// that one.
     fn next_room(&mut self, words: usize) -> Result<(), Refusal> {
         let needed = (words * size_of::<u64>()) as u64;
         while self.context_mut().room() < words {
@@ -438,7 +441,7 @@ impl LogWriter {
         next.ok_or(Refusal::Late)?.map_err(Refusal::System)
     }
 
-    /// Lets what is appended go on to the end of the chunk.
+    /// Lets the context append up to the end of the chunk.
     pub(crate) fn open_reserve(&mut self) {
         let end = self.chunk.as_mut();
         let end = end.map(|chunk| chunk.start().wrapping_add(chunk.n_words()));
@@ -447,12 +450,12 @@ impl LogWriter {
         }
     }
 
-    /// Asks for chunks until enough are on their way.
+    /// Requests chunks until enough are in preparation.
     fn request_chunks(&mut self, needed: u64) {
         while self.request_chunk(needed) {}
     }
 
-    /// Asks for one more chunk, unless enough are on their way, or the limit is reached.
+    /// Requests one more chunk, unless enough are in preparation or the limit is reached.
     fn request_chunk(&mut self, needed: u64) -> bool {
         let is_one_of_many = self.preparer.n_logs() > MANY_LOGS;
         let n_most = if is_one_of_many {
@@ -486,10 +489,11 @@ impl LogWriter {
         true
     }
 
-    /// Fills up the chunk at hand with padding and goes on in the next, up to its reserve, or to half of the first.
+    /// Fills up the current chunk with padding and continues in the next one, up to its reserve, or up to half of the
+    /// first chunk.
     ///
     /// # Errors
-    /// The log has ended, though its thread is here.
+    /// The log has ended, although its thread is here.
     pub(crate) fn install(&mut self, mut next: Chunk) -> Result<(), Refusal> {
         if !self.slot.add_chunk(&mut next) {
             return Err(Refusal::System(io::ErrorKind::BrokenPipe.into()));
@@ -517,7 +521,7 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Lets what is appended go on to the reserve of the chunk.
+    /// Lets the context append up to the reserve of the chunk.
     fn open_up_to_reserve(&mut self) {
         if let Some(chunk) = &mut self.chunk {
             let n_words = chunk.n_words();
@@ -527,12 +531,12 @@ impl LogWriter {
         }
     }
 
-    /// Whether the log's pieces are memory of the process, which are written to the file from time to time.
+    /// Whether the log's chunks are memory of the process, which is written to the file from time to time.
     pub fn is_in_memory(&self) -> bool {
         self.slot.medium() == Medium::Memory
     }
 
-    /// Appends a definition. It may go beyond the limit of the records.
+    /// Appends a definition, beyond the limit of the records if necessary.
     ///
     /// # Errors
     /// [`RecordsError::NoRoom`] if the disk is full; [`RecordsError::Encode`].
@@ -540,7 +544,7 @@ impl LogWriter {
         let entry = self.entry_of(definition)?;
         self.make_room_for_definition(entry.len())?;
         self.append_to_log(&entry);
-        // Before a record that needs it: the chunk that holds that may be put away at once.
+        // Before a record that needs it: the chunk that contains it may be disposed of at once.
         self.slot.define(definition.clone());
         Ok(())
     }
@@ -553,10 +557,10 @@ impl LogWriter {
         })
     }
 
-    /// Appends an entry where there is room for it.
+    /// Appends an entry for which there is room.
     pub(crate) fn append_to_log(&mut self, entry: &[u64]) {
         self.in_log(|context| {
-            // SAFETY: the caller made the room; the words of it are mapped and unused.
+            // SAFETY: the caller made room for it; its words are mapped and unused.
             unsafe {
                 std::ptr::copy_nonoverlapping(entry.as_ptr(), context.cursor, entry.len());
                 context.commit(context.cursor.add(entry.len()));
@@ -564,7 +568,7 @@ impl LogWriter {
         });
     }
 
-    /// Keeps words free, as padding, for what changes in place. It may go beyond the limit of the records.
+    /// Reserves words, as padding, for values that change in place; beyond the limit of the records if necessary.
     ///
     /// # Errors
     /// [`RecordsError::NoRoom`] if the disk is full; [`RecordsError::Io`] if they cannot be mapped.
@@ -577,7 +581,7 @@ impl LogWriter {
         let at = HEADER_BYTES + place;
         let page = at - at % GRAIN_BYTES as usize;
         let slot = Arc::clone(&self.slot);
-        // Of its own, since a chunk is unmapped when it is full.
+        // A separate mapping, since a chunk is unmapped when it is full.
         let map = self.preparer.run(move || {
             if slot.medium() == Medium::Memory {
                 return MmapMut::map_anon(at - page + bytes);
@@ -626,7 +630,7 @@ impl LogWriter {
             })
     }
 
-    /// Room for definitions after the last record, past the limit.
+    /// Makes room for definitions after the last record, beyond the limit.
     pub(crate) fn make_room_beyond(&mut self, words: usize) -> io::Result<()> {
         match &self.refusal {
             Some(Refusal::Limit) => {}
@@ -654,10 +658,10 @@ impl LogWriter {
         installed.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    /// Appends a record, for one who does not record in line.
+    /// Appends a record, for callers that do not record inline.
     ///
     /// # Returns
-    /// Whether it is in the log; else it is counted.
+    /// Whether it is in the log; otherwise it is counted.
     pub fn append(&mut self, record: RecordWords<'_>) -> bool {
         let n_words = word::HEAD_WORDS + record.values.len();
         let fits = n_words <= word::MAX_RECORD_WORDS;
@@ -685,13 +689,13 @@ impl LogWriter {
         self.counting.is_none()
     }
 
-    /// Ends the log while another thread still has it, which may go on to append: nothing of that is in the file.
+    /// Ends the log while another thread has it and may continue to append; later entries are not in the file.
     ///
     /// # Arguments
-    /// * `definitions` - what the log still lacks
+    /// * `definitions` - definitions that the log still lacks
     ///
     /// # Errors
-    /// [`RecordsError::Io`] if the file cannot be cut; it can be read all the same.
+    /// [`RecordsError::Io`] if the file cannot be truncated; it can still be read.
     pub fn finish_in_use(
         &self,
         end: Calibration,
@@ -714,10 +718,10 @@ impl LogWriter {
         })
     }
 
-    /// Ends the log: cuts the unused rest off and marks it as finished.
+    /// Ends the log: truncates the unused rest and marks it as finished.
     ///
     /// # Errors
-    /// [`RecordsError::Io`] if the file cannot be cut; it can be read all the same.
+    /// [`RecordsError::Io`] if the file cannot be truncated; it can still be read.
     pub fn finish(mut self, end: Calibration) -> Result<LogTotals, RecordsError> {
         if self.context_mut().cells.is_null() {
             // The cleared context of a forked child: the log is the parent's.
@@ -742,7 +746,7 @@ impl LogWriter {
         header.cells.committed.store(committed, Ordering::Release);
         header.finished.store(1, Ordering::Release);
         let dropped = header.cells.dropped.load(Ordering::Relaxed);
-        // Cutting the file under a chunk that is being mapped would kill the process.
+        // Truncating the file under a chunk that is being mapped would kill the process.
         let slot = Arc::clone(&self.slot);
         let ended = match idle {
             true => self.preparer.run(move || {
@@ -758,7 +762,7 @@ impl LogWriter {
         };
         let (lost, cut) = match ended {
             Ok(lost) => (lost, Ok(())),
-            // The thread may come to it yet, and read the memory.
+            // The thread may still come to this job, and read the memory.
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 let bytes = HEADER_BYTES as u64 + committed;
                 std::mem::forget(self);
@@ -790,7 +794,7 @@ impl Drop for LogWriter {
     fn drop(&mut self) {
         self.preparer.count_logs(false);
         if self.slot.medium() == Medium::Memory && !self.slot.has_ended() {
-            // The thread is not to read memory that is gone.
+            // The thread must not read memory that is gone.
             let slot = Arc::clone(&self.slot);
             let _ = self.preparer.run(move || slot.end_writing(0));
         }
