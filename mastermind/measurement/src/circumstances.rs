@@ -9,17 +9,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use mastermind_records::definition::{CircumstancesDefinition, EndDefinition};
 use rustix::process::getuid;
 
-/// Bytes of a command line that the logs keep. The first piece of a log holds several of them; the longest that Linux starts has 2 MiB.
+/// Maximum bytes of a command line in the logs. The first piece of a log holds several such lines; Linux accepts
+/// command lines of up to 2 MiB.
 const MAX_COMMAND_BYTES: usize = 4096;
 
 /// Bytes of `/proc/cpuinfo` that are read: they contain the first processor's model, and the kernel makes the rest only
 /// on demand.
 const MAX_MODEL_BYTES: u64 = 4096;
 
-/// The circumstances of this process. Facts that the system does not know are `None`.
+/// The circumstances of this process. Unknown facts are `None`.
 ///
 /// # Arguments
-/// * `first_argument` - place in the command line of the first argument of a wrapped program; `None` if it has none
+/// * `first_argument` - index in the command line of the first argument of a wrapped program; `None` if it has none
 /// * `mpi_library` - name and version of the MPI library
 pub fn circumstances(
     first_argument: impl FnOnce(&[String]) -> Option<usize>,
@@ -49,7 +50,7 @@ pub fn circumstances(
     }
 }
 
-/// The end of this process's recording, which is now, and its threads' processor times until then.
+/// The end of this process's recording, at the present time, and its threads' processor times until then.
 pub fn end() -> EndDefinition {
     let (running_ns, waiting_ns) = processor_time().unzip();
     EndDefinition {
@@ -72,7 +73,7 @@ fn command() -> Vec<String> {
         .collect()
 }
 
-/// The user's name, or number where the machine's own list does not have it.
+/// Name of the user, or the number if the machine's own list does not contain it.
 fn user() -> String {
     let number = getuid().as_raw();
     let list = fs::read_to_string("/etc/passwd").unwrap_or_default();
@@ -95,7 +96,7 @@ fn processor() -> Option<String> {
         let line = text.lines().find(|line| line.starts_with(name))?;
         Some(line.split_once(':')?.1.trim().to_owned())
     };
-    // The second is PowerPC's name.
+    // PowerPC uses the second name.
     field("model name").or_else(|| field("cpu"))
 }
 
@@ -105,8 +106,8 @@ fn load() -> Option<f64> {
     text.split(' ').next()?.parse().ok()
 }
 
-/// How long the threads of this process that still live have run on a processor, and how long they were ready and waited for one,
-/// nanoseconds. A thread that sleeps or is blocked waits for none.
+/// For the threads of this process that still live: the time for which they ran on a processor, and the time for which
+/// they were ready and waited for one, nanoseconds. A thread that sleeps or is blocked does not wait for a processor.
 ///
 /// # Source
 /// Linux, Documentation/scheduler/sched-stats.rst, `/proc/<pid>/schedstat`: time spent on the cpu, time spent waiting on a runqueue.

@@ -1,8 +1,8 @@
 //! The clock of the records.
 //!
 //! A clock has a rate and a step. The rate turns ticks into seconds; the step is the clock's resolution: a time-stamp
-//! counter may advance by 26 ticks at once, each 10 ns, and a call within a step then has a wall time of 0. The sum
-//! over many calls is right all the same, since as many calls have a step too much as too little.
+//! counter may advance by 26 ticks at once, every 10 ns, and a call within a step then has a wall time of 0. The sum
+//! over many calls is still correct, since as many calls gain a step as lose one.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::clock_step::step_ticks;
 
-/// A clock that proxies read twice a call.
+/// A clock that proxies read twice per call.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     name: &'static str,
@@ -53,12 +53,12 @@ impl Clock {
         }
     }
 
-    /// `CLOCK_MONOTONIC`, in nanoseconds.
+    /// `CLOCK_MONOTONIC`, with ticks of a nanosecond.
     pub fn monotonic() -> Self {
         Self::simulated("clock_monotonic", 1e9, 0.0, monotonic_ns).with_step()
     }
 
-    /// `CLOCK_MONOTONIC` as on a machine whose clock advances by `STEP_NS` nanoseconds at once.
+    /// `CLOCK_MONOTONIC` as on a machine whose clock has a step of `STEP_NS` nanoseconds.
     pub fn coarse<const STEP_NS: u64>(name: &'static str) -> Self {
         Self::simulated(name, 1e9, 0.0, coarse_ns::<STEP_NS>).with_step()
     }
@@ -91,7 +91,7 @@ impl Clock {
         }
     }
 
-    /// `tsc`, `clock_monotonic` or the name it was given, as in the definition.
+    /// `tsc`, `clock_monotonic` or the name of a simulated clock, as in the definition.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -106,7 +106,7 @@ impl Clock {
         self.step_ticks
     }
 
-    /// The same in nanoseconds.
+    /// The step of the clock, nanoseconds.
     pub fn step_ns(&self) -> f64 {
         self.step_ticks * 1e9 / self.ticks_per_second
     }
@@ -125,7 +125,7 @@ impl Clock {
         }
     }
 
-    /// This moment on both clocks: the closest of five pairs of readings.
+    /// The present moment on both clocks: the closest of five pairs of readings.
     pub fn calibration(&self) -> Calibration {
         if let Some(function) = self.function {
             let ticks = function();

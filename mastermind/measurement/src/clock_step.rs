@@ -9,20 +9,20 @@ const N_DIFFERENCES: usize = 1_000;
 /// seen.
 const MAX_S: f64 = 0.05;
 
-/// Most readings without a change: a clock that stands still.
+/// Maximum number of readings without a change, after which the clock counts as stopped.
 const MAX_STILL: usize = 10_000_000;
 
-/// Share of the differences that are used, from the smallest: the others were interrupted.
+/// Share of the differences that are used, beginning with the smallest; larger differences contain interruptions.
 const UNDISTURBED: f64 = 0.9;
 
-/// Mean distance of the differences to multiples of the step, as a share of it, up to which it is the step. Of differences that
-/// have nothing to do with it a quarter is expected.
+/// Maximum mean distance of the differences to multiples of a candidate step, as a share of it, at which it is
+/// accepted. For unrelated differences, a quarter is expected.
 const NEAR: f64 = 0.08;
 
-/// Largest multiple of the step that a difference may be, beyond which too little is known of it.
+/// Maximum multiple of the step that a difference may be; larger multiples carry too little information.
 const MAX_MULTIPLE: f64 = 32.0;
 
-/// The step of a clock: the longest time that all differences between its readings are about multiples of.
+/// The step of a clock: the longest time of which all differences between its readings are approximate multiples.
 ///
 /// A reading within the step of the one before is the same, or one tick later if the processor makes readings distinct;
 /// such differences contain no information. Work of different length between the readings keeps the reading's own time
@@ -55,14 +55,14 @@ pub(crate) fn step_ticks(now: impl Fn() -> u64, ticks_per_second: f64) -> f64 {
             break;
         }
     }
-    // The first began somewhere within a step.
+    // The first difference began at an unknown position within a step.
     if !differences.is_empty() {
         differences.swap_remove(0);
     }
     step_of(differences)
 }
 
-/// The step, from differences between readings.
+/// Estimates the step from differences between readings.
 fn step_of(mut differences: Vec<u64>) -> f64 {
     differences.sort_unstable();
     let undisturbed = (differences.len() as f64 * UNDISTURBED).ceil() as usize;
@@ -70,7 +70,7 @@ fn step_of(mut differences: Vec<u64>) -> f64 {
     let Some(&smallest) = differences.first() else {
         return 1.0;
     };
-    // The step is the most frequent difference of those about the smallest, or a part of it.
+    // The step is the most frequent difference near the smallest one, or a part of it.
     let near = differences.partition_point(|d| *d as f64 <= 1.5 * smallest as f64);
     let middle = differences[near / 2] as f64;
     let mut parts = (1..=middle as u64).map(|part| middle / part as f64);
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_clock_that_stands_still_has_none_either() {
         assert_eq!(step_ticks(|| 5, 1e9), 1.0);
-        // Each 4 ms, as the system's timer ticks.
+        // Every 4 ms, as the system's timer ticks.
         let time = Cell::new(0_u64);
         let step = step_ticks(
             || {

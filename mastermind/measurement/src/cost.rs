@@ -1,4 +1,4 @@
-//! Cost of a measurement itself.
+//! The cost of a measurement.
 
 use std::ffi::c_void;
 use std::hint::black_box;
@@ -15,7 +15,7 @@ const N_CALLS: usize = 500;
 const N_ROUNDS: usize = 21;
 const WORDS_PER_CALL: usize = 6;
 
-/// A log in plain memory that is used over and over.
+/// A log in plain memory that is used repeatedly.
 struct Scratch {
     context: Box<RecordingContext>,
     words: Vec<u64>,
@@ -112,7 +112,7 @@ pub fn measure_cost(clock: &Clock) -> CostDefinition {
             }
         }
         rounds.push(clock.now().saturating_sub(begin));
-        // The sum, since a single call may be within a step of the clock.
+        // The sum, since a single call may lie within a step of the clock.
         let walls = scratch.words.iter().skip(2).step_by(WORDS_PER_CALL);
         inside.push(walls.sum());
     }

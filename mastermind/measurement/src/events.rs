@@ -1,5 +1,4 @@
-//! Atomic events: values that a component reports now and then, kept as count, extremes, mean and
-//! deviation.
+//! Atomic events: values that a component reports occasionally, stored as count, extremes, mean and deviation.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -23,10 +22,10 @@ pub enum EventError {
     Unknown {
         /// The number.
         event: u32,
-        /// How many there are.
+        /// Number of events.
         n_events: usize,
     },
-    /// The value is no number to calculate with.
+    /// The value is not finite.
     #[error("cannot trigger event \"{event}\": {value}, expected a finite number")]
     NotFinite {
         /// The event.
@@ -37,7 +36,7 @@ pub enum EventError {
 }
 
 impl AtomicEvents {
-    /// The event of this name, made if it is new.
+    /// The event with this name, created if it is new.
     ///
     /// # Errors
     /// [`EventError::Nameless`].
@@ -73,7 +72,7 @@ impl AtomicEvents {
         Ok(())
     }
 
-    /// All events so far, in the order in which they were made.
+    /// All events so far, in the order of their creation.
     pub fn sums(&self) -> Vec<AtomicEventDefinition> {
         self.locked().clone()
     }

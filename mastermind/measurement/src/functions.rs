@@ -1,5 +1,15 @@
-//! The recorder's functions, as the code that records calls them, on threads of the program: so they keep the rules of
-//! a guest ([`cca_abi::guest`]). Calls made by such work are not recorded, and not counted.
+//! The recorder's functions, called by the code that records.
+//!
+//! [`FUNCTIONS`] fills in the table of a [`cca_abi::recording::Recorder`]. Proxies record inline and call these
+//! functions only for rare events: the first call of a thread, a full chunk, a new call path, a call with counters, a
+//! call that is lost or left. They run on threads of the program, so they follow the rules of a guest
+//! ([`cca_abi::guest`]): calls that such work makes are neither recorded nor counted.
+//!
+//! ```text
+//! first call of a thread         context   ->  lease of a log (`shared`)
+//! no room for a record           roll over ->  next chunk (`thread_log`)
+//! new caller and method          path      ->  definition of a call path
+//! ```
 
 use std::ffi::c_void;
 use std::path::PathBuf;
@@ -42,7 +52,7 @@ unsafe fn log_of(context: *mut RecordingContext) -> Option<LogPointer> {
 }
 
 extern "C" fn context(object: *const c_void) -> *mut RecordingContext {
-    // Calls of our own threads are not the program's, and neither are calls of our work on its threads.
+    // Calls of our own threads, and of our work on the program's threads, do not belong to the program.
     if guest::is_at_work() || own_thread::is_own() {
         return std::ptr::null_mut();
     }
@@ -60,7 +70,7 @@ extern "C" fn context(object: *const c_void) -> *mut RecordingContext {
 }
 
 fn find_context(object: *const c_void) -> *mut RecordingContext {
-    // SAFETY: called by the recorder made in `RunRecorder::start`, which keeps one strong count.
+    // SAFETY: called by the recorder that `RunRecorder::start` made, which owns one strong count.
     let shared = unsafe {
         Arc::increment_strong_count(object.cast::<Shared>());
         Arc::from_raw(object.cast::<Shared>())
@@ -108,7 +118,7 @@ extern "C" fn call_path(
     // SAFETY: the recorder passes its object and this thread's context.
     let (shared, log) = unsafe { (shared(object), log_of(context)) };
     let path = guest::run(|| {
-        // Without an owner it is the cleared context of a forked child.
+        // Without an owner, this is the cleared context of a forked child.
         let log = log.or_else(|| shared.leased_in_child())?;
         shared.call_path(log, parent, method)
     });
@@ -191,8 +201,8 @@ extern "C" fn begin_out_of_order(
         }
         return u32::from(log.is_some());
     };
-    // SAFETY: the calling thread has the lease. Data that the interrupted code has borrowed is not touched: the context
-    // alone shows that the call interrupts it.
+    // SAFETY: the calling thread has the lease. This does not touch data that the interrupted code has borrowed: the
+    // context alone shows that the call interrupts it.
     unsafe {
         let begins = (*context).begin_out_of_order(frame, |call| (*log.0).leave(call));
         if begins == Begins::Counted {
@@ -200,13 +210,13 @@ extern "C" fn begin_out_of_order(
             return 0;
         }
         (*log.0).forget_counters((*context).n_open_calls());
-        // A definition moves the cursor, which no code uses now.
+        // A definition moves the cursor, which no code is using now.
         say_left(shared, log);
     }
     1
 }
 
-/// Defines in the log the method whose call was left.
+/// Writes a definition to the log that names the method whose call was left.
 ///
 /// # Safety
 /// The calling thread has the lease, and no other borrow of the log is alive.

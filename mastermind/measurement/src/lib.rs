@@ -1,7 +1,7 @@
 //! Clocks, counters and the recording context of each thread.
 //!
-//! [`RunRecorder`] owns the logs of a rank's threads, and proxies record into it through
-//! [`cca_abi::recording::Recording`]; [`Clock`] is the clock they read.
+//! [`RunRecorder`] owns the logs of a rank's threads. Proxies record into it through [`cca_abi::recording::Recording`],
+//! and read its [`Clock`].
 
 mod circumstances;
 mod clock;

@@ -1,19 +1,20 @@
-//! How many processors the machine has.
+//! The number of processors of the machine.
 
 use std::thread::available_parallelism;
 
-/// Which processors work, `0-3,6`, whichever of them the process may run on: a launcher may bind each rank to one.
+/// The processors that are online, as in `0-3,6`, whether or not the process may run on them: a launcher may bind each
+/// rank to one.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-/// Number of processors of this machine that work; if the system does not report it, those that the process may run
-/// on.
+/// Number of processors of this machine that are online; if the system does not report it, the number of processors on
+/// which the process may run.
 pub fn processors_online() -> u32 {
     let listed = std::fs::read_to_string(ONLINE).ok();
     let listed = listed.and_then(|list| n_listed(&list));
     listed.unwrap_or_else(|| available_parallelism().map_or(0, |n| n.get() as u32))
 }
 
-/// Whether ranks on this machine take turns on a processor, since there are more of them.
+/// Whether ranks on this machine share processors, because there are more ranks than processors.
 ///
 /// # Arguments
 /// * `ranks` - number of ranks on this machine; `None` if the launcher does not report it
@@ -21,7 +22,7 @@ pub fn ranks_share_processors(ranks: Option<u32>) -> bool {
     ranks.is_some_and(|ranks| ranks > processors_online())
 }
 
-/// How many numbers a list of ranges holds.
+/// Number of elements in a list of ranges.
 fn n_listed(list: &str) -> Option<u32> {
     let range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));

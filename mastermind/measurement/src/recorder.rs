@@ -141,7 +141,7 @@ impl RunRecorder {
         })
     }
 
-    /// The recorder that proxies use; its address stays.
+    /// The recorder that proxies use; its address is stable.
     pub fn recorder(&self) -> &Recorder {
         self.recorder
     }
@@ -151,15 +151,15 @@ impl RunRecorder {
         Some(self.shared.as_ref()?.run())
     }
 
-    /// Takes note of a method.
+    /// Registers a method.
     ///
     /// Its definition goes into each log before the first record that needs it.
     ///
     /// # Arguments
-    /// * `method` - its `id` is ignored; counters are as [`crate::probe_counters`] defines them
+    /// * `method` - its `id` is ignored; counters must be as [`crate::probe_counters`] defines them
     ///
     /// # Returns
-    /// Its id, from 1. If its instance changes its class, it becomes another method.
+    /// Its id, from 1. A method whose instance has changed its class gets a new id.
     pub fn register(&self, method: MethodDefinition) -> u32 {
         let Some(shared) = &self.shared else { return 0 };
         shared.register(method)
@@ -182,18 +182,19 @@ impl RunRecorder {
         Some(self.shared.as_ref()?.directory())
     }
 
-    /// The rank that is recorded; `None` once the recording has ended.
+    /// The recorded rank; `None` once the recording has ended.
     pub fn rank(&self) -> Option<u32> {
         Some(self.shared.as_ref()?.rank())
     }
 
-    /// Switches the recording of methods on or off, with their proxies in place; calls in flight end as they began.
+    /// Switches the recording of methods on or off while their proxies stay in place; calls in flight end as they
+    /// began.
     ///
     /// # Arguments
     /// * `is_meant` - which methods
     ///
     /// # Returns
-    /// How many of the methods registered so far that are.
+    /// Number of selected methods among those registered so far.
     pub fn switch(&self, on: bool, is_meant: impl Fn(&MethodDefinition) -> bool) -> usize {
         let shared = self.shared.as_ref();
         shared.map_or(0, |shared| shared.switch(on, is_meant))
@@ -202,7 +203,7 @@ impl RunRecorder {
     /// Registers all functions of MPI as methods, whose calls have [`MPI_EVENT_PARAMETERS`].
     ///
     /// # Arguments
-    /// * `options` - which of them that are not always there
+    /// * `options` - selects the functions that are not always registered
     ///
     /// # Returns
     /// Their ids, in the order of [`RecorderConfig::mpi`].
@@ -259,7 +260,7 @@ impl RunRecorder {
             .map_or_else(Vec::new, |shared| shared.mpi_routines())
     }
 
-    /// Puts a definition into every log: at once into the calling thread's, into the others when their threads record next.
+    /// Writes a definition to every log: to the calling thread's at once, to others when their threads record next.
     pub fn announce(&self, definition: Definition) {
         let Some(shared) = &self.shared else { return };
         shared.announce(definition);
@@ -268,7 +269,7 @@ impl RunRecorder {
     /// Counts calls that have no record.
     ///
     /// # Arguments
-    /// * `reason` - reason, which is written to the logs
+    /// * `reason` - the reason, which is written to the logs
     pub fn count_lost(&self, calls: u64, reason: &str) {
         let Some(shared) = self.shared.as_ref().filter(|_| calls > 0) else {
             return;
@@ -292,8 +293,8 @@ impl RunRecorder {
         shared.map_or_else(BTreeMap::new, |shared| shared.running_sums())
     }
 
-    /// Runs something where files are opened in a table of their own: in the recorder's thread, or in a process for a moment. Waits for it;
-    /// `None` in a forked child that has recorded nothing.
+    /// Runs a closure where files are opened in a separate table: in the recorder's thread, or in a short-lived
+    /// process. Waits for it; `None` in a forked child that has recorded nothing.
     pub fn run_apart<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -301,16 +302,16 @@ impl RunRecorder {
         self.shared.as_ref()?.run_apart(job)
     }
 
-    /// Ends the recorder's thread, and records on without one; to be called while no other thread of the program runs.
+    /// Ends the recorder's thread and continues without one; to be called while no other thread of the program runs.
     ///
     /// # Returns
-    /// Whether that is possible: not if the logs are in memory, nor if no process can be started for a moment.
+    /// Whether that is possible: not if the logs are in memory, or if no short-lived process can be started.
     pub fn go_on_without_thread(&self) -> bool {
         let shared = self.shared.as_ref();
         shared.is_some_and(|shared| shared.go_on_without_thread())
     }
 
-    /// Threads of the process, and the recorder's among them; `None` if the system does not report them.
+    /// Number of threads of the process, and of those the recorder's; `None` if the system does not report them.
     pub fn threads(&self) -> Option<(u32, u32)> {
         self.shared.as_ref()?.threads()
     }
@@ -323,8 +324,8 @@ impl RunRecorder {
         }
     }
 
-    /// Sums up the records of this rank so far. Later records use the same clock rate, so the sums equal those of the
-    /// finished logs if there are none.
+    /// Sums up the records of this rank so far. Later records use the same clock rate, so without later records the
+    /// sums equal those of the finished logs.
     ///
     /// # Errors
     /// The logs cannot be read.
@@ -366,7 +367,7 @@ impl RunRecorder {
         if !shared.is_own_process() {
             return Ok(RunTotals::default());
         }
-        // A thread may look for its context at any former address of one.
+        // A thread may search for its context at the former address of any context.
         let (totals, _) = shared.finish(true);
         totals
     }
@@ -376,7 +377,7 @@ impl RunRecorder {
             return Ok(RunTotals::default());
         };
         if !shared.is_own_process() {
-            // A forked child: logs and preparing thread are the parent's.
+            // In a forked child, logs and preparing thread belong to the parent.
             std::mem::forget(shared);
             return Ok(RunTotals::default());
         }

@@ -52,25 +52,25 @@ pub(crate) struct Shared {
     /// The latest calibration of all logs, once it is settled.
     end: OnceLock<Calibration>,
     first_process: u32,
-    /// Of the process that owns the logs: another in a forked child, once it records.
+    /// Id of the process that owns the logs; it changes in a forked child, once it records.
     process: AtomicU32,
     preparer: Mutex<Arc<ChunkPreparer>>,
     /// The recorder of the contexts.
     recorder: AtomicPtr<Recorder>,
-    /// Definitions at the begin of every log.
+    /// Definitions at the beginning of every log.
     preamble: Vec<Definition>,
     registry: Mutex<Registry>,
     logs: Mutex<Logs>,
     /// Calls that no log could count.
     dropped: AtomicU64,
-    /// In a forked child: the count of lost calls of a log of its parent's, in a file that both have mapped, for those that no log of the
-    /// child's can count.
+    /// In a forked child: the counter of lost calls in a log of the parent, in a file that both have mapped; for calls
+    /// that no log of the child can count.
     parents_lost: AtomicPtr<AtomicU64>,
-    /// The process in which a thread restarts the recording.
+    /// Id of the process in which a thread restarts the recording.
     beginner: AtomicU32,
-    /// A forked child in which it cannot.
+    /// Id of a forked child that cannot restart the recording.
     refused_in: AtomicU32,
-    /// Whether a log could not be made: threads that come later get none either, and do not try again at each call.
+    /// Whether a log could not be created: later threads then get none either, and do not try again at each call.
     is_full: AtomicBool,
     /// Whether there may be a log that a thread has released.
     may_have_free: AtomicBool,
@@ -108,8 +108,8 @@ struct Logs {
     n_beginning: u32,
 }
 
-/// How long the end of a run waits for logs that threads have begun to make: without it the process might end between the file and its
-/// removal, and leave a log that never ends.
+/// Maximum time that the end of a run waits for logs that threads have begun to create. Otherwise, the process might
+/// end between the creation and the removal of a file, and leave a log that never ends.
 const PATIENCE_WITH_FILES: Duration = Duration::from_secs(10);
 
 /// A log, owned by `Logs::all` and used by the thread that has its lease.
@@ -219,7 +219,7 @@ impl Shared {
         self.is_full.load(Ordering::Relaxed) && locked(&self.logs).free.is_empty()
     }
 
-    /// The same, as far as it is known without a lock.
+    /// As `is_full`, as far as known without a lock.
     pub(crate) fn has_nothing_free(&self) -> bool {
         self.is_full.load(Ordering::Relaxed) && !self.may_have_free.load(Ordering::Relaxed)
     }
@@ -229,7 +229,7 @@ impl Shared {
         self.count_lost(1);
     }
 
-    /// Counts calls that no log has.
+    /// Counts calls that are in no log.
     pub(crate) fn count_lost(&self, calls: u64) {
         let parents = self.parents_lost.load(Ordering::Acquire);
         // SAFETY: a forked child unmaps nothing of its parent's.
@@ -242,7 +242,7 @@ impl Shared {
         let id = registry.methods.len() as u32 + 1;
         let counters = CounterPlan::new(&method);
         let same = |known: &&RegisteredMethod| known.definition.counters == method.counters;
-        // Methods with the same counters share the counters that a thread opens for them.
+        // Methods with the same counters share the counters that a thread opens.
         let shared = registry.methods.iter().find(same);
         let (counters, counters_ns) = match shared {
             Some(known) => (known.counters.clone(), known.definition.counters_ns),
@@ -290,7 +290,7 @@ impl Shared {
     /// Switches on or off the methods that `is_meant` selects.
     ///
     /// # Returns
-    /// How many that are.
+    /// Number of selected methods.
     pub(crate) fn switch(&self, on: bool, is_meant: impl Fn(&MethodDefinition) -> bool) -> usize {
         let registry = locked(&self.registry);
         let meant = registry.methods.iter();
@@ -307,13 +307,13 @@ impl Shared {
             return;
         }
         locked(&self.registry).announcements.push(definition);
-        // The end of a process comes after the destructor that has given its log back.
+        // The process ends after the destructor that has returned its log.
         if let Some(log) = self.leased().or_else(|| self.given_back_by(gettid())) {
             self.catch_up(log);
         }
     }
 
-    /// The log that the calling thread has the lease of.
+    /// The log of which the calling thread has the lease.
     pub(crate) fn leased(&self) -> Option<LogPointer> {
         let found = LEASES.with(|leases| {
             let leases = leases.borrow();
@@ -383,9 +383,9 @@ impl Shared {
         if self.settle_in(log) {
             return Ok(log);
         }
-        // SAFETY: the pointer came from `Box::into_raw` just now, and nothing else has it.
+        // SAFETY: the pointer came from `Box::into_raw` just now, and no other code has it.
         let log = *unsafe { Box::from_raw(log.0) };
-        // The recording has ended meanwhile, and no other code would end the log.
+        // The recording has ended meanwhile, and no other code would finish the log.
         let _ = std::fs::remove_file(log.path());
         Err(RecordsError::NoLogs {
             directory: self.config.directory.clone(),
@@ -428,7 +428,7 @@ impl Shared {
         };
         let mut log = ThreadLog::new(writer);
         if let Err(error) = self.begin_definitions(&mut log, thread == 0) {
-            // Without them it is no log.
+            // Without its definitions, a file is not a log.
             let _ = std::fs::remove_file(log.path());
             return Err(error);
         }
@@ -441,7 +441,7 @@ impl Shared {
         Ok(log)
     }
 
-    /// Writes the definitions at the begin of every log.
+    /// Writes the definitions at the beginning of a log.
     fn begin_definitions(&self, log: &mut ThreadLog, is_first: bool) -> Result<(), RecordsError> {
         for definition in &self.preamble {
             match definition {
@@ -452,10 +452,10 @@ impl Shared {
         log.keep_mpi_totals(&self.config.mpi, is_first)
     }
 
-    /// Puts a log among the others, with the lease for the calling thread.
+    /// Adds a log to the list, with the lease for the calling thread.
     ///
     /// # Returns
-    /// Whether it is there: not once the recording has ended.
+    /// Whether it was added; false once the recording has ended.
     fn settle_in(&self, log: LogPointer) -> bool {
         self.catch_up(log);
         let mut logs = locked(&self.logs);
@@ -475,7 +475,7 @@ impl Shared {
         true
     }
 
-    /// The run, with the process that records.
+    /// The run, with the id of the process that records.
     fn run_of_process(&self, run: &RunDefinition) -> RunDefinition {
         let process = std::process::id();
         RunDefinition {
@@ -581,8 +581,8 @@ impl Shared {
         preparer.write_out();
     }
 
-    /// Runs something where files are opened in a table of their own: in the recorder's thread, or in a process for a moment; `None` in a
-    /// forked child that has recorded nothing.
+    /// Runs a closure where files are opened in a separate table: in the recorder's thread, or in a short-lived
+    /// process; `None` in a forked child that has recorded nothing.
     pub(crate) fn run_apart<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -594,8 +594,8 @@ impl Shared {
         Some(preparer.run(job))
     }
 
-    /// Ends the recorder's thread; from then on its work is done by processes of their own for a moment each. To be called while no other
-    /// thread of the program runs.
+    /// Ends the recorder's thread; afterwards, each of its tasks runs in a short-lived process. To be called while no
+    /// other thread of the program runs.
     ///
     /// # Returns
     /// Whether that is possible ([`ChunkPreparer::go_on_without_thread`]).
@@ -604,27 +604,27 @@ impl Shared {
         self.is_own_process() && preparer.go_on_without_thread()
     }
 
-    /// Threads of the process, and the recorder's among them; `None` if the system does not report them.
+    /// Number of threads of the process, and of those the recorder's; `None` if the system does not report them.
     pub(crate) fn threads(&self) -> Option<(u32, u32)> {
         if !self.is_own_process() {
-            // A forked child that does not record.
+            // In a forked child that does not record.
             return own_thread::of_process().map(|n| (n, 0));
         }
         let n_ours = locked(&self.preparer).n_threads();
         if n_ours == 0 {
             return own_thread::of_process().map(|n| (n, 0));
         }
-        // That thread has a `/proc` which no `chroot` of the program hides.
+        // That thread sees a `/proc` that no `chroot` of the program hides.
         let n = self.run_apart(|| Ok(own_thread::of_process()))?.ok()?;
         n.map(|n| (n, n_ours))
     }
 
-    /// The logs of this rank, for sums.
+    /// Opens the logs of this rank, for sums.
     pub(crate) fn open_for_sums(&self) -> Result<Run, RecordsError> {
         self.write_out();
         let announced = locked(&self.registry).announcements.clone();
         let mut sums = BTreeMap::new();
-        // Which calls have their time in MPI measured is known only once every log knows of the switches.
+        // Every log must contain the switches first: they determine for which calls time in MPI was measured.
         let is_switch = |definition: &Definition| matches!(definition, Definition::MpiSwitch(_));
         if !announced.iter().any(is_switch) {
             let logs = locked(&self.logs);
@@ -679,7 +679,7 @@ impl Shared {
         self.switch(false, |_| true);
         self.await_beginning_logs();
         let end = self.end_calibration();
-        // The end of a process comes after the destructor that has given its log back.
+        // The process ends after the destructor that has returned its log.
         let own = self.leased().or_else(|| self.given_back_by(gettid()));
         let logs = std::mem::take(&mut *locked(&self.logs));
         let in_use = self.logs_of_living_threads(&logs, own);
@@ -713,12 +713,12 @@ impl Shared {
             }
         }
         let is_in_use = !in_use.is_empty();
-        // Their threads give them back.
+        // Their threads return them.
         locked(&self.logs).all = in_use;
         (first_error.map_or(Ok(totals), Err), is_in_use)
     }
 
-    /// Waits for threads that make the file of a log: each settles in or takes it away.
+    /// Waits for threads that are creating the file of a log: each adds its log to the list or removes the file.
     fn await_beginning_logs(&self) {
         let started = Instant::now();
         while locked(&self.logs).n_beginning > 0 && started.elapsed() < PATIENCE_WITH_FILES {

@@ -35,10 +35,11 @@ impl<T: Default> ThreadValue<T> {
         })
     }
 
-    /// Lets `act` use the value. A thread whose destructors run has a new one, as long as the system runs its destructors again.
+    /// Calls `act` with the value. A thread whose destructors run gets a new value, as long as the system runs its
+    /// destructors again.
     ///
     /// # Returns
-    /// `None` if there is no place for a value.
+    /// `None` if there is no room for a value.
     pub(crate) fn with<R>(&self, act: impl FnOnce(&RefCell<T>) -> R) -> Option<R> {
         let key = self.key()?;
         // SAFETY: the key is never deleted; its value came from `Box::into_raw` in this thread and lives until it ends.
@@ -59,7 +60,7 @@ impl<T: Default> ThreadValue<T> {
 /// # Safety
 /// [`ThreadValue::with`] made the value, of the same type.
 unsafe extern "C" fn drop_value<T>(value: *mut c_void) {
-    // It may lock, on a thread of the program.
+    // Dropping it may take a lock on a thread of the program.
     guest::run(|| {
         // SAFETY: required of the caller.
         drop(unsafe { Box::from_raw(value.cast::<RefCell<T>>()) });

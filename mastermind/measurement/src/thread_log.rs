@@ -35,11 +35,11 @@ use crate::counters::{CounterPlan, ThreadCounters};
 use crate::recorder::MpiFunctions;
 use crate::shared::RegisteredMethod;
 
-/// Maximum number of calls that were left and may still end, as those of coroutines do; of more the latest are
-/// kept. Arbitrary.
+/// Maximum number of calls that were left and may still end, as those of coroutines do; beyond it, the oldest are
+/// forgotten. Arbitrary.
 const MAX_LEFT_CALLS: usize = 256;
 
-/// Most call paths of one log; a recursion deeper than that is dropped and counted.
+/// Maximum number of call paths in a log; calls of deeper recursions are dropped and counted.
 const MAX_CALL_PATHS: usize = 1 << 16;
 
 /// The log that one thread at a time has a lease of.
@@ -51,7 +51,7 @@ pub(crate) struct ThreadLog {
     call_paths: HashMap<(u32, u32), u32>,
     /// Index: call path − 1.
     lost: Vec<UnrecordedDefinition>,
-    /// Ids of methods with calls that were lost for their parameters; the log names them.
+    /// Ids of methods with calls that were lost because of their parameters; the log names them.
     without_parameters: Vec<u32>,
     /// Number of the recorder's announcements that the log has.
     announced: AtomicUsize,
@@ -66,7 +66,7 @@ pub(crate) struct ThreadLog {
     left: VecDeque<LeftCall>,
     /// Ids of methods with calls that were left; the log names them.
     left_methods: Vec<u32>,
-    /// The latest one that the log does not name yet.
+    /// The latest method with a left call that the log does not name yet.
     left_method: Option<u32>,
     /// Whether a signal handler called while a call was being recorded.
     was_interrupted: AtomicBool,
@@ -101,10 +101,10 @@ impl ThreadLog {
         self.writer.define(definition)
     }
 
-    /// Keeps a place in the log for the totals of MPI's functions, where the proxy of MPI adds to them.
+    /// Reserves words in the log for the totals of MPI functions, to which the proxy of MPI adds.
     ///
     /// # Arguments
-    /// * `is_first` - whether totals from before the recording are written as well
+    /// * `is_first` - whether to write totals from before the recording as well
     pub(crate) fn keep_mpi_totals(
         &mut self,
         mpi: &MpiFunctions,
@@ -128,12 +128,12 @@ impl ThreadLog {
         let context = unsafe { &mut *self.context() };
         context.mpi_totals = kept.start.cast();
         context.n_mpi_totals = n_functions as u64;
-        // SAFETY: the words behind the totals were kept as well.
+        // SAFETY: the words after the totals were reserved as well.
         context.mpi_failed = unsafe { kept.start.add(n_words) }.cast();
         Ok(())
     }
 
-    /// The total of a function of MPI.
+    /// The total of an MPI function.
     pub(crate) fn mpi_total(&self, place: usize) -> Option<&MpiTotal> {
         // SAFETY: the context is mapped as long as the log is; these two never change.
         let (totals, n) = unsafe {
@@ -145,7 +145,7 @@ impl ThreadLog {
         there.then(|| unsafe { &*totals.add(place) })
     }
 
-    /// Calls of a function of MPI that failed.
+    /// Number of failed calls of an MPI function.
     pub(crate) fn mpi_failed(&self, place: usize) -> u64 {
         // SAFETY: the context is mapped as long as the log is; these two never change.
         let (failed, n) = unsafe {
@@ -169,12 +169,12 @@ impl ThreadLog {
         (self.writer.path().into(), self.writer.running_sums())
     }
 
-    /// The count of calls that have no record; mapped as long as the log is not finished.
+    /// The counter of calls without a record; mapped until the log is finished.
     pub(crate) fn lost(&self) -> &AtomicU64 {
         self.writer.lost()
     }
 
-    /// Counts calls that no log has.
+    /// Counts calls that are in no log.
     pub(crate) fn count_dropped(&self, calls: u64) {
         self.writer.count_dropped(calls);
     }
@@ -193,7 +193,7 @@ impl ThreadLog {
         self.writer.finish_in_use(end, missing)
     }
 
-    /// Appends the announcements that the log has not got yet.
+    /// Appends the announcements that the log lacks.
     pub(crate) fn catch_up(&mut self, announcements: &[Definition]) -> Result<(), RecordsError> {
         let announced = *self.announced.get_mut();
         for definition in &announcements[announced..] {
@@ -203,7 +203,7 @@ impl ThreadLog {
         Ok(())
     }
 
-    /// Makes room for a record, and takes the occasion to calibrate.
+    /// Makes room for a record, and calibrates on this occasion.
     pub(crate) fn roll_over(
         &mut self,
         words: usize,
@@ -215,12 +215,12 @@ impl ThreadLog {
         self.writer.make_room(words)
     }
 
-    /// The call path, if it is known.
+    /// The call path, if it is already defined.
     pub(crate) fn known_call_path(&self, parent: u32, method: u32) -> Option<u32> {
         self.call_paths.get(&(parent, method)).copied()
     }
 
-    /// Defines a call path, and its method where this log meets it for the first time.
+    /// Defines a call path, and its method on first use in this log.
     ///
     /// # Returns
     /// `None` if there is no room for the definitions, or too many paths.
@@ -276,7 +276,7 @@ impl ThreadLog {
     /// Reads the counters at the start of a call.
     ///
     /// # Arguments
-    /// * `depth` - calls that are open around it
+    /// * `depth` - number of open calls around it
     pub(crate) fn begin_counters(&mut self, path: u32, depth: usize) {
         match self.plan(path).cloned() {
             Some(plan) => self.counters.begin(&plan, depth),
@@ -326,7 +326,7 @@ impl ThreadLog {
         let parents = std::mem::replace(self, own);
         let paths = parents.call_paths.iter();
         let mut paths: Vec<_> = paths.map(|(key, id)| (*id, *key)).collect();
-        // The thread that prepares its chunks is not in this process.
+        // The thread that prepares its chunks does not exist in this process.
         std::mem::forget(parents);
         paths.sort_unstable();
         for (_, (parent, method)) in paths {
@@ -338,12 +338,12 @@ impl ThreadLog {
         Ok(())
     }
 
-    /// Whether the log is in memory of the process, and written to its file from time to time.
+    /// Whether the log is in memory of the process, which is written to its file from time to time.
     pub(crate) fn is_in_memory(&self) -> bool {
         self.writer.is_in_memory()
     }
 
-    /// Prepares the log for another thread than its former one.
+    /// Prepares the log for another thread than before.
     pub(crate) fn pass_on(&mut self) {
         self.counters.close();
         let context = self.context();
@@ -399,7 +399,7 @@ impl ThreadLog {
         self.left_method = None;
         self.left_methods.push(method);
         let name = name.unwrap_or_default();
-        // In a log that takes no more the count must do.
+        // In a log that takes no more entries, the count has to suffice.
         let _ = self.define(&Definition::Loss(LossDefinition {
             reason: format!(
                 "{name}: a call was left under way, by a jump (longjmp), by the end of its thread, or since it ended in another thread (as of a \
@@ -414,7 +414,7 @@ impl ThreadLog {
         self.was_interrupted.store(true, Ordering::Relaxed);
     }
 
-    /// A call ends that was treated as left: it is recorded after all.
+    /// Undoes the counting of a call that was treated as left and ends after all.
     pub(crate) fn return_to(&mut self, call: LeftCall) {
         let Some(place) = self.left.iter().rposition(|left| left.is(&call)) else {
             return;
@@ -437,7 +437,7 @@ impl ThreadLog {
     pub(crate) fn say_why(&mut self, method: u32, name: Option<String>) {
         self.without_parameters.push(method);
         let name = name.unwrap_or_default();
-        // In a log that takes no more the count must do.
+        // In a log that takes no more entries, the count has to suffice.
         let _ = self.define(&Definition::Loss(LossDefinition {
             reason: format!(
                 "an expression of the mark-up of {name} divides by zero, reads a null pointer or panics"
@@ -455,7 +455,7 @@ impl ThreadLog {
         keep_context: bool,
     ) -> Result<LogTotals, RecordsError> {
         for lost in self.lost.iter().filter(|lost| lost.calls > 0) {
-            // On a full disk the count in the header must do.
+            // On a full disk, the count in the header has to suffice.
             if self.writer.define(&Definition::Unrecorded(*lost)).is_err() {
                 break;
             }

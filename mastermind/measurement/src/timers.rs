@@ -1,10 +1,10 @@
 //! Timers that components start and stop themselves: inclusive and exclusive, wall and process virtual time.
 //!
-//! [`Timers::create`] gives the number of a timer, [`Timers::start`] and [`Timers::stop`] nest it among those that the
-//! thread runs, [`Timers::sums`] adds up all threads, those that have ended included. Timers of a thread end in the
-//! reverse order of their starts; anything else is an error and changes nothing. A timer that is started while its group
-//! is disabled is not measured, and its time belongs to the timer around it. Components reach all of this as
-//! `cca.Measurement`, which `mastermind-component` provides.
+//! [`Timers::create`] returns the number of a timer, [`Timers::start`] and [`Timers::stop`] nest it among those that
+//! the thread runs, and [`Timers::sums`] adds up all threads, including those that have ended. A thread stops its
+//! timers in the reverse order of their starts; any other order is an error and changes nothing. A timer that is
+//! started while its group is disabled is not measured, and its time belongs to the timer around it. Components use all
+//! of this as `cca.Measurement`, which `mastermind-component` provides.
 //!
 //! ```
 //! use mastermind_measurement::Timers;
@@ -54,7 +54,7 @@ pub enum TimerError {
     Unknown {
         /// The number.
         timer: u32,
-        /// How many timers there are.
+        /// Number of timers.
         n_timers: usize,
     },
     /// The timer was not the last that the thread started.
@@ -70,7 +70,7 @@ pub enum TimerError {
     UnknownGroup {
         /// The group.
         group: String,
-        /// The groups there are.
+        /// The known groups.
         known: String,
     },
 }
@@ -82,11 +82,11 @@ pub struct TimerSums {
     pub name: String,
     /// Group.
     pub group: String,
-    /// How often it was started and stopped.
+    /// Number of times that it was started and stopped.
     pub calls: u64,
-    /// How often other timers were started within it.
+    /// Number of times that other timers were started within it.
     pub subcalls: u64,
-    /// Wall time, nanoseconds; a timer within itself counts once.
+    /// Wall time, nanoseconds; nested runs of the same timer count once.
     pub inclusive_ns: u64,
     /// Wall time without the timers within it, nanoseconds.
     pub exclusive_ns: u64,
@@ -105,7 +105,7 @@ struct Timer {
 #[derive(Debug)]
 struct Registry {
     timers: Vec<Timer>,
-    /// Whether they are enabled.
+    /// Whether the group is enabled.
     groups: BTreeMap<String, bool>,
     /// State of new groups.
     enables_new: bool,
@@ -142,14 +142,14 @@ struct Sums {
     exclusive: Times,
 }
 
-/// A timer that runs.
+/// A running timer.
 #[derive(Clone, Copy, Debug)]
 struct Running {
     timer: u32,
-    /// Not if its group was disabled when it was started.
+    /// False if its group was disabled when it was started.
     is_measured: bool,
     start: Times,
-    /// Of the timers that ran within it.
+    /// Sum of the timers that ran within it.
     within: Times,
 }
 
@@ -192,7 +192,7 @@ impl ThreadTimers {
             return;
         };
         if !ended.is_measured {
-            // Timers within it were within those around it.
+            // The timers within it were also within those around it.
             if let Some(around) = self.running.last_mut() {
                 around.within = around.within.plus(ended.within);
             }
@@ -219,7 +219,7 @@ struct Shared {
     epoch: Instant,
     registry: RwLock<Registry>,
     threads: Mutex<Vec<Arc<Mutex<ThreadTimers>>>>,
-    /// Of threads that have ended.
+    /// Timers of threads that have ended.
     ended: Mutex<ThreadTimers>,
 }
 
@@ -245,7 +245,7 @@ thread_local! {
     static OF_THREAD: RefCell<Vec<OfThread>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Timers by number, each in a group that can be switched off.
+/// Timers by number, each in a group that can be disabled.
 #[derive(Clone, Debug)]
 pub struct Timers {
     shared: Arc<Shared>,
@@ -271,7 +271,7 @@ impl Default for Timers {
 }
 
 impl Timers {
-    /// The timer of this name and group, made if it is new.
+    /// The timer with this name and group, created if it is new.
     ///
     /// # Errors
     /// [`TimerError::Nameless`].
@@ -291,7 +291,7 @@ impl Timers {
         Ok(place as u32)
     }
 
-    /// Gives a timer another name and group; its sums stay with it.
+    /// Changes the name and group of a timer; its sums stay.
     ///
     /// # Errors
     /// [`TimerError::Unknown`], [`TimerError::Nameless`], [`TimerError::Taken`].
@@ -332,7 +332,7 @@ impl Timers {
     /// Starts a timer in the calling thread.
     ///
     /// # Returns
-    /// Whether it is measured: its group is enabled.
+    /// Whether it is measured, that is, whether its group is enabled.
     ///
     /// # Errors
     /// [`TimerError::Unknown`].
@@ -343,7 +343,7 @@ impl Timers {
         Ok(is_measured)
     }
 
-    /// Stops a timer, which the calling thread started last.
+    /// Stops the timer that the calling thread started last.
     ///
     /// # Errors
     /// [`TimerError::NotInnermost`], [`TimerError::Unknown`].
@@ -376,7 +376,7 @@ impl Timers {
         }
     }
 
-    /// Measures a group or does so no longer; timers that run end as they began.
+    /// Enables or disables a group; running timers end as they began.
     ///
     /// # Errors
     /// [`TimerError::UnknownGroup`].
@@ -394,7 +394,7 @@ impl Timers {
         }
     }
 
-    /// Measures all groups, and those to come, or does so no longer.
+    /// Enables or disables all groups, including new ones.
     pub fn set_all_enabled(&self, enabled: bool) {
         let mut registry = self.registry_mut();
         registry.enables_new = enabled;
@@ -404,12 +404,12 @@ impl Timers {
             .for_each(|state| *state = enabled);
     }
 
-    /// The groups, by name, each with whether it is enabled.
+    /// The groups, by name, and whether each is enabled.
     pub fn groups(&self) -> BTreeMap<String, bool> {
         self.registry().groups.clone()
     }
 
-    /// The sums of all timers over all threads, in the order in which they were made, without running ones.
+    /// The sums of all timers over all threads, in the order of their creation, without running timers.
     pub fn sums(&self) -> Vec<TimerSums> {
         let timers = self.registry().timers.clone();
         let mut sums = vec![Sums::default(); timers.len()];
@@ -438,7 +438,7 @@ impl Timers {
         sums.collect()
     }
 
-    /// Wall time since these timers were made, nanoseconds.
+    /// Wall time since the creation of this object, nanoseconds.
     pub fn wall_ns(&self) -> u64 {
         self.shared.epoch.elapsed().as_nanos() as u64
     }

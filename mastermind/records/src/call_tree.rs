@@ -32,7 +32,7 @@ pub struct CallNode {
     pub parent: Option<usize>,
     /// Number of callers above it.
     pub depth: usize,
-    /// `instance.method`, or a function of MPI.
+    /// `instance.method`, or an MPI function.
     pub name: String,
     /// Class of the instance; all of its classes, separated by commas, if it was replaced while the program ran.
     pub class: String,

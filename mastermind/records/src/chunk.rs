@@ -36,7 +36,7 @@ pub(crate) enum Medium {
 /// `f_type` of file systems that keep written blocks in place; `statfs(2)`.
 const KEEPING: [i64; 4] = [
     0xEF53,      // ext2, ext3, ext4
-    0x5846_5342, // XFS: it copies only what a user has made a second file of
+    0x5846_5342, // XFS: it copies only blocks that a user has shared with a second file
     0x0102_1994, // tmpfs
     0x8584_58F6, // ramfs
 ];

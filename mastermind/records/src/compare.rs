@@ -237,7 +237,7 @@ const LOGS_AT_ONCE: usize = 1024;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct RunCalls {
     sums: BTreeMap<String, Sums>,
-    /// Calls and time of each function of MPI over all ranks.
+    /// Calls and time of each MPI function over all ranks.
     functions: BTreeMap<String, (u64, u64)>,
     ranks: usize,
     coverage: Coverage,

@@ -100,7 +100,7 @@ impl Log {
         Self::open_behind(path, None)
     }
 
-    /// As [`Log::open`], for sums only: for a log of this process, does not read again what is known already.
+    /// As [`Log::open`], for sums only: for a log of this process, does not read known parts again.
     pub(crate) fn open_behind(
         path: &Path,
         known: Option<RunningSums>,

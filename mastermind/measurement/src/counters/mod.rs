@@ -1,9 +1,9 @@
 //! Counters in addition to the clock: events of processor and kernel (`perf_event_open`), and
 //! `getrusage`.
 //!
-//! They are read at the beginning and the end of a call whose method opted in, outside of its wall time, each reading a
-//! system call or two (300 ns and more). A counter that cannot be opened has a reason in the definitions and no value
-//! in any record.
+//! Counters are read at the beginning and the end of a call whose method opted in, outside of its wall time. Each
+//! reading takes one or two system calls (300 ns and more). For a counter that cannot be opened, the definitions
+//! contain the reason, and records contain no value.
 
 mod names;
 mod open;
@@ -21,24 +21,24 @@ use crate::clock::Clock;
 use names::{KNOWN, Known, Source, UsageField};
 use open::EventGroup;
 
-/// Counters that cannot be taken.
+/// Errors in a list of counters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CounterError {
-    /// No counter of that name is known.
+    /// No counter has this name.
     #[error("cannot count \"{name}\": unknown, expected one of {known}")]
     Unknown {
         /// The name.
         name: String,
-        /// The names there are.
+        /// The known names.
         known: String,
     },
-    /// More than a record holds.
+    /// More counters than a record can hold.
     #[error("cannot count {n} counters: expected at most {most}")]
     TooMany {
-        /// Requested number.
+        /// Requested number of counters.
         n: usize,
-        /// How many there can be.
+        /// Maximum number of counters.
         most: usize,
     },
 }
@@ -48,14 +48,14 @@ pub fn counter_names() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|known| known.name)
 }
 
-/// Tries each counter once, by opening it together with those before it in the calling thread.
+/// Tries each counter once, by opening it together with the previous ones in the calling thread.
 ///
 /// # Arguments
-/// * `names` - of [`counter_names`]; one that is named twice counts once
+/// * `names` - of [`counter_names`]; duplicates count once
 ///
 /// # Returns
-/// Their definitions, in this order, those that cannot be opened with the reason. Where an event of the processor opens,
-/// two more: for how long the events were enabled and for how long they were counted, to scale by.
+/// Their definitions, in this order; those that cannot be opened contain the reason. If an event of the processor
+/// opens, two more counters follow, for scaling: how long the events were enabled, and how long they were counted.
 ///
 /// # Errors
 /// [`CounterError`].
@@ -140,7 +140,7 @@ fn why(errno: Errno, source: &Source) -> String {
     format!("{name} (errno {}): {meaning}", errno.raw_os_error())
 }
 
-/// Values of a method's records behind their parameters.
+/// The values after the parameters in a method's records.
 #[derive(Debug)]
 pub(crate) struct CounterPlan {
     columns: Vec<Column>,
@@ -213,7 +213,7 @@ type Words = [u64; MAX_COUNTERS];
 
 const N_COST_ROUNDS: usize = 21;
 
-/// The counters of one thread: opened when a call needs them, with their readings at the start of the open calls.
+/// The counters of one thread, opened when a call needs them, with their readings at the start of the open calls.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadCounters {
     open: Vec<Opened>,
@@ -257,7 +257,7 @@ impl Opened {
 }
 
 impl ThreadCounters {
-    /// Whether one more call can begin without asking for memory.
+    /// Whether one more call can begin without allocating memory.
     pub(crate) fn has_room(&self) -> bool {
         self.begun.len() < self.begun.capacity()
     }
@@ -275,7 +275,7 @@ impl ThreadCounters {
     /// Reads the counters at the start of a call.
     ///
     /// # Arguments
-    /// * `depth` - calls that are open around it
+    /// * `depth` - number of open calls around it
     pub(crate) fn begin(&mut self, plan: &Arc<CounterPlan>, depth: usize) {
         let place = self.place_of(plan).unwrap_or_else(|| {
             self.open.push(Opened {
@@ -288,12 +288,12 @@ impl ThreadCounters {
         self.begun.push((depth, words.map(|words| (place, words))));
     }
 
-    /// Notes a call that has no counters after all, so that the end of each call finds its beginning.
+    /// Notes a call without counters, so that the end of each call finds the matching beginning.
     pub(crate) fn begin_without(&mut self, depth: usize) {
         self.begun.push((depth, None));
     }
 
-    /// Forgets the calls with `depth` calls or more around them: they were left.
+    /// Forgets calls that were left: those with `depth` or more calls around them.
     pub(crate) fn forget(&mut self, depth: usize) {
         while self.begun.pop_if(|(around, _)| *around >= depth).is_some() {}
     }
@@ -301,7 +301,7 @@ impl ThreadCounters {
     /// Reads the counters at the end of the call that began last.
     ///
     /// # Returns
-    /// How much each has grown, and how many there are: 0 if they could not be read.
+    /// The increase of each counter, and the number of counters: 0 if they could not be read.
     pub(crate) fn end(&mut self) -> (Words, usize) {
         let none = (Words::default(), 0);
         let Some((_, Some((place, before)))) = self.begun.pop() else {
@@ -327,11 +327,11 @@ thread_local! {
     static CURRENT: RefCell<Vec<(&'static str, Opened)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The value of a counter at this moment, in the calling thread, which counts events from its first question on; only
-/// differences mean something.
+/// The present value of a counter in the calling thread. It counts events from the first query on; only differences are
+/// meaningful.
 ///
 /// # Returns
-/// The unit, and the value; `None` if the counter does not open here.
+/// The unit and the value; the value is `None` if the counter cannot be opened.
 ///
 /// # Errors
 /// [`CounterError::Unknown`].
@@ -347,7 +347,7 @@ pub fn current_counter(name: &str) -> Result<(&'static str, Option<u64>), Counte
     Ok((known.unit, value))
 }
 
-/// Scaled if it was counted for a part of the time only.
+/// The value, scaled if it was counted for part of the time only.
 fn current(name: &'static str, plan: &Arc<CounterPlan>) -> Option<u64> {
     let words = CURRENT.with(|current| {
         let mut current = current.borrow_mut();
@@ -362,7 +362,7 @@ fn current(name: &'static str, plan: &Arc<CounterPlan>) -> Option<u64> {
         });
         current[place].1.read()
     })?;
-    // An event of the processor comes with the time for which it was enabled, and that for which it was counted.
+    // For an event of the processor, the times for which it was enabled and counted follow.
     let (enabled, running) = match plan.columns.len() {
         3 => (u128::from(words[1]), u128::from(words[2])),
         _ => (1, 1),

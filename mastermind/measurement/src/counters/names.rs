@@ -1,22 +1,22 @@
-//! The counters by name: events as `perf list` calls them, fields of `getrusage` as `getrusage(2)` does.
+//! The counters by name: events have the names of `perf list`, fields of `getrusage` those of `getrusage(2)`.
 
 use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Hardware, Software};
 
-/// Where a counter comes from.
+/// Source of a counter.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
-    /// Of the processor, in user mode.
+    /// An event of the processor, in user mode.
     Hardware(Hardware),
-    /// Of the processor's caches, in user mode.
+    /// An event of the processor's caches, in user mode.
     Cache(Cache),
     /// Counted by the kernel; in user mode, except for events that happen only in kernel mode.
     Software(Software),
-    /// Of `getrusage` for the thread.
+    /// A field of `getrusage` for the thread.
     Usage(UsageField),
 }
 
 impl Source {
-    /// Whether it takes one of the processor's few counting registers.
+    /// Whether it needs one of the processor's few counting registers.
     pub(super) fn is_of_processor(&self) -> bool {
         matches!(self, Source::Hardware(_) | Source::Cache(_))
     }
@@ -100,7 +100,7 @@ const fn usage(name: &'static str, unit: &'static str, field: UsageField) -> Kno
     }
 }
 
-/// All counters there are.
+/// All known counters.
 pub(super) static KNOWN: [Known; 34] = [
     hardware("cycles", Hardware::CPU_CYCLES),
     hardware("instructions", Hardware::INSTRUCTIONS),
@@ -168,7 +168,7 @@ pub(super) static KNOWN: [Known; 34] = [
     usage("ru_nivcsw", "", UsageField::InvoluntarySwitches),
 ];
 
-/// The counter of a name.
+/// The counter with a name.
 pub(super) fn known(name: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.name == name)
 }

@@ -10,10 +10,10 @@ use rustix::io::Errno;
 
 use super::names::Source;
 
-/// Words at the beginning of a reading of a group: the number of counters, for how long they were enabled, and
+/// Words at the beginning of a group's reading: the number of counters, and the times for which they were enabled and
 /// counted.
 const HEAD_WORDS: usize = 3;
-/// A value and an identifier for each counter, the leader's first, which counts nothing.
+/// Words per counter: a value and an identifier. The group leader comes first and counts nothing.
 const WORDS_A_COUNTER: usize = 2;
 const MOST_WORDS: usize = HEAD_WORDS + WORDS_A_COUNTER * (1 + MAX_COUNTERS);
 
@@ -30,7 +30,7 @@ pub(super) struct EventGroup {
 pub(super) struct EventValues {
     /// Nanoseconds for which the events were enabled.
     pub(super) enabled_ns: u64,
-    /// Nanoseconds for which they were counted; less where the processor's counters are shared by turns.
+    /// Nanoseconds for which they were counted; fewer if events take turns on the processor's counters.
     pub(super) running_ns: u64,
     /// In the order in which they were added.
     pub(super) values: [u64; MAX_COUNTERS],
@@ -61,11 +61,12 @@ impl EventGroup {
             Source::Software(event) => Builder::new(*event),
             Source::Usage(_) => return Err(Errno::INVAL),
         };
-        // Without kernel mode, events that happen only there would be counted as 0.
+        // In user mode only, events that occur in kernel mode would be counted as 0.
         if let Source::Software(Software::CONTEXT_SWITCHES | Software::CPU_MIGRATIONS) = source {
             builder.include_kernel();
         }
-        // With its leader: a clock that is enabled after it is read as 0 up to the next context switch (Linux 6.18).
+        // Enabled together with its leader: a clock that is enabled later reads as 0 until the next context switch
+        // (Linux 6.18).
         builder.enabled(true);
         let member = builder.build_with_group(&mut self.leader).map_err(errno)?;
         self.members.push(member);
@@ -77,7 +78,7 @@ impl EventGroup {
         self.leader.enable().map_err(errno)
     }
 
-    /// Reads all events; `None` if the system does not give them.
+    /// Reads all events; `None` if the system returns no values.
     pub(super) fn read(&self) -> Option<EventValues> {
         let mut bytes = [0; MOST_WORDS * size_of::<u64>()];
         // SAFETY: the leader owns the descriptor and is borrowed.
@@ -118,7 +119,7 @@ fn errno(error: std::io::Error) -> Errno {
 /// Resource usage of the calling thread; `None` if the system does not report it.
 pub(super) fn thread_usage() -> Option<libc::rusage> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: there is room for a `rusage`; all zeros are one.
+    // SAFETY: there is room for a `rusage`; all zeros are a valid one.
     unsafe {
         (libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) == 0).then(|| usage.assume_init())
     }

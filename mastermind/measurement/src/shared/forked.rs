@@ -2,12 +2,12 @@
 //! ours.
 //!
 //! The first thread of the child that records restarts the recording, and the others wait for it. Its contexts are
-//! cleared, and the parent's preparing thread is not in the process. Calls that no log of the child's can count, as
-//! when no file can be opened, are counted in one of the parent's.
+//! cleared, and the parent's preparing thread does not exist in the child. Calls that no log of the child can count,
+//! for example because no file can be opened, are counted in a log of the parent.
 //!
 //! ```text
 //! fork ──► first call of a thread ──► begin_in_child: a preparer of its own ──► a log of its own for each thread that records
-//!                                        └─ no means for logs: its calls are counted as lost in the parent's
+//!                                        └─ no log can be created: its calls are counted as lost in the parent's log
 //! ```
 
 use std::ptr;
@@ -23,19 +23,20 @@ impl Shared {
     /// In a forked child, whose contexts are cleared: the log of the calling thread, now one of the child's own.
     ///
     /// # Returns
-    /// `None` if the thread had none, or if there can be none, as when another thread of the parent was about to make one.
+    /// `None` if the thread had no log, or if none can be created, for example because another thread of the parent was
+    /// just creating one.
     pub(crate) fn leased_in_child(&self) -> Option<LogPointer> {
         if !self.begin_in_child() {
             return None;
         }
         let log = self.leased()?;
         if !locked(&self.logs).all.contains(&log) {
-            // It is not tried again at each call.
+            // Does not try again at each call.
             if self.is_full.load(Ordering::Relaxed) {
                 return None;
             }
             let methods = locked(&self.registry).methods.clone();
-            // SAFETY: the calling thread has the lease, in this process as in the parent's.
+            // SAFETY: the calling thread has the lease, in this process as in the parent.
             let forked = unsafe { &mut *log.0 }.fork(|context| self.begin_log(context), &methods);
             if forked.is_err() {
                 self.is_full.store(true, Ordering::Relaxed);
@@ -51,7 +52,7 @@ impl Shared {
     /// Restarts the recording in a forked child, in the first of its threads that records; the others wait for it.
     ///
     /// # Returns
-    /// Whether there may be logs here.
+    /// Whether logs can be created here.
     fn begin_in_child(&self) -> bool {
         let process = std::process::id();
         let begun = Instant::now();
@@ -78,9 +79,10 @@ impl Shared {
         true
     }
 
-    /// Has calls that no log of this forked child can count counted in one of its parent's, if that is in a file.
+    /// Sets the counter for calls that no log of this forked child can count to that of a parent's log, if it is in a
+    /// file.
     fn count_lost_in(&self, parents: Option<LogPointer>) {
-        // SAFETY: a forked child frees nothing of its parent's.
+        // SAFETY: a forked child frees no memory of its parent.
         let log = parents.map(|log| unsafe { &*log.0 });
         let in_file = log.filter(|log| !log.is_in_memory());
         let lost = in_file.map_or(ptr::null_mut(), |log| ptr::from_ref(log.lost()).cast_mut());
@@ -94,10 +96,10 @@ impl Shared {
         let mut preparer = self.preparer.try_lock().ok()?;
         drop(self.registry.try_lock().ok()?);
         let parents = logs.all.first().copied();
-        // SAFETY: a forked child frees nothing of its parent's.
+        // SAFETY: a forked child frees no memory of its parent.
         let is_in_memory = parents.is_some_and(|log| unsafe { &*log.0 }.is_in_memory());
         let (own, has_means) = self.preparer_of_child(is_in_memory);
-        // The parent's thread is not in this process, and can be waited for by no one.
+        // The parent's thread does not exist in this process, so no thread can join it.
         std::mem::forget(std::mem::replace(&mut *preparer, Arc::new(own)));
         *logs = Logs {
             n_created: logs.n_created,
@@ -114,10 +116,10 @@ impl Shared {
     /// time.
     ///
     /// # Returns
-    /// With it, whether there can be logs.
+    /// The preparer, and whether logs can be created.
     fn preparer_of_child(&self, is_in_memory: bool) -> (ChunkPreparer, bool) {
         let limit = self.config.limit_bytes;
-        // Under valgrind the process has a copy of the memory, and its work has no effect.
+        // Under valgrind, that process has a copy of the memory, so its work has no effect here.
         if !is_in_memory && own_thread::run_in_process(|| ()).is_ok() {
             return (ChunkPreparer::without_thread(limit), true);
         }

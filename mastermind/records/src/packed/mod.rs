@@ -25,7 +25,7 @@
 //! Packed records are the logs themselves (`records/packed`): a container gives back each log byte
 //! for byte, header and damage included, so readers see words of a log wherever they lie
 //! (`records/source`), also where it was packed after they opened it. Only `Run::open` opens
-//! containers; what runs in a measured process cannot reach them, and does not carry their code.
+//! containers; code in a measured process cannot reach them, and does not contain the decoder.
 
 mod block;
 mod columns;
