@@ -31,41 +31,41 @@ fn is_normal_form(family: &Family) -> bool {
     *family == Family::NormalForm
 }
 
-/// A fitted formula and what goes with it.
+/// A fitted formula with its coefficients, uncertainty and prior.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     /// The form.
     pub family: Family,
     /// The formula.
     pub formula: Formula,
-    /// Name and unit of each coefficient; `None` where they are the constant, if there is one, and the terms of the formula.
+    /// Name and unit of each coefficient; `None` if the coefficients are the formula's constant (if any) and terms, in that order.
     pub names: Option<Vec<(String, String)>>,
     /// The coefficients as fitted.
     pub coefficients: Vec<f64>,
-    /// Numbers found from the points: the coefficients, and what the form was searched for.
+    /// Numbers estimated from the points: the coefficients, and the breaks or steps found by search.
     pub n_free: usize,
     /// Covariance of the coefficients.
     pub covariance: Option<Covariance>,
-    /// Degrees of freedom behind it.
+    /// Degrees of freedom of the covariance.
     pub freedom: f64,
     /// Fitted time, seconds, shape `[n_points]`.
     pub fitted_s: Vec<f64>,
-    /// Time of each point predicted from the others, NaN where they do not tell; `None` with no point
-    /// to spare.
+    /// Time of each point predicted from the others, NaN where the others do not determine it; `None` with no point to spare.
     pub left_out_s: Option<Vec<f64>>,
-    /// The spread where the family brings its own.
+    /// The spread as a formula, if the family models it.
     pub sigma: Option<Formula>,
-    /// What predictions average over, the shown formula first; empty where it stands alone.
+    /// The alternatives that predictions average over, the shown formula first; empty if there is only the shown formula.
     pub alternatives: Vec<Alternative>,
-    /// What they predict, seconds, shape `[n_points]`; empty where there are none.
+    /// Averaged prediction of the alternatives, seconds, shape `[n_points]`; empty if there are none.
     pub predicted_s: Vec<f64>,
     /// Minus the logarithm of the prior probability of its form.
     pub odds_against: f64,
-    /// By how much the points say less than as many independent ones; 1 until it is known, see [`crate::solve::design_effect`].
+    /// Design effect: the number of points over the number of independent points with the same information; 1 until it is
+    /// estimated, see [`crate::solve::design_effect`].
     pub design_effect: f64,
-    /// It was fitted as if the points lay as far off at every size, in seconds, and not as a share of the time.
+    /// Whether the fit assumed the same scatter in seconds at every size, instead of a scatter proportional to the time.
     pub is_even: bool,
-    /// The free fit was negative or fell where it must not: this one is the nearest that does not.
+    /// Whether the free fit broke a limit (negative, or falling where it must not) and this is the nearest fit within the limits.
     pub held: bool,
 }
 

@@ -1,11 +1,13 @@
-//! Curves with a scale: a time that saturates, decays, or grows exponentially from a level of its own; and divided work with what sharing it costs.
+//! Curves with a scale: a time that saturates, decays, or grows exponentially from a level of its own; and divided work plus its
+//! communication cost.
 //!
 //! In: points of one varying parameter. Out: hypotheses `[f +] b · g(x / h)`, each with its scale `h`, and `a / x + b g(x)`.
 //!
-//! Sums of powers and logarithms have no scale. A cost that programs have may: throughput that saturates, `x / (x + h)`; a start that wears off,
-//! `exp(−x / h)`; what doubles with each step. Within the sizes each is followed by a sum of terms as well, and beyond them they part. So they
-//! are candidates like all others, and what is predicted contains both where the points do not tell them apart. The scale is not known
-//! either: each form is there with the scale that fits best and with one to either side, so that predictions average over it.
+//! Sums of powers and logarithms have no scale, but some costs of programs do: a throughput that saturates, `x / (x + h)`; a start-up cost
+//! that wears off, `exp(−x / h)`; a cost that doubles with each step. A sum of terms follows such a curve within the measured sizes and
+//! leaves it beyond them. The curves are therefore candidates like all others, and where the points do not distinguish the two, the
+//! prediction averages both. The scale is uncertain as well: each form is tried with its best scale and one scale to either side, so that
+//! predictions average over it.
 
 use crate::families::hypothesis::{Hypothesis, Shape};
 use crate::formula::exponent::Exponent;
@@ -20,16 +22,16 @@ const MIN_VALUES: usize = 5;
 /// Step between the scales that are tried, as a logarithm: arbitrary, below it the curves hardly differ.
 const STEP: f64 = 0.5;
 
-/// Steps to the best scale, each to the lowest place of the parabola through three.
+/// Steps towards the best scale, each to the minimum of the parabola through three scales.
 const REFINEMENTS: usize = 6;
 
-/// Standard deviations of the scale to either side at which a form is weighed too: the nodes of the quadrature of three points.
+/// Distance of the outer two scales from the best one, in standard deviations: the outer nodes of three-point Gauss–Hermite quadrature.
 const ASIDE: f64 = 1.732_050_807_568_877_2;
 
-/// Standard deviation of the logarithm of a scale at most, and below which it is known.
+/// Bounds of the standard deviation of the logarithm of a scale: at the lower one the scale counts as known.
 const KNOWN: [f64; 2] = [1e-3, 1.0];
 
-/// What a curve does with the parameter over its scale `u`.
+/// The function of `u`, the parameter over the scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Bend {
     /// `exp(u)`.
@@ -48,7 +50,7 @@ struct Curve {
     other: Option<i32>,
 }
 
-/// The curves that are tried. Source: costs that programs have, see the head of this file.
+/// The candidate curves. Source: costs of programs, see the head of this file.
 const CURVES: [Curve; 7] = [
     Curve::new(Bend::Growth, 0, Some(0)),
     Curve::new(Bend::Decay, 0, Some(0)),
@@ -111,7 +113,7 @@ impl Curve {
     }
 }
 
-/// The curves of the points with their likeliest scales, but for those that lie farther off than any credible form.
+/// The candidate curves with their likeliest scales, except those farther from the points than any credible form.
 ///
 /// # Arguments
 /// * `least` - `Σ nᵢ (yᵢ / fᵢ − 1)²` of the nearest other form
@@ -141,8 +143,8 @@ pub(crate) fn curves(points: &Points, param: usize, least: f64) -> Vec<Hypothesi
     curves.chain(divided(name)).collect()
 }
 
-/// Work that is divided by a parameter, with what sharing it costs: in proportion to the logarithm of who shares (a tree of messages), or to who
-/// shares (one message to each). Its scale is where both are alike.
+/// Work divided by a parameter, plus the cost of communication: proportional to the logarithm of the parameter (a tree of messages), or to
+/// the parameter (one message to each rank). The scale is the value at which work and communication cost the same.
 fn divided(param: &str) -> impl Iterator<Item = Hypothesis> {
     let term = |power, logarithm| {
         let factor = Factor::new(param, Exponent::Fraction(power, 1), logarithm);
@@ -160,7 +162,7 @@ fn divided(param: &str) -> impl Iterator<Item = Hypothesis> {
     })
 }
 
-/// Where a parabola through three values is lowest, between the outer two places; half way to one where they are as good as a line.
+/// Minimum of the parabola through three values, strictly between the outer two places; if there is none, the middle of the wider interval.
 fn vertex([low, middle, high]: [(f64, f64); 3]) -> f64 {
     let (below, above) = (middle.1 - low.1, high.1 - middle.1);
     let (fall, rise) = (low.0 - middle.0, high.0 - middle.0);
@@ -173,13 +175,13 @@ fn vertex([low, middle, high]: [(f64, f64); 3]) -> f64 {
     }
 }
 
-/// Weighted sums of squares that curves leave of the points.
+/// Weighted residual sums of squares of curves fitted to the points.
 struct Fits<'a> {
     x: &'a [f64],
     y: &'a [f64],
-    /// Of relative distances.
+    /// Weights of the squared residuals: calls over the squared time.
     weights: Vec<f64>,
-    /// Variance of a call by the spread of calls at their size; 0 where that is not known.
+    /// Relative variance of a call, from the spread of calls at the same size; 0 if unknown.
     of_calls: f64,
 }
 
@@ -199,13 +201,13 @@ impl<'a> Fits<'a> {
         }
     }
 
-    /// Variance of a call, at least what the best curve leaves.
+    /// Relative variance of a call, at least the residual variance of the best curve.
     fn variance(&self, left: f64) -> f64 {
         let spare = self.x.len().saturating_sub(3).max(1) as f64;
         (left / spare).max(self.of_calls).max(f64::MIN_POSITIVE)
     }
 
-    /// The scale that leaves least and what it leaves; `None` where the least is at an end, so that there is no scale.
+    /// The scale with the least residual sum of squares, and that sum; `None` if the minimum is at an end, so that no scale is identified.
     fn best(&self, curve: Curve, range: [f64; 2]) -> Option<(f64, f64)> {
         let [low, high] = curve.scales(range).map(f64::ln);
         let n = ((high - low) / STEP).ceil();
@@ -234,7 +236,7 @@ impl<'a> Fits<'a> {
         Some((found.1.exp(), found.0))
     }
 
-    /// Standard deviation of the logarithm of the scale, by how fast a curve moves off the points.
+    /// Standard deviation of the logarithm of the scale, from the curvature of the residual sum of squares.
     fn deviation(&self, curve: Curve, scale: f64, left: f64) -> f64 {
         let by = 0.5 * STEP;
         let [less, more] = [-by, by].map(|by| self.left(curve, scale * by.exp()));
@@ -246,7 +248,7 @@ impl<'a> Fits<'a> {
         }
     }
 
-    /// What one or two columns leave, by the normal equations.
+    /// Residual sum of squares of one or two columns, by the normal equations.
     fn left(&self, curve: Curve, scale: f64) -> f64 {
         let (mut aa, mut ab, mut bb, mut ay, mut by, mut yy) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
         for ((&x, &y), &w) in self.x.iter().zip(self.y).zip(&self.weights) {

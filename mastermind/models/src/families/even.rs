@@ -1,11 +1,10 @@
-//! Forms that are fitted as if the points lay as far off at every size, in seconds.
+//! Normal forms fitted with homoscedastic errors: the same scatter in seconds at every size.
 //!
-//! In: points, and the normal forms that were fitted to them with a scatter that goes with the time. Out: the same forms fitted with one
-//! that does not.
+//! In: points, and the normal forms that were fitted to them with relative errors. Out: the same forms fitted with absolute errors.
 //!
-//! Where the spread of the calls does not explain how far the points lie from every formula, what is left is what the formula leaves out:
-//! a start, a cache, an uneven share. It may be a share of the time, or as long at every size. Taken for a share where it is not, small
-//! sizes decide what is predicted beyond the large ones. Which it is nobody knows beforehand, so both are weighed by their likelihood.
+//! Where the spread of the calls does not explain the residuals of any formula, the residuals are effects that the formulas leave out:
+//! a start-up cost, a cache, an uneven share. Such an effect may be proportional to the time, or equally long at every size. With relative
+//! errors alone, small sizes would dominate extrapolation. The error model is not known beforehand, so both are weighed by likelihood.
 
 use crate::families::candidate::Candidate;
 use crate::families::hypothesis::Hypothesis;
@@ -15,11 +14,13 @@ use crate::samples::points::Points;
 use crate::solve::likelihood::FEW;
 use crate::solve::limits::Limits;
 
-/// The likeliest forms that are fitted again, of each number of products; of several parameters as many for all of them.
+/// Number of the likeliest forms to refit, for each number of products; with several parameters, for all numbers together.
 const N_FORMS: usize = 60;
 
-/// The normal forms fitted with the same scatter at every size; none where there are fewer points than tell the two apart or none lies off,
-/// and of a fit that is negative on the range or falls where it must not.
+/// Fits normal forms with the same scatter at every size.
+///
+/// Returns none if there are too few points to distinguish the error models, or if a form already passes through all points. Fits that
+/// break a limit (negative on the range, or falling where they must not) are left out.
 pub(crate) fn evenly_scattered(
     points: &Points,
     found: &Found<'_>,

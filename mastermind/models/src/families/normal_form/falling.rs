@@ -1,8 +1,8 @@
-//! Whether a parameter may divide the work, so that terms which fall with it are tried.
+//! Whether a parameter may divide the work, so that terms which decrease with it are tried.
 
 use crate::samples::points::Points;
 
-/// Names of parameters that count who shares the work.
+/// Names of parameters that count the processes or threads which share the work.
 const SHARES: [&str; 14] = [
     "p",
     "np",
@@ -20,13 +20,13 @@ const SHARES: [&str; 14] = [
     "ntasks",
 ];
 
-/// Standard errors by which the time must fall.
+/// Standard errors by which the time must decrease.
 const FALLS_BY: f64 = 2.0;
 
-/// Relative standard deviation of a call where the calls do not tell it.
+/// Relative standard deviation of a call, assumed if no coordinate has repeated calls.
 const UNKNOWN: f64 = 0.02;
 
-/// Whether its name says so, or the mean time at its least value is above that at another.
+/// Whether the parameter has one of the names in [`SHARES`], or the mean time at its least value is significantly above that at another.
 pub(super) fn may_fall(points: &Points, param: usize) -> bool {
     let name = points.names[param].to_ascii_lowercase();
     let last = name.rsplit(['.', '_']).next().unwrap_or(&name);

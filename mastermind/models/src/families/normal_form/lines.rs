@@ -1,8 +1,8 @@
-//! Terms of one parameter among several, told from the points that differ in it alone.
+//! Candidate terms of one parameter among several, ranked on the points that differ in that parameter alone.
 //!
-//! With all other parameters held, a sum of products of one term a parameter is `A + B · t(x)`: the
-//! term can be judged without knowing the rest of the form. Where no points differ in one alone, what the
-//! others do is taken as a power of each.
+//! With all other parameters fixed, a sum of products with one term for each parameter is `A + B · t(x)`, so a term can be ranked
+//! without knowing the rest of the form. If no points differ in one parameter alone, the effect of each other parameter is
+//! approximated by a power of it.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::solve::least_squares::solve;
 /// Distinct values that make a line of points worth fitting.
 const LONG: usize = 3;
 
-/// A term this many units of deviance behind the best is not tried further.
+/// Terms whose deviance exceeds that of the best term by more than this are dropped.
 const FAR: f64 = 24.0;
 
-/// Points for each parameter that tell its power.
+/// Points needed for each parameter to estimate its power.
 const POINTS_EACH: usize = 4;
 
 /// Terms of a parameter to combine with those of the others, best first, at most `n_kept`.
@@ -26,7 +26,7 @@ const POINTS_EACH: usize = 4;
 /// * `columns` - values of the parameters, shape `[n_params][n_points]`
 ///
 /// # Returns
-/// `None` if no line of points tells them apart.
+/// `None` if no line of points distinguishes them.
 pub(crate) fn candidates(
     param: usize,
     columns: &[&[f64]],
@@ -54,7 +54,7 @@ pub(crate) fn candidates(
         .map(|(m2, y)| m2 / (y * y))
         .sum();
     let least = sums[*order.first()?];
-    // The spread of the calls, unless the best term lies further off than that explains.
+    // The spread of the calls, or the residual variance of the best term where that is larger.
     let freedom = observed.n_records - observed.n_points() as f64;
     let expected = if freedom > 0.0 { within / freedom } else { 0.0 };
     let variance = expected.max(least / spare as f64).max(1e-20);
@@ -65,14 +65,14 @@ pub(crate) fn candidates(
 
 /// Terms of a parameter to combine with those of the others, for points in no order; best first.
 ///
-/// Of `Πⱼ xⱼ^aⱼ`, fitted to the logarithms, the powers of the other parameters are divided out; what is
-/// left is taken as `A + B · t(x)`. Rough, so none is left out for being far behind.
+/// Fits `Πⱼ xⱼ^aⱼ` to the logarithms and divides out the powers of the other parameters; the quotient is treated as
+/// `A + B · t(x)`. This is rough, so no term is dropped for a large deviance.
 ///
 /// # Arguments
 /// * `columns` - values of the parameters, shape `[n_params][n_points]`
 ///
 /// # Returns
-/// `None` if the points are too few, or the parameters go together.
+/// `None` if the points are too few, or the parameters are collinear.
 pub(crate) fn scattered(
     param: usize,
     columns: &[&[f64]],
@@ -135,7 +135,7 @@ fn lines(param: usize, columns: &[&[f64]]) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// Weighted sum of squares that `A + B · t` leaves on a line of points.
+/// Weighted residual sum of squares of `A + B · t` on a line of points.
 fn left_over(line: &[usize], term: &[f64], observed: &Observed<'_>) -> f64 {
     squares(
         line,
@@ -146,7 +146,7 @@ fn left_over(line: &[usize], term: &[f64], observed: &Observed<'_>) -> f64 {
     )
 }
 
-/// Sum of squares that `A + B · t` leaves of `y` at some points, each by its calls and its scale.
+/// Residual sum of squares of `A + B · t` fitted to `y` at some points, weighted by `count / scale²`.
 fn squares(at: &[usize], term: &[f64], y: &[f64], count: &[f64], scale: &[f64]) -> f64 {
     let weight = |i: usize| count[i] / (scale[i] * scale[i]);
     let (mut sum, mut sum_t, mut sum_y) = (0.0, 0.0, 0.0);
