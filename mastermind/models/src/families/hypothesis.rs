@@ -1,4 +1,14 @@
 //! A formula that is linear in its coefficients, perhaps after a logarithm, and its fit.
+//!
+//! In: points and a formula without coefficients. Out: a `Candidate` with coefficients, their covariance and the time of each point predicted
+//! from the others. The coefficients solve a weighted least-squares problem; the weight of a point is its number of calls over the variance
+//! of one call. With relative noise that variance depends on the fitted times, so the weights are recomputed a few times. If the free
+//! fit breaks a limit, the problem is solved again within the limits.
+//!
+//! ```text
+//! T = a + b q              times = [1, q] · [a, b]
+//! T = exp(b + a ln q)      ln times = [1, ln q] · [b, a]
+//! ```
 
 use crate::families::candidate::Candidate;
 use crate::formula::exponent::Exponent;
@@ -17,20 +27,20 @@ const ALONE: f64 = 1.0 - 1e-12;
 /// Passes of reweighting by the fitted times.
 const PASSES: usize = 4;
 
-/// Relative change of the weights that ends them, as of logarithms of times whose spread is a share of them.
+/// Relative change of the weights at which reweighting ends: with relative noise, the weights of logarithms do not change at all.
 const SETTLED: f64 = 1e-14;
 
-/// Share of a measured time below which a fitted one does not tell its spread.
+/// If a fitted time is below this share of the measured one, the spread is computed from the measured time.
 const FAR_BELOW: f64 = 0.1;
 
-/// What is fitted.
+/// The form of a formula.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Shape {
     /// `T = [c₀ +] Σ cₖ · productₖ`.
     Sum {
         /// Whether there is a constant.
         constant: bool,
-        /// The products, their coefficients of no meaning.
+        /// The products; their coefficients are ignored.
         terms: Vec<Term>,
     },
     /// `T = exp(b + Σ aⱼ ln xⱼ)` over the parameters at these positions.
@@ -41,7 +51,7 @@ pub(crate) enum Shape {
     Meeting {
         /// Position of the parameter.
         param: usize,
-        /// Where.
+        /// Value at which the lines meet.
         at: f64,
     },
 }
@@ -53,11 +63,11 @@ pub(crate) struct Hypothesis {
     pub family: Family,
     /// The form.
     pub shape: Shape,
-    /// Numbers beside the coefficients that were found from the same points: breaks, a step.
+    /// Numbers found from the same points in addition to the coefficients: breaks, a step.
     pub n_searched: usize,
 }
 
-/// What the coefficients are solved from.
+/// The least-squares problem of the coefficients.
 struct Problem {
     /// Mean times, or their logarithms, shape `[n_points]`.
     observed: Vec<f64>,
@@ -81,18 +91,18 @@ impl Hypothesis {
         }
     }
 
-    /// Fits the coefficients, each point weighted by its calls and the variance of one of them; within the
-    /// limits where the free fit breaks them.
+    /// Fits the coefficients, each point weighted by its calls and the variance of one of them. If the free fit breaks a limit, fits
+    /// within the limits.
     ///
     /// # Returns
-    /// `None` if the columns are dependent or more than the points carry, if a logarithm meets a value
-    /// that is not positive, or if nothing but 0 is within the limits.
+    /// `None` if the columns are dependent or too many for the points, if a logarithm is taken of a value that is not positive, or if
+    /// only 0 is within the limits.
     pub fn fit(&self, points: &Points, limits: &Limits<'_>) -> Option<Candidate> {
         let hold = |formula: &Formula| limits.hold(formula, points);
         self.fit_within(points, limits, hold)
     }
 
-    /// The same of a shape without regimes, on walks that were made before.
+    /// As [`Hypothesis::fit`] for a shape without regimes, with the walks made before.
     pub fn fit_on(
         &self,
         walks: &[Walk<'_>],
@@ -123,7 +133,7 @@ impl Hypothesis {
         })
     }
 
-    /// The fit within the limits and its weights; `None` where it is the free one, or nothing but 0.
+    /// The fit within the limits and its weights; `None` if no limit is active, or if only 0 is within the limits.
     fn held(
         &self,
         points: &Points,
@@ -140,7 +150,7 @@ impl Hypothesis {
                 return None;
             }
             let times = self.times(problem, &within.solution.residuals);
-            // A time held at 0 would weigh all: there the measured one tells its spread.
+            // A fitted time of 0 would get an infinite weight, so there the spread is computed from the measured time.
             let pairs = times.iter().zip(&points.mean_s);
             let not_small = pairs.map(|(&f, &y)| if f > FAR_BELOW * y { f } else { y });
             fitted_s = not_small.collect();
@@ -179,7 +189,7 @@ impl Hypothesis {
         Some((solution, weights))
     }
 
-    /// The half-spaces that the coefficients must lie in; of a logarithm, that it does not fall.
+    /// The half-spaces that the coefficients must lie in; for logarithmic fits, that the time does not fall.
     fn limits(&self, points: &Points, limits: &Limits<'_>) -> Option<Vec<Vec<f64>>> {
         match &self.shape {
             Shape::Sum { constant, terms } => limits.rows(*constant, terms, points),
@@ -192,12 +202,12 @@ impl Hypothesis {
                 };
                 Some((1..).zip(params).filter(held).map(row).collect())
             }
-            // Such lines are taken as they are, or not at all.
+            // Lines that meet are not fitted within limits: a free fit that breaks one is dropped.
             Shape::Meeting { .. } => None,
         }
     }
 
-    /// Times of residuals.
+    /// Fitted times from the residuals, seconds.
     fn times(&self, problem: &Problem, residuals: &[f64]) -> Vec<f64> {
         let pairs = problem.observed.iter().zip(residuals);
         pairs.map(|(y, r)| self.unlink(y - r)).collect()
@@ -262,18 +272,18 @@ impl Hypothesis {
         let pairs = fitted_s.iter().zip(&points.count);
         pairs
             .map(|(&f, n)| {
-                // The derivative of the logarithm takes the spread of times to that of logarithms.
+                // The derivative of the logarithm converts the spread of times to that of logarithms.
                 let slope = if self.logarithmic() { f } else { 1.0 };
                 n * slope * slope / points.noise.variance(f, largest)
             })
             .collect()
     }
 
-    /// Covariance of the coefficients and its degrees of freedom; (`None`, 0) where nothing tells.
+    /// Covariance of the coefficients and its degrees of freedom; (`None`, 0) with neither repeated calls nor more points than
+    /// coefficients.
     ///
-    /// Each point brings its own variance, the larger of two estimates: from the spread of the calls
-    /// there, and from the distance of their mean to the fit without them (this one sees that the
-    /// formula is wrong).
+    /// The variance of each point is the larger of two estimates: the spread of its calls, and the distance of their mean from
+    /// the fit without the point (which also detects a wrong formula).
     ///
     /// # Source
     /// J.G. MacKinnon, H. White, J. Econometrics 29 (1985) 305 (HC3) (recalled, not looked up).
@@ -314,8 +324,7 @@ impl Hypothesis {
         )
     }
 
-    /// Variance of the calls at each point on the scale of the link, shape `[n_points]`; where a
-    /// point has one call, that of all points together.
+    /// Variance of the calls at each point on the scale of the link, shape `[n_points]`; the pooled variance where a point has one call.
     fn within(&self, points: &Points) -> Vec<f64> {
         let slope = |y: f64| if self.logarithmic() { 1.0 / y } else { 1.0 };
         let spreads = points.mean_s.iter().zip(&points.m2_s2);
@@ -368,7 +377,7 @@ impl Hypothesis {
         matches!(self.shape, Shape::Power(_) | Shape::Exponential(_))
     }
 
-    /// What the fit is linear in.
+    /// The transformed time that the fit is linear in: the time itself, or its logarithm.
     fn link(&self, value: f64) -> f64 {
         if self.logarithmic() {
             value.ln()
@@ -416,7 +425,7 @@ impl Hypothesis {
         }
     }
 
-    /// Name and unit of the fitted numbers of `ln T`, of a power law or an exponential; `None` where they are those of a sum.
+    /// Name and unit of the fitted numbers of `ln T`, for a power law or an exponential; `None` if they are the coefficients of a sum.
     fn names(&self, points: &Points) -> Option<Vec<(String, String)>> {
         let unit = |param: usize| match points.units[param].as_str() {
             "" => "1/1".into(),
@@ -434,7 +443,7 @@ impl Hypothesis {
 }
 
 /// A line in a parameter for each range between `breaks`, ascending, as terms without coefficients: constant and slope of the
-/// first, of the second, and so on.
+/// first range, of the second, and so on.
 pub(crate) fn lines_by_regime(param: &str, breaks: &[f64]) -> Vec<Term> {
     let regime = |place: usize| Regime {
         param: param.into(),
@@ -451,7 +460,7 @@ pub(crate) fn lines_by_regime(param: &str, breaks: &[f64]) -> Vec<Term> {
     (0..=breaks.len()).flat_map(line).collect()
 }
 
-/// What takes the coefficients of lines that meet to constant and slope of each, shape `[4][3]`.
+/// The matrix that maps the coefficients of two lines that meet to the constant and slope of each, shape `[4][3]`.
 fn of_lines(at: f64) -> [[f64; 3]; 4] {
     [
         [1.0, 0.0, 0.0],
@@ -466,7 +475,7 @@ fn times_vector(rows: &[[f64; 3]], vector: &[f64]) -> Vec<f64> {
     rows.iter().map(product).collect()
 }
 
-/// `A C Aᵀ`: the covariance of what `A` makes of coefficients whose covariance is `C`.
+/// `A C Aᵀ`: the covariance of `A b`, where `C` is the covariance of the coefficients `b`.
 fn carried(rows: &[[f64; 3]], covariance: &Covariance) -> Covariance {
     let half: Vec<Vec<f64>> = rows.iter().map(|row| covariance.times(row)).collect();
     let cell = |i: usize, j: usize| rows[i].iter().zip(&half[j]).map(|(a, c)| a * c).sum();
@@ -502,7 +511,7 @@ fn sandwich(
     weights: &[f64],
     variances: impl Iterator<Item = f64>,
 ) -> Covariance {
-    // `wᵢ A xᵢ` of each point, first since weights are very large where all times are 0.
+    // `wᵢ A xᵢ` of each point is computed first, since weights are very large where all times are 0.
     let mut parts = Vec::with_capacity(weights.len() * a.len());
     for (i, w) in weights.iter().enumerate() {
         let product = |row: &Vec<f64>| row.iter().zip(design).map(|(a, x)| a * x[i]).sum::<f64>();
@@ -515,7 +524,7 @@ fn sandwich(
     })
 }
 
-/// Residual of each point about the fit to the others, `eᵢ / (1 − hᵢ)`; NaN where there is none.
+/// Residual of each point from the fit to the others, `eᵢ / (1 − hᵢ)`; NaN if the others do not determine the fit.
 ///
 /// # Source
 /// D.M. Allen, Technometrics 16 (1974) 125 (PRESS) (recalled, not looked up).

@@ -11,13 +11,13 @@ use crate::solve::least_squares::solve;
 /// Degrees of polynomials in one parameter.
 const DEGREES: std::ops::RangeInclusive<i32> = 2..=4;
 
-/// Parameters that a polynomial in several is tried over at most.
+/// Most parameters of a polynomial in several parameters.
 const MAX_POLYNOMIAL_PARAMS: usize = 3;
 
-/// Every formula whose form needs no search, simple before complex, and the parameters left out.
+/// Lists every formula whose form needs no search, simple before complex, and notes on the parameters left out.
 ///
-/// A constant; then lines, logarithms, power laws and exponentials: in each varying parameter alone,
-/// then in all that are independent of one another; then polynomials.
+/// The list has a constant; then lines, logarithms, power laws and exponentials, each in one varying parameter, then in all
+/// independent ones; and polynomials after the lines.
 pub(crate) fn hypotheses(points: &Points) -> (Vec<Hypothesis>, Vec<Note>) {
     let varying = points.varying();
     let mut list = vec![Hypothesis::constant()];
@@ -79,7 +79,7 @@ fn of(family: Family, points: &Points, params: &[usize]) -> Hypothesis {
     }
 }
 
-/// Polynomials: of each degree in one parameter where its values carry it, of degree 2 in several.
+/// Polynomials: of each degree in one parameter that has enough distinct values, of degree 2 in several.
 fn polynomials(points: &Points, varying: &[usize], together: &[usize]) -> Vec<Hypothesis> {
     let mut list = Vec::new();
     for &param in varying {
@@ -111,7 +111,7 @@ fn monomial(points: &Points, powers: &[(usize, i32)]) -> Term {
     Term::new(1.0, factors)
 }
 
-/// The parameters of `varying` that are no combination of those before them, and the others.
+/// Splits `varying` into the parameters that are no linear combination of those before them, and the others.
 fn independent(points: &Points, family: Family, varying: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let (mut kept, mut dependent): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
     if family != Family::Line && varying.len() < 2 {

@@ -1,4 +1,12 @@
-//! What a user of a model should know of its fit.
+//! Notes that a user of a model should read with it.
+//!
+//! A fit collects notes on its data (calls set aside, collinear parameters), on its quality (a poor fit, too few sizes) and on
+//! what was done (enumerations fitted together). They are stored with the model and printed with it:
+//!
+//! ```text
+//! Note::Zero { n_records: 3 }                 3 calls of 0 s, too short for the clock or not timed
+//! Note::Shared { param: "axis".into() }       "axis" makes no difference
+//! ```
 
 use std::fmt;
 
@@ -6,12 +14,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::samples::statistic::Statistic;
 
-/// Something a user of a model should know of its fit.
+/// A remark on the fit of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Note {
-    /// No point has two parameters both beside their usual values, so what both do at once is not known.
+    /// At no point do two parameters both differ from their usual values, so their interaction was not measured.
     Apart {
         /// The parameters and their usual values.
         params: [(String, f64); 2],
@@ -21,26 +29,26 @@ pub enum Note {
         /// Distinct coordinates.
         n_points: usize,
     },
-    /// The model is a constant because the method has no number among its parameters, as drivers have none.
+    /// The model is a constant because the method has no numeric parameter, as is usual for drivers.
     NoSize {
-        /// Calls there are.
+        /// Number of calls.
         n_records: u64,
     },
-    /// The coordinates are as many as the coefficients: the family is a guess.
+    /// There are as many coefficients as coordinates: the family is a guess.
     NotValidated {
-        /// Distinct coordinates there are.
+        /// Distinct coordinates measured.
         n_points: usize,
         /// Distinct coordinates that would validate it.
         needed: usize,
     },
-    /// There are so few sizes that what is predicted beyond them may be anything near.
+    /// There are too few sizes to extrapolate with confidence.
     FewSizes {
-        /// Distinct coordinates there are.
+        /// Distinct coordinates measured.
         n_points: usize,
     },
-    /// A size left out is predicted badly from the others.
+    /// Held-out sizes are predicted badly from the others.
     LeftOutFar {
-        /// By how much, per cent, on average: the `cv_smape` of the model.
+        /// Average error, per cent: the `cv_smape` of the model.
         percent: f64,
     },
     /// An exponential follows the points nearly as well as the formula that is shown.
@@ -53,21 +61,21 @@ pub enum Note {
         /// The parameter.
         param: String,
     },
-    /// A parameter that varies is in no normal form that was tried: there are too many, or it is negative somewhere.
+    /// A varying parameter was not searched for normal forms: there are too many parameters, or it is negative somewhere.
     LeftOut {
         /// The parameter.
         param: String,
     },
-    /// Not the mean of the calls at a coordinate was fitted.
+    /// Another statistic than the mean of the calls at a coordinate was fitted.
     Statistic {
-        /// What was.
+        /// The statistic.
         statistic: Statistic,
     },
-    /// There are more coordinates than are fitted one by one.
+    /// There are too many coordinates to fit each of them, so they were thinned.
     Thinned {
         /// Distinct coordinates.
         n_points: usize,
-        /// Those that the formula was fitted to: of one parameter means of neighbours, of several one in so many.
+        /// Points that the formula was fitted to: means of neighbours with one parameter, a sample of the coordinates with several.
         n_fitted: usize,
     },
     /// The formula does not follow the points, and the spread of the calls does not explain it.
@@ -75,70 +83,70 @@ pub enum Note {
         /// Share of the variance between coordinates that is explained, per cent.
         r2_percent: f64,
     },
-    /// The formula explains little of how the points differ, and the spread of the calls is as large as what it leaves.
+    /// The formula explains little of the variance between coordinates, and the spread of the calls is as large as the residuals.
     Scattered {
         /// Share of the variance between coordinates that is explained, per cent.
         r2_percent: f64,
     },
-    /// The likeliest formula is farther from the points than their mean is, and the spread of the calls does not explain it: the model is
-    /// the mean.
+    /// The likeliest formula is farther from the points than their mean is, and the spread of the calls does not explain the distance: the
+    /// model is the mean.
     NoModel,
-    /// Calls far above the others at their coordinate, as preemption makes them, were not fitted.
+    /// Calls far above the others at their coordinate, for example preempted ones, were not fitted.
     SetAside {
-        /// How many.
+        /// Number of these calls.
         n_records: u64,
         /// Their share of the time of all calls, per cent.
         percent: f64,
     },
-    /// The machine held up some calls: the formula is of the others.
+    /// The machine delayed some calls: the formula describes the others.
     HeldUp {
         /// Their share of the calls, per cent.
         percent: f64,
         /// How much longer they took on average, seconds.
         mean_s: f64,
     },
-    /// The machine has two speeds: some calls take so many times as long as the others. The formula is the law of the fast ones.
+    /// The machine has two speeds: some calls take a constant factor longer than the others. The formula describes the fast ones.
     TwoSpeeds {
-        /// The slow ones' share of the calls, per cent.
+        /// Share of slow calls, per cent.
         percent: f64,
-        /// How many times as long they take.
+        /// Time of a slow call over that of a fast one.
         slower: f64,
     },
-    /// Few calls hold most of the time, at coordinates where the others take far less.
+    /// Few calls take most of the time, at coordinates where the others take far less.
     Uneven {
-        /// How many.
+        /// Number of these calls.
         n_records: u64,
-        /// Of how many.
+        /// Number of all calls.
         of: u64,
         /// Their share of the time of all calls, per cent.
         percent: f64,
     },
-    /// The formula, which is of means, is more than a quarter from the median of the calls at many coordinates.
+    /// The formula, fitted to means, differs by more than a quarter from the median of the calls at many coordinates.
     BesideMedians {
-        /// Coordinates where it is.
+        /// Coordinates where it differs.
         n_points: usize,
-        /// Of how many that have calls enough for a median.
+        /// Coordinates with enough calls for a median.
         of: usize,
     },
-    /// An unknown of a written formula changes the times as others do together: its value is one of many.
+    /// An unknown of a written formula has the same effect on the times as a combination of others: its value is one of many.
     Entangled {
         /// The unknown.
         unknown: String,
     },
-    /// Calls whose wall time is 0: they were fitted like the others.
+    /// Calls whose wall time is 0 were fitted like the others.
     Zero {
-        /// How many.
+        /// Number of these calls.
         n_records: u64,
     },
-    /// The free fit was negative somewhere on the range, or fell where it must not; this is the nearest that
-    /// does not, and the standard errors are of what the limits leave free.
+    /// The free fit was negative somewhere on the range, or fell where it must not. The model is the nearest fit within the limits, and
+    /// the standard errors cover the directions that the limits leave free.
     Held,
-    /// The times of the labels of an enumeration parameter do not differ: one model is for all.
+    /// The times of the labels of an enumeration parameter do not differ: one model covers all labels.
     Shared {
         /// The parameter.
         param: String,
     },
-    /// One model is for all labels of an enumeration parameter, as was asked for: whether they differ was not.
+    /// One model covers all labels of an enumeration parameter, as requested; whether their times differ was not tested.
     Together {
         /// The parameter.
         param: String,
@@ -146,7 +154,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// Whether it says how far a formula may be from the times.
+    /// Whether the note concerns the distance between the formula and the times.
     pub fn is_of_fit(&self) -> bool {
         matches!(
             self,
@@ -303,7 +311,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// A time to two digits in the largest unit of which it is at least one.
+/// Formats a time to two digits, in the largest unit in which its value is at least one.
 fn in_unit(seconds: f64) -> (String, &'static str) {
     let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
     let fits = |(unit, _): &(f64, &str)| seconds >= *unit;

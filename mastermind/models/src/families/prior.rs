@@ -1,8 +1,8 @@
-//! What a form costs before anything is measured: minus the logarithm of its prior probability.
+//! The price of a form before any measurement: minus the logarithm of its prior probability.
 //!
-//! All forms are drawn from one flat list of 64: each term of a normal form is one choice from it, and so is
-//! each other family. A form of `t` terms out of `c` choices costs `c·ln L + (t − 1)·T − ln t!`; what is physically
-//! absurd costs [`LN_ABSURD`] each time; a break or a step that was searched costs the logarithm of its places.
+//! All forms are drawn from one flat list of 64 entries: each term of a normal form is one choice from it, and so is each other family.
+//! A form of `t` terms out of `c` choices costs `c·ln L + (t − 1)·T − ln t!`; each physical absurdity adds [`LN_ABSURD`]; a break
+//! or a step found by search adds the logarithm of the number of its places.
 //!
 //! # Source
 //! Own derivation: the description length of a form (J. Rissanen, Automatica 14 (1978) 465, recalled, not looked up) over
@@ -18,33 +18,34 @@ use crate::formula::family::Family;
 use crate::formula::sum::{Formula, Term};
 use crate::samples::points::Points;
 
-/// Logarithm of the number of forms in the flat list, 64: the terms that rise, those that fall, one each for a power law, an exponential,
-/// polynomials of three degrees, steps, and regimes, and two sums of work that is divided with what sharing it costs.
+/// Logarithm of the number of forms in the flat list, 64: the rising terms, the falling terms, one each for a power law, an exponential,
+/// polynomials of three degrees, steps, and regimes, and two sums of divided work plus communication cost.
 const LN_FORMS: f64 = 6.0 * LN_2;
 
-/// Price of each term after the first beside that of choosing it.
+/// Price of each term after the first, in addition to the price of choosing it.
 const LN_TERM: f64 = 2.0;
 
-/// Price of each absurdity: a negative coefficient, but of a term that falls where the time rises to a limit; a time that is negative, or that rises and then falls, up to
-/// [`AHEAD`] times the range; one that grows faster than [`STEEPEST`] there.
+/// Price of each absurdity: a negative coefficient (except of a falling term in a time that rises to a limit); a time that is negative, or
+/// that rises and then falls, up to [`AHEAD`] times the range; one that grows faster than [`STEEPEST`] there.
 pub(crate) const LN_ABSURD: f64 = 4.0;
 
-/// How far beyond the largest value of a parameter a time must make sense, as a factor.
+/// Factor beyond the largest value of a parameter up to which a time must make sense.
 pub(crate) const AHEAD: f64 = 4.0;
 
-/// Price of an exponential, a polynomial or the larger of two costs beside those of their choices: they follow a single term within the noise of few sizes, and
-/// part from it beyond them, so that they set the ends of intervals. With less, intervals are wider and exact forms fewer; with more, intervals
-/// of exponentials and polynomials hold too little.
+/// Price of an exponential, a polynomial or the larger of two costs, in addition to the price of their choices.
+///
+/// With few sizes these forms follow a single term within the noise and leave it beyond the sizes, so they set the ends of intervals. A
+/// lower price makes intervals wider and exact forms rarer; with a higher one, intervals of exponentials and polynomials cover too little.
 const LN_FAST: f64 = 1.0;
 
-/// Price of a scatter that is the same at every size, which is the less usual.
+/// Price of the same scatter at every size, which is less usual than a relative scatter.
 pub(crate) const LN_EVEN: f64 = LN_2;
 
-/// Power of a parameter that no sum of powers is expected to grow faster than beyond the range: the largest of the normal forms, and that of
-/// multiplying matrices.
+/// Steepest growth, as a power of a parameter, that is expected of a sum of powers beyond the range: the largest power of the normal forms,
+/// and that of matrix multiplication.
 const STEEPEST: f64 = 3.0;
 
-/// Relative change along a path that is rounding.
+/// Relative change along a path that counts as rounding.
 const ROUNDING: f64 = 1e-9;
 
 /// Price of `n_choices` out of the list for a form of `n_terms`.
@@ -57,8 +58,8 @@ pub(crate) fn of_choices(n_choices: usize, n_terms: usize) -> f64 {
     n_choices as f64 * LN_FORMS + n_terms.saturating_sub(1) as f64 * LN_TERM - orders
 }
 
-/// Price of `n` products of parameters that were never varied together: what was not measured is not to be had for less than the sum of
-/// both, so each costs as the term that it saves.
+/// Price of `n` products of parameters that were never varied together: an interaction that was not measured must not be cheaper than the
+/// sum of both terms, so each product costs as much as the term that it saves.
 pub(crate) fn of_unseen(n_products: usize) -> f64 {
     n_products as f64 * LN_TERM
 }
@@ -68,7 +69,7 @@ pub(crate) fn of_places(n_places: usize, n_searched: usize) -> f64 {
     n_searched as f64 * (n_places.max(1) as f64).ln()
 }
 
-/// Price of `n` negative coefficients and of what the time does along paths.
+/// Price of `n` negative coefficients, and of times that are negative or turn along paths.
 ///
 /// # Arguments
 /// * `paths` - values along each path, ascending in the parameter, shape `[n_paths][..]`
@@ -81,8 +82,8 @@ pub(crate) fn of_absurdities<'v>(
     (n_negative + usize::from(is_negative) + usize::from(turns)) as f64 * LN_ABSURD
 }
 
-/// What a constant below 0 beside a logarithm gets back of its price: a logarithm is 0 at 1, which is the unit's choice, and the constant
-/// shifts it; that the time is negative somewhere is priced by itself.
+/// Refund for a negative constant added to a logarithm: where a logarithm is 0 depends on the unit, and the constant only shifts that
+/// place. A negative time is priced separately.
 pub(crate) fn of_shift(is_shift: bool) -> f64 {
     if is_shift { LN_ABSURD } else { 0.0 }
 }
@@ -123,7 +124,7 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
     let (n_choices, n_terms, n_negative) = match candidate.family {
         Family::Written => return 0.0,
         Family::PowerLaw | Family::Exponential => (n_params, 1, 0),
-        // The terms of a polynomial are one choice, and one below 0 turns it, which is paid for.
+        // The terms of a polynomial are one choice; negative coefficients turn the curve, which is priced once.
         Family::Polynomial => {
             let n_terms = formula.terms.len();
             (
@@ -133,7 +134,7 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
             )
         }
         Family::Stairs => (1, 1, n_negative(&candidate.coefficients)),
-        // A curve that is taken away rises to a limit.
+        // Subtracting a curve gives a time that rises to a limit, so a negative coefficient of it is free.
         Family::Curve => {
             let rates = formula.terms.iter().flat_map(|term| &term.factors);
             let grows = rates
@@ -144,12 +145,12 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
             (1, 1, n_negative(&candidate.coefficients[..others]))
         }
         Family::Regimes => {
-            // A later range may rise from below 0 before it begins; the first one reaches to the smallest sizes.
+            // The line of a later range may be negative before that range begins; the first range includes the smallest sizes.
             let is_first = |term: &Term| (term.regime.as_ref()).is_some_and(|of| of.from.is_none());
             let slopes = formula.terms.iter();
             let slopes = slopes.filter(|term| !term.factors.is_empty() || is_first(term));
             let slopes: Vec<f64> = slopes.map(|term| term.coefficient).collect();
-            // A line in each range is one choice, another term in the last one is another.
+            // The lines of all ranges are one choice; another term in the last range is a second one.
             let n_choices = 1 + usize::from(last_factors(&formula.terms).is_some());
             (n_choices, 1, n_negative(&slopes).min(1))
         }
@@ -191,7 +192,8 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
 
 /// Whether a time grows from the end of a parameter's range to [`AHEAD`] times it by more than its [`STEEPEST`] power, the other
 /// parameters at the ends of theirs.
-/// An exponential is not judged by it: that it does is what it is, and its choice was paid for.
+///
+/// Exponentials are exempt: they always grow faster, and their choice is priced.
 fn soars(formula: &Formula, points: &Points) -> bool {
     let mut factors = formula.terms.iter().flat_map(|term| &term.factors);
     if factors.any(|factor| factor.rate.is_some()) {
@@ -240,19 +242,19 @@ mod tests {
         of_candidate(&candidate, &points, &Paths::new(&points))
     }
 
-    /// Which powers they are is one choice; each after the first is paid for as a term is, since it turns the curve once more.
+    /// The powers are one choice; each after the first is priced like a term, since it turns the curve once more.
     #[test]
     fn a_polynomial_pays_for_its_powers_and_for_where_it_turns() {
         let square = price(2, |x| 5.0 + 2.0 * x + x * x);
         let cube = price(3, |x| 5.0 + 2.0 * x + x * x + 0.5 * x * x * x);
         assert!((square - (LN_FORMS + LN_TERM - 2_f64.ln() + LN_FAST)).abs() < 1e-12);
         assert!((cube - square - (LN_TERM - 3_f64.ln())).abs() < 1e-12);
-        // Below 0 at 4 times the range, to which it falls after it rose, by a coefficient below 0.
+        // Three absurdities: a negative coefficient, a time that rises and then falls, and a negative time at 4 times the range.
         let falling = price(2, |x| 100.0 + 5.0 * x - 0.5 * x * x);
         assert!((falling - square - 3.0 * LN_ABSURD).abs() < 1e-12);
     }
 
-    /// At 4 times the range a fourth power is 256 times as much, where a cube is 64.
+    /// At 4 times the range a fourth power is 256 times as large, a cube 64 times.
     #[test]
     fn what_grows_faster_than_the_cube_beyond_the_range_is_absurd() {
         let cube = price(3, |x| 5.0 + 2.0 * x + x * x + 50.0 * x * x * x);
@@ -277,7 +279,7 @@ mod tests {
         of_candidate(&candidate, &points, &Paths::new(&points))
     }
 
-    /// `5 log2(x / 8) + 1` is no more absurd than `5 log2(x) + 1`; a coefficient below 0, with which the time ends below 0, is.
+    /// `5 log2(x / 8) + 1` is no more absurd than `5 log2(x) + 1`; a negative coefficient with which the time becomes negative is.
     #[test]
     fn a_constant_that_shifts_a_logarithm_costs_nothing() {
         let plain = price_of_logarithm(|x| 5.0 * x.log2() + 1.0);
