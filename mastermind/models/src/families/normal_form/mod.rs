@@ -1,8 +1,8 @@
 //! The performance model normal form, `c + Σ cₖ · Π x^(i) · log2(x)^(j)`: searched and fitted.
 //!
-//! In: points. Out: [`Found`], every form worth a look with its fit under multiplicative noise (`refine`), of which
-//! `select` takes those it believes. Every form of the search space is looked at once with weights common to all
-//! (`screen`; for several parameters after `lines` has cut down the terms of each).
+//! In: points. Out: [`Found`], the promising forms with their fits under multiplicative noise (`refine`), from which
+//! `select` takes the credible ones. `screen` first ranks every form of the search space with one common set of weights; for several
+//! parameters, `lines` reduces the terms of each parameter before that.
 //!
 //! # Source
 //! A. Calotoiu, T. Hoefler, M. Poke, F. Wolf, SC '13, for the form (recalled, not looked up). The
@@ -34,19 +34,19 @@ use refine::{FEW_PASSES, Observed, PASSES, Refined, Scratch};
 use screen::Centred;
 use terms::{Basis, Form, MAX_PARAMS, MAX_TERMS, Product};
 
-/// Terms of each parameter that are combined, by the number of parameters.
+/// Number of terms of each parameter to combine, by the number of parameters.
 const N_COMBINED: [usize; MAX_PARAMS + 1] = [0, 0, 12, 7, 3, 2, 2];
 
-/// Forms that a term more is tried beside.
+/// Number of the best forms that are extended by one more term.
 const N_EXTENDED: usize = 3;
 
-/// Times that a form of several parameters is changed in one factor.
+/// Most exchanges of one factor in a form of several parameters.
 const N_EXCHANGES: usize = 20;
 
-/// Distinct coordinates below which no normal form is told from another.
+/// Distinct coordinates needed to distinguish normal forms.
 pub(crate) const MIN_POINTS: usize = 3;
 
-/// Every normal form of the points worth weighing, fitted.
+/// Fits every normal form that may be credible for the points.
 ///
 /// # Returns
 /// `None` with fewer than [`MIN_POINTS`] points, or no time that is positive.
@@ -105,7 +105,7 @@ pub(crate) fn search(points: &Points) -> Option<Found<'_>> {
     };
     found.rank();
     if !are_all && !found.explained {
-        // By their means more forms are credible.
+        // Judged by the means instead of the calls, more forms are credible, so the pairs skipped above are fitted too.
         (found.fits, _) = single::fits(&found.basis, &found.observed, counts, true);
         found.odds_against.clear();
         found.by_calls.clear();
@@ -116,7 +116,7 @@ pub(crate) fn search(points: &Points) -> Option<Found<'_>> {
     Some(found)
 }
 
-/// The parameters to search in: the first of those that vary and are nowhere negative; of one that is 0 somewhere only its
+/// The parameters to search in: the first of those that vary and are nowhere negative. For a parameter that is 0 somewhere only
 /// powers are tried.
 fn parameters(points: &Points) -> Vec<usize> {
     let mut params = points.varying();
@@ -125,7 +125,7 @@ fn parameters(points: &Points) -> Vec<usize> {
     params
 }
 
-/// The forms of none or several parameters that are worth an exact fit, the constant first.
+/// The forms of no or several parameters to fit exactly, the constant first.
 ///
 /// # Returns
 /// The forms, and the terms of each parameter that were combined, shape `[n_params][..]`.
@@ -152,7 +152,7 @@ fn forms(
     (forms, candidates)
 }
 
-/// A coarse choice of terms where nothing tells them apart before the others are known.
+/// Every fifth term, for a parameter whose terms cannot be ranked before the terms of the others are known.
 fn every_fifth(basis: &Basis, param: usize) -> Vec<usize> {
     basis.usable(param).step_by(5).collect()
 }
@@ -169,43 +169,43 @@ pub(crate) struct Found<'a> {
     /// The terms at the places of `paths`.
     ahead: Basis,
     counts: Counts,
-    /// What each form cost to choose.
+    /// Prior price of each form.
     odds_against: Vec<f64>,
-    /// Deviance of each form, each call an observation, with what the form cost to choose.
+    /// Deviance of each form with each call as an observation, plus its prior price.
     by_calls: Vec<f64>,
-    /// The spread of the calls explains how far the means lie from the likeliest form.
+    /// Whether the spread of the calls explains the residuals of the means from the likeliest form.
     explained: bool,
     likeliest: Option<usize>,
     /// The likeliest few.
     best: Vec<usize>,
-    /// Terms of each parameter among several that are combined, shape `[n_params][..]`.
+    /// The terms of each parameter to combine, with several parameters, shape `[n_params][..]`.
     candidates: Vec<Vec<usize>>,
 }
 
 impl Found<'_> {
-    /// How many forms there are.
+    /// Number of forms.
     pub fn len(&self) -> usize {
         self.fits.len()
     }
 
-    /// How far the points lie from the nearest of the forms with a coefficient to spare.
+    /// Distance of the points from the nearest form with fewer coefficients than points.
     pub fn nearest(&self) -> f64 {
         let spare = |fit: &&Refined| fit.n < self.points.len();
         let lacks = self.fits.iter().filter(spare).map(|fit| fit.distance.lack);
         lacks.fold(f64::INFINITY, f64::min)
     }
 
-    /// How far the points lie from a form, and its coefficients.
+    /// Distance of the points from a form, and its number of coefficients.
     pub fn distance(&self, form: usize) -> (&Distance, usize) {
         (&self.fits[form].distance, self.fits[form].n)
     }
 
-    /// Minus the logarithm of the prior probability of a form and of what it says beyond the range.
+    /// Minus the logarithm of the prior probability of a form, its behaviour beyond the range included.
     pub fn odds_against(&self, form: usize) -> f64 {
         self.odds_against[form]
     }
 
-    /// Deviance of a form, each call an observation, with what the form cost to choose.
+    /// Deviance of a form with each call as an observation, plus its prior price.
     pub fn by_calls(&self, form: usize) -> f64 {
         self.by_calls[form]
     }
@@ -222,13 +222,13 @@ impl Found<'_> {
         }
     }
 
-    /// The price of a form; `values` and `column` are memory, the first of a value for each place ahead.
+    /// The price of a form; `values` and `column` are scratch memory, `values` with one entry for each place of the paths.
     fn price_of(&self, form: usize, values: &mut [f64], column: &mut Vec<f64>) -> f64 {
         let fit = &self.fits[form];
         let n_terms = fit.form.products().len();
         let choices = match fit.form.is_shared_work() {
             true => prior::of_choices(1, 1),
-            // Of one parameter each product is a term of its own.
+            // With one parameter each product is one term.
             false if self.params.len() < 2 => prior::of_choices(n_terms, n_terms),
             false => prior::of_choices(fit.form.n_choices(), n_terms),
         };
@@ -246,7 +246,7 @@ impl Found<'_> {
             return choices;
         }
         self.look_ahead(fit, values, column);
-        // What falls, taken away, rises to a limit.
+        // Subtracting a falling term gives a time that rises to a limit, so its negative coefficient is free unless the time turns.
         let n_negative = match prior::turn(self.paths.split(values)) {
             true => n_negative,
             false => below
@@ -258,7 +258,7 @@ impl Found<'_> {
             - prior::of_shift(is_shift)
     }
 
-    /// Puts the values of a form at the places of all paths into `values`.
+    /// Evaluates a form at the places of all paths into `values`.
     fn look_ahead(&self, fit: &Refined, values: &mut [f64], column: &mut Vec<f64>) {
         values.fill(fit.coefficients[0]);
         for (product, c) in fit.form.products().iter().zip(&fit.coefficients[1..]) {
@@ -275,8 +275,8 @@ impl Found<'_> {
         }
     }
 
-    /// Whether the normal forms leave nothing of the means to steps and regimes: the likeliest of them is as near as
-    /// the spread of the calls lets the right one be, and is cheap: two coefficients and one choice.
+    /// Whether the normal forms explain the means so well that steps and regimes need not be searched: the likeliest form is as near as
+    /// the spread of the calls permits, and, with one parameter, is cheap (at most two coefficients and one choice).
     pub fn explains_well(&self) -> bool {
         let is_cheap = |form: usize| {
             let price = self.odds_against(form);
@@ -289,7 +289,7 @@ impl Found<'_> {
         self.explained && best.is_some_and(|fit| fit.distance.is_near(fit.n, self.counts))
     }
 
-    /// Whether a shape is a normal form that is among these: a constant, a parameter or its logarithm.
+    /// Whether a shape is already covered by the normal forms: a constant, a line or a logarithm in one parameter.
     pub fn covers(&self, shape: &Shape) -> bool {
         let Shape::Sum {
             constant: true,
@@ -314,7 +314,7 @@ impl Found<'_> {
         param.is_some_and(|param| self.basis.usable(param).any(|term| term == own))
     }
 
-    /// The terms of a parameter but for the parameter itself, with their values at the points.
+    /// The terms of a parameter except the parameter itself, with their values at the points.
     pub fn terms_of(&self, param: usize) -> Vec<LastTerm<'_>> {
         let Some(place) = self.params.iter().position(|&known| known == param) else {
             return Vec::new();
@@ -336,8 +336,9 @@ impl Found<'_> {
             .map(|param| &self.points.names[param])
     }
 
-    /// Of the likeliest `n` forms of each number of products, their means being observations, those that may be credible with the same
-    /// scatter at every size: family and terms, without coefficients.
+    /// Family and terms, without coefficients, of the forms that may be credible with the same scatter at every size.
+    ///
+    /// The forms are chosen among the likeliest `n` of each number of products, with the means as observations.
     pub fn even_forms(&self, n: usize) -> Vec<(Family, Vec<Term>)> {
         let mut order: Vec<(usize, f64, usize)> = (0..self.len())
             .map(|i| {
@@ -365,8 +366,8 @@ impl Found<'_> {
         credible.map(form).collect()
     }
 
-    /// The deviance of a form with the same scatter at every size, but for what is absurd of it, and whether no coefficient is below 0, so that
-    /// nothing is.
+    /// The deviance of a form with the same scatter at every size, without the price of absurdities, and whether no coefficient is
+    /// negative (then there are none).
     fn even_deviance(&self, form: usize) -> Option<(f64, bool)> {
         let form = self.fits[form].form;
         let n_points = self.points.len();
@@ -386,13 +387,13 @@ impl Found<'_> {
         Some((deviance, found.iter().all(|c| *c >= 0.0)))
     }
 
-    /// Whether one of the forms goes through all points with one to spare.
+    /// Whether one of the forms passes through all points and has fewer coefficients than points.
     pub fn meets(&self) -> bool {
         let is_met = |fit: &Refined| fit.n < self.points.len() && fit.distance.is_met(self.counts);
         self.fits.iter().any(is_met)
     }
 
-    /// Whether the spread of the calls explains how far the points lie from the likeliest of the forms.
+    /// Whether the spread of the calls explains the residuals of the likeliest form.
     pub fn explains(&self) -> bool {
         self.explained
     }
@@ -402,12 +403,12 @@ impl Found<'_> {
         family(&self.fits[form])
     }
 
-    /// Whether a form has a coefficient below 0, so that it may be negative on the range.
+    /// Whether a form has a negative coefficient, so that the time may be negative on the range.
     pub fn has_negative(&self, form: usize) -> bool {
         self.fits[form].coefficients().iter().any(|c| *c < 0.0)
     }
 
-    /// The likeliest [`N_EXTENDED`] of the forms, and whether the spread of the calls explains how far the first is off.
+    /// The likeliest [`N_EXTENDED`] forms, and whether the spread of the calls explains the residuals of the first.
     fn ranked(&self) -> Option<(Vec<usize>, bool)> {
         let rank = |by_calls: bool| {
             let deviance = |i: usize| {
@@ -433,8 +434,8 @@ impl Found<'_> {
         Some((rank(explained), explained)).filter(|(order, _)| !order.is_empty())
     }
 
-    /// Tries one term more beside the best forms, where the spread of the calls leaves room for it; of several parameters
-    /// again as long as that makes another form the likeliest.
+    /// Adds one more term to the best forms, if the spread of the calls leaves room for it. With several parameters, repeats this as long
+    /// as another form becomes the likeliest.
     fn extend(&mut self) {
         let several = self.basis.n_params() > 1;
         let mut known = BTreeSet::new();
@@ -466,8 +467,8 @@ impl Found<'_> {
         }
     }
 
-    /// Looks for a likelier form among those that differ from the likeliest in one factor of one product, or lack one product,
-    /// again from each that is found, where the spread of the calls does not explain the distance yet.
+    /// Searches the neighbours of the likeliest form (one factor of one product changed, or one product removed) for a likelier one, and
+    /// repeats from each form found, as long as the spread of the calls does not explain the residuals.
     fn exchange(&mut self) {
         if self.basis.n_params() < 2 {
             return;
@@ -495,7 +496,7 @@ impl Found<'_> {
         }
     }
 
-    /// The forms there are.
+    /// The keys of all forms fitted so far.
     fn known(&self) -> BTreeSet<[Product; MAX_TERMS]> {
         self.fits.iter().map(|fit| fit.form.key()).collect()
     }
@@ -549,7 +550,7 @@ impl Found<'_> {
         products
     }
 
-    /// Prices what has no price yet, and finds the likeliest forms.
+    /// Prices the forms that have no price yet, and finds the likeliest forms.
     fn rank(&mut self) {
         self.price();
         if let Some((order, explained)) = self.ranked() {
@@ -559,7 +560,7 @@ impl Found<'_> {
         }
     }
 
-    /// A form as one of those that predictions average over, and its fitted times.
+    /// A form as an alternative that predictions average over, and its fitted times.
     pub fn alternative(
         &mut self,
         form: usize,
@@ -578,7 +579,7 @@ impl Found<'_> {
         Some((alternative, self.scratch.fitted_s()))
     }
 
-    /// A form as the one that is shown.
+    /// A form as a candidate to be shown.
     pub fn candidate(&mut self, form: usize, explained: bool) -> Option<Candidate> {
         let fit = self
             .scratch

@@ -1,4 +1,12 @@
 //! The fit of one form under multiplicative noise, without an allocation.
+//!
+//! The standard deviation of a call is proportional to its fitted time, so the least-squares weights depend on the fit: each pass solves
+//! the weighted problem by modified Gram–Schmidt and recomputes the weights from the new fitted times. A search fits thousands of
+//! forms with one [`Scratch`], in a few passes each; only the forms that are kept get all passes.
+//!
+//! ```text
+//! weights nᵢ / yᵢ²  →  fit f  →  weights nᵢ / fᵢ²  →  fit f'  →  …
+//! ```
 
 use super::terms::{Basis, Form, MAX_TERMS};
 use crate::samples::points::Points;
@@ -11,8 +19,7 @@ pub(crate) const MAX_COLUMNS: usize = 1 + MAX_TERMS;
 /// Passes of reweighting for a form that is kept.
 pub(crate) const PASSES: usize = 5;
 
-/// Passes for a form that is looked at; the second already agrees with the last to a per mille of the
-/// noise.
+/// Passes for a form in the search; the second already agrees with the last to a thousandth of the noise.
 pub(crate) const FEW_PASSES: usize = 2;
 
 /// Relative change of every fitted time below which reweighting ends.
@@ -21,16 +28,16 @@ const SETTLED: f64 = 1e-4;
 /// Relative length below which a column counts as a combination of those before it.
 const RANK_TOLERANCE: f64 = 1e-9;
 
-/// Points that are multiplied at once; rows of the memory are padded with zeros to whole groups of them.
+/// Points that are multiplied at once; rows of the memory are padded with zeros to a multiple of it.
 pub(crate) const LANES: usize = 4;
 
-/// Ratios whose product is one logarithm.
+/// Ratios that are multiplied before one logarithm is taken.
 const GROUP: usize = 8;
 
 /// A small square matrix.
 pub(crate) type Square = [[f64; MAX_COLUMNS]; MAX_COLUMNS];
 
-/// What was observed, as the likelihood needs it.
+/// The observations in the form that the likelihood needs.
 pub(crate) struct Observed<'a> {
     /// Mean time at each point, seconds, shape `[n_points]`.
     pub mean_s: &'a [f64],
@@ -38,23 +45,23 @@ pub(crate) struct Observed<'a> {
     pub count: &'a [f64],
     /// Sum of squared deviations from the mean at each point, s².
     pub m2_s2: &'a [f64],
-    /// Mean times as weights: not below a millionth of the largest.
+    /// Mean times for the weights: at least a millionth of the largest.
     pub scale_s: Vec<f64>,
     /// Square roots of the calls at each point.
     pub root_count: Vec<f64>,
-    /// Calls at every point, where they are as many at each.
+    /// Calls at every point, if all points have the same number.
     pub even_count: Option<f64>,
     /// Calls at all points.
     pub n_records: f64,
 }
 
 impl<'a> Observed<'a> {
-    /// `None` where no time is positive.
+    /// The observations of the points; `None` if no time is positive.
     pub fn new(points: &'a Points) -> Option<Self> {
         Self::of(&points.mean_s, &points.count, &points.m2_s2)
     }
 
-    /// Of the mean at each point, its calls and the sum of their squared deviations; `None` where no mean is positive.
+    /// The observations from the mean at each point, its calls and the sum of their squared deviations; `None` if no mean is positive.
     pub fn of(mean_s: &'a [f64], count: &'a [f64], m2_s2: &'a [f64]) -> Option<Self> {
         let largest = mean_s.iter().copied().fold(0.0, f64::max);
         let scale_s = mean_s.iter().map(|y| y.max(1e-6 * largest));
@@ -72,8 +79,8 @@ impl<'a> Observed<'a> {
 
     /// `Σ nᵢ ln(yᵢ / fᵢ)`, `y` being the mean times as weights.
     ///
-    /// A logarithm costs as much as the fit at a point, so with as many calls at each point those of a
-    /// few points are taken together; a fit is within a factor of 1000 of them.
+    /// A logarithm costs as much as the fit of a point, so with equal numbers of calls the ratios of a few points are multiplied before
+    /// the logarithm is taken. The product does not overflow, since a fit is within a factor of 1000 of the observations.
     fn log_ratio(&self, fitted_s: &[f64]) -> f64 {
         let Some(count) = self.even_count else {
             let pairs = self.scale_s.iter().zip(fitted_s).zip(self.count);
@@ -93,16 +100,16 @@ impl<'a> Observed<'a> {
     }
 }
 
-/// A form with its coefficients and its part of the likelihood.
+/// A form with its coefficients and its distance from the observations.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Refined {
     /// The form.
     pub form: Form,
     /// The constant, then one coefficient a product.
     pub coefficients: [f64; MAX_COLUMNS],
-    /// How many coefficients there are.
+    /// Number of coefficients.
     pub n: usize,
-    /// How far the observations lie from it.
+    /// Distance of the observations from the form.
     pub distance: Distance,
 }
 
@@ -113,7 +120,7 @@ impl Refined {
     }
 }
 
-/// Memory of the fits, one for a whole search.
+/// Scratch memory of the fits, one for a whole search.
 ///
 /// Rows are `stride` long: the points, and zeros up to a whole number of [`LANES`].
 pub(crate) struct Scratch {
@@ -145,10 +152,10 @@ impl Scratch {
         }
     }
 
-    /// Fits a form by reweighted least squares, the spread of a call proportional to its fitted time.
+    /// Fits a form by reweighted least squares, with the spread of a call proportional to its fitted time.
     ///
     /// # Returns
-    /// `None` if the columns are dependent or more than the points, or a fitted time is not positive.
+    /// `None` if the columns are dependent or outnumber the points, or a fitted time is not positive.
     ///
     /// # Source
     /// P.J. Green, J. Royal Stat. Soc. B 46 (1984) 149, for the reweighting (recalled, not looked up).
@@ -167,7 +174,7 @@ impl Scratch {
         self.reweigh(form, observed, passes, passes > FEW_PASSES)
     }
 
-    /// One pass more about a fit that [`FEW_PASSES`] made, as precise as leverages and a covariance need.
+    /// One more pass after a fit of [`FEW_PASSES`], precise enough for leverages and a covariance.
     ///
     /// # Returns
     /// As [`Scratch::refine`].
@@ -182,7 +189,7 @@ impl Scratch {
         self.reweigh(fit.form, observed, 1, true)
     }
 
-    /// The columns of a form.
+    /// Writes the columns of a form.
     fn fill(&mut self, form: Form, basis: &Basis) {
         let n_points = self.n_points;
         self.columns[..n_points].fill(1.0);
@@ -192,7 +199,7 @@ impl Scratch {
         }
     }
 
-    /// Fits the columns, the weights from the fitted times at hand at first.
+    /// Fits the columns, with the first weights from the present fitted times.
     fn reweigh(
         &mut self,
         form: Form,
@@ -260,8 +267,7 @@ impl Scratch {
         }
     }
 
-    /// Modified Gram–Schmidt; with a second pass, as in `least_squares`, where leverages or a covariance
-    /// are wanted, which the coefficients do without.
+    /// Modified Gram–Schmidt. Leverages and covariances need a second pass, as in `least_squares`; coefficients do not.
     fn factorise(&mut self, n: usize, twice: bool) -> Option<()> {
         let m = self.stride;
         for j in 0..n {
@@ -311,8 +317,7 @@ impl Scratch {
         coefficients
     }
 
-    /// Puts the fitted times in place and returns their largest relative change; `None` if one is not
-    /// positive.
+    /// Stores the fitted times and returns their largest relative change; `None` if one is not positive.
     fn evaluate(&mut self, coefficients: &[f64], observed: &Observed<'_>) -> Option<f64> {
         std::mem::swap(&mut self.before, &mut self.fitted);
         self.fitted.fill(0.0);
@@ -345,7 +350,7 @@ impl Scratch {
     }
 }
 
-/// Takes the component along the unit vector `q` out of `v` and returns its length.
+/// Subtracts from `v` its component along the unit vector `q` and returns the length of the component.
 #[inline]
 pub(crate) fn remove(q: &[f64], v: &mut [f64]) -> f64 {
     let length = dot(q, v);
@@ -358,12 +363,12 @@ pub(crate) fn remove(q: &[f64], v: &mut [f64]) -> f64 {
     length
 }
 
-/// `n` up to a whole number of [`LANES`].
+/// `n` rounded up to a multiple of [`LANES`].
 pub(crate) fn padded(n: usize) -> usize {
     n.next_multiple_of(LANES)
 }
 
-/// Inner product of rows of a whole number of [`LANES`].
+/// Inner product of rows whose length is a multiple of [`LANES`].
 #[inline]
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; LANES];

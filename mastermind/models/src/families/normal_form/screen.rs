@@ -1,32 +1,32 @@
-//! A first look at every form: which are worth an exact fit.
+//! Screens every form and selects the ones to fit exactly.
 //!
-//! Weights are taken from the observed times here, not from the fitted ones, so that all forms share
-//! one set of weighted columns; what passes is fitted again by `refine`.
+//! The weights come from the observed times, not from the fitted ones, so that all forms share one set of weighted columns. `refine` fits
+//! the selected forms again.
 
 use super::refine::{Observed, dot, padded, remove};
 use super::single::Units;
 use super::terms::{Basis, Form, Product};
 
-/// Forms of one size that pass.
+/// Forms of each number of products that pass the screen.
 pub(crate) const N_KEPT: usize = 150;
 
 /// Squared length below which a column counts as a combination of those before it.
 const DEPENDENT: f64 = 1e-14;
 
-/// The forms with the smallest sums of squares, of one size.
+/// The forms of one number of products with the smallest sums of squares.
 pub(crate) struct Best {
     forms: Vec<(f64, Form)>,
 }
 
 impl Best {
-    /// None yet.
+    /// An empty list.
     pub fn new() -> Self {
         Self {
             forms: Vec::with_capacity(N_KEPT + 1),
         }
     }
 
-    /// Takes a form if it is among the best so far.
+    /// Keeps a form if it is among the best so far.
     pub fn offer(&mut self, sum_of_squares: f64, form: impl FnOnce() -> Form) {
         let full = self.forms.len() == N_KEPT;
         if sum_of_squares.is_nan() || full && sum_of_squares >= self.forms[N_KEPT - 1].0 {
@@ -45,9 +45,9 @@ impl Best {
     }
 }
 
-/// The weighted observations with their mean taken out.
+/// The weighted observations with their mean subtracted.
 ///
-/// Rows are padded with zeros to whole groups of points that are multiplied at once.
+/// Rows are padded with zeros to a multiple of the points that are multiplied at once.
 pub(crate) struct Centred {
     /// Roots of the weights, shape `[n_points]`.
     roots: Vec<f64>,
@@ -59,12 +59,12 @@ pub(crate) struct Centred {
     pub weighted: Vec<f64>,
     /// Their component along the constant.
     pub level: f64,
-    /// The weighted observations without it.
+    /// The weighted observations without that component.
     pub y: Vec<f64>,
 }
 
 impl Centred {
-    /// Weighs calls by their squared reciprocal mean time.
+    /// Weights calls by the reciprocal of their squared mean time.
     pub fn new(observed: &Observed<'_>) -> Self {
         let pairs = observed.count.iter().zip(&observed.scale_s);
         let mut roots: Vec<f64> = pairs.map(|(n, y)| n.sqrt() / y).collect();
@@ -86,16 +86,16 @@ impl Centred {
         }
     }
 
-    /// Weighs a column, takes the mean out and makes its length 1.
+    /// Weights a column, subtracts the mean and scales the rest to length 1.
     ///
     /// # Returns
-    /// What was taken out, and the length before.
+    /// The mean subtracted, and the length before scaling.
     pub fn split(&self, column: &mut [f64]) -> (f64, f64) {
         column
             .iter_mut()
             .zip(&self.roots)
             .for_each(|(x, w)| *x *= w);
-        // Twice, since a column may be little but its mean.
+        // Subtracted twice, since the mean may be nearly all of a column.
         let mean = remove(&self.ones, column) + remove(&self.ones, column);
         (mean, normalise(column))
     }
@@ -105,7 +105,7 @@ impl Centred {
 pub(crate) struct Pair {
     /// Places among the units.
     pub places: (usize, usize),
-    /// What they leave of the observations.
+    /// Residual sum of squares of the pair.
     pub left: f64,
     /// Coefficients of the unit columns.
     pub slopes: [f64; 2],
@@ -123,7 +123,7 @@ pub(crate) fn best_pairs(units: &Units, centred: &Centred) -> Vec<Pair> {
         let left = total - lengths[i] * lengths[i];
         for (j, second) in units.rows().enumerate().skip(i + 1) {
             let common = dot(first, second);
-            // Of what the first leaves.
+            // The residual of the first term along the second.
             let along = lengths[j] - common * lengths[i];
             let free = 1.0 - common * common;
             if free > DEPENDENT {
@@ -152,10 +152,10 @@ pub(crate) fn best_pairs(units: &Units, centred: &Centred) -> Vec<Pair> {
     sums.iter().map(pair).collect()
 }
 
-/// Sums and products of one term of each parameter, up to three of them beside the constant.
+/// Sums and products of one term of each parameter, with up to three products added to the constant.
 ///
 /// # Arguments
-/// * `candidates` - terms to try of each parameter, shape `[n_params][..]`
+/// * `candidates` - terms to try for each parameter, shape `[n_params][..]`
 ///
 /// # Returns
 /// The best forms of one, two and three products.
@@ -165,7 +165,7 @@ pub(crate) fn combinations(
     candidates: &[Vec<usize>],
 ) -> [Best; 3] {
     let (n, n_params) = (padded(basis.n_points()), basis.n_params());
-    // Of many parameters: each alone, each pair, and all.
+    // With many parameters: each alone, each pair, and all.
     let full = (1_usize << n_params) - 1;
     let few = |mask: &usize| n_params <= 3 || mask.count_ones() <= 2 || *mask == full;
     let masks: Vec<usize> = (1..=full).filter(few).collect();
@@ -182,7 +182,7 @@ pub(crate) fn combinations(
             basis.fill(monomial(mask), &mut unit[..basis.n_points()]);
             centred.split(unit);
         }
-        // A form that leaves a parameter out comes with every term of that parameter: once is enough.
+        // A form without a parameter recurs with every term of that parameter, so only the first is tried.
         let first = |mask: usize| {
             (0..n_params).all(|p| mask >> p & 1 == 1 || choice[p] == candidates[p][0])
         };
@@ -202,7 +202,7 @@ pub(crate) fn combinations(
     best
 }
 
-/// Every choice of one candidate a parameter.
+/// Every choice of one candidate for each parameter.
 fn choices(candidates: &[Vec<usize>]) -> Vec<Vec<usize>> {
     candidates.iter().fold(vec![Vec::new()], |choices, list| {
         let longer = |choice: &Vec<usize>| {
@@ -213,7 +213,7 @@ fn choices(candidates: &[Vec<usize>]) -> Vec<Vec<usize>> {
     })
 }
 
-/// Calls `found` with the sum of squares left by every one, two and three of the unit columns.
+/// Calls `found` with the residual sum of squares of every set of one, two and three unit columns.
 fn subsets(units: &[f64], y: &[f64], n: usize, mut found: impl FnMut(&[usize], f64)) {
     let column = |i: usize| &units[i * n..(i + 1) * n];
     let n_columns = units.len() / n;
@@ -251,7 +251,7 @@ fn subsets(units: &[f64], y: &[f64], n: usize, mut found: impl FnMut(&[usize], f
     }
 }
 
-/// Makes the length 1 and returns what it was.
+/// Scales a column to length 1 and returns its former length.
 fn normalise(column: &mut [f64]) -> f64 {
     let length = dot(column, column).sqrt();
     column.iter_mut().for_each(|x| *x /= length);

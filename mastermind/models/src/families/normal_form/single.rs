@@ -1,9 +1,9 @@
-//! Every form of one parameter that is worth an exact fit, fitted: the constant, each term, and the best pairs of terms.
+//! Fits the forms of one parameter: the constant, each term, and the best pairs of terms.
 //!
-//! In: the terms at the points, what was observed. Out: [`Refined`] forms, as [`super::refine`] makes them in
-//! [`super::refine::FEW_PASSES`], for a fraction of its work. `screen` weighs all forms alike, by the observed times, so its
-//! columns serve all of them: with unit columns at right angles to the constant the first pass is an inner product for each
-//! term. The weights of the second differ by the noise only, so that its normal equations in the same columns are nearly the
+//! In: the terms at the points, and the observations. Out: [`Refined`] forms, equal to those of [`super::refine`] after
+//! [`super::refine::FEW_PASSES`], for a fraction of the work. `screen` weights all forms alike, by the observed times, so all forms
+//! share its columns: with unit columns orthogonal to the constant, the first pass is an inner product for each term. The weights
+//! of the second pass differ from those of the first by the noise only, so its normal equations in the same columns are nearly the
 //! unit matrix, and lose no digits.
 
 use super::refine::{LANES, MAX_COLUMNS, Observed, Refined, dot, padded};
@@ -12,26 +12,26 @@ use super::terms::{Basis, Form, Product};
 use crate::families::prior;
 use crate::solve::likelihood::{Counts, Distance, INCREDIBLE};
 
-/// A fitted time is at least this share of the observed one.
+/// Least share of the observed time that a fitted time may be.
 const SMALLEST: f64 = 1e-3;
 
 /// Ratios whose product is one logarithm; each is above [`SMALLEST`].
 const GROUP: usize = 8;
 
-/// Squared sine of the angle of two terms below which what they leave is not told from their inner products.
+/// Squared sine of the angle between two terms, below which their residual cannot be computed from inner products.
 const NEARLY_SAME: f64 = 1e-6;
 
-/// Share of what a pair leaves that a term takes away whose sign is known.
+/// The sign of a term is certain if the term reduces the sum of squares by more than this share of the residual sum of squares of the pair.
 const TELLING: f64 = 0.2;
 
 /// Relative length below which a column counts as a combination of those before it.
 const RANK_TOLERANCE: f64 = 1e-9;
 
-/// The terms of one parameter as unit columns at right angles to the constant, all weighted as in [`Centred`].
+/// The terms of one parameter as unit columns orthogonal to the constant, all weighted as in [`Centred`].
 ///
 /// A weighted term is `mean · ones + length · unit`.
 pub(crate) struct Units {
-    /// Which terms they are.
+    /// Indices of the terms.
     pub terms: Vec<usize>,
     /// Shape `[n_terms][stride]`.
     units: Vec<f64>,
@@ -41,7 +41,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    /// Of the terms that can be fitted and differ from the constant by more than rounding.
+    /// Makes columns of the terms that can be fitted and differ from the constant by more than rounding.
     fn new(basis: &Basis, centred: &Centred) -> Self {
         let stride = padded(basis.n_points());
         let mut columns = Self {
@@ -81,14 +81,14 @@ impl Units {
     }
 }
 
-/// The fits: the constant, each term, work that is divided with what sharing it costs, and the best pairs, best first.
+/// Fits the constant, each term, divided work plus communication cost, and the best pairs, best first.
 ///
 /// # Arguments
-/// * `all` - whether also of pairs with a coefficient below 0 that are surely incredible beside one of the terms, as long as the spread
-///   of the calls explains what that leaves
+/// * `all` - whether to fit also the pairs with a negative coefficient that cannot be credible compared with a form whose residuals the
+///   spread of the calls explains
 ///
 /// # Returns
-/// The fits, and whether there are all.
+/// The fits, and whether no pair was skipped.
 pub(crate) fn fits(
     basis: &Basis,
     observed: &Observed<'_>,
@@ -124,7 +124,7 @@ pub(crate) fn fits(
     };
     let mut are_all = true;
     for pair in &pairs {
-        // Work that is divided has a price of its own.
+        // Divided work has its own, lower price, so it is never skipped.
         if !is_shared(pair) && fitter.is_incredible(&columns, pair, counts, most) {
             are_all = false;
         } else {
@@ -135,8 +135,10 @@ pub(crate) fn fits(
     (fits, are_all)
 }
 
-/// The deviance above which no form is credible beside these, of which one must hold whatever the limits: one that rises, with no
-/// coefficient below 0, and leaves no more than the spread of the calls explains. Infinite where there is none.
+/// The deviance above which no other form is credible.
+///
+/// It is measured from the best fit that is within any limits (rising, no negative coefficient) and whose residuals the spread of the
+/// calls explains; infinite if there is no such fit.
 fn most_credible(fits: &[Refined], counts: Counts) -> f64 {
     let holds = |fit: &&Refined| {
         let is_positive = fit.coefficients().iter().all(|c| *c >= 0.0);
@@ -153,27 +155,27 @@ fn most_credible(fits: &[Refined], counts: Counts) -> f64 {
         + INCREDIBLE
 }
 
-/// What all fits share, and the memory of one. Rows are padded with zeros to `stride`.
+/// Data shared by all fits, and the scratch memory of one. Rows are padded with zeros to `stride`.
 struct Fitter<'a> {
     observed: &'a Observed<'a>,
     centred: &'a Centred,
-    /// The part of the weighted observations along the constant.
+    /// Component of the weighted observations along the constant.
     level: f64,
     /// Reciprocal roots of the calls; 0 where rows are padded.
     inverse_roots: Vec<f64>,
     /// 1 where rows are padded, else 0.
     padding: Vec<f64>,
-    /// Observed times over those they are weighted by: 1 but for times near 0.
+    /// Observed times over the times used as weights: 1 except for times near 0.
     ratios: Vec<f64>,
-    /// Squared deviations within each point over the squared time it is weighted by.
+    /// Squared deviations within each point over the squared time used as its weight.
     within: Vec<f64>,
     /// Weighted observations less the weighted fitted times.
     rest: Vec<f64>,
-    /// Fitted times over those that weigh them; 1 where rows are padded.
+    /// Fitted times over the times used as weights; 1 where rows are padded.
     relative: Vec<f64>,
     /// Weights of the second pass over those of the first.
     weights: Vec<f64>,
-    /// The second column at right angles to the first.
+    /// The second column, made orthogonal to the first.
     second: Vec<f64>,
 }
 
@@ -226,7 +228,7 @@ impl<'a> Fitter<'a> {
         let first = columns.unit(i);
         let mut second = std::mem::take(&mut self.second);
         second.copy_from_slice(columns.unit(j));
-        // Twice, since two terms may be nearly the same.
+        // Orthogonalised twice, since two terms may be nearly the same.
         let mut common = 0.0;
         for _ in 0..2 {
             let part = dot(first, &second);
@@ -252,12 +254,12 @@ impl<'a> Fitter<'a> {
         Some(self.refined(form, &[constant, slopes[0], slopes[1]]))
     }
 
-    /// Whether a pair has a coefficient below 0 and is surely above a deviance for that, by the first pass alone.
+    /// Whether, by the first pass alone, a pair has a negative coefficient and a deviance above `most`.
     fn is_incredible(&self, columns: &Units, pair: &Pair, counts: Counts, most: f64) -> bool {
         let Pair { left, free, .. } = *pair;
-        // What is left without one of them: reweighting does not turn the sign of what tells so much.
+        // Reweighting does not change the sign of a coefficient that reduces the sum of squares by so much.
         let is_negative = |slope: f64| slope < 0.0 && slope * slope * free > TELLING * left;
-        // Of two terms that are nearly the same the rounding tells the signs.
+        // If two terms are nearly the same, rounding decides the signs of their coefficients, so such pairs are not skipped.
         let places = [pair.places.0, pair.places.1];
         let rising = places.map(|place| !Product::single(0, columns.terms[place]).falls());
         let mut negative = pair
@@ -278,10 +280,10 @@ impl<'a> Fitter<'a> {
         distance.by_calls(3, counts) + 2.0 * price - slack > most
     }
 
-    /// Two passes of reweighting in columns of length 1 that are at right angles to each other with the weights of the first.
+    /// Two passes of reweighting in unit columns that are orthogonal under the weights of the first pass.
     ///
     /// # Arguments
-    /// * `start` - the parts of the observations along the columns: the first pass
+    /// * `start` - components of the observations along the columns: the result of the first pass
     ///
     /// # Returns
     /// The fit as a sum of the columns; `None` if a fitted time is not positive.
@@ -295,7 +297,7 @@ impl<'a> Fitter<'a> {
         let mut normal = [[0.0; N]; N];
         let mut right = [0.0; N];
         for (a, column) in columns.into_iter().enumerate() {
-            // The memory of the ratios is free until the next fit is in place.
+            // The memory of the ratios is unused until the next fit is evaluated.
             let weighted = &mut self.relative;
             let chunks = weighted.as_chunks_mut::<LANES>().0.iter_mut();
             let chunks = chunks.zip(self.weights.as_chunks::<LANES>().0);
@@ -316,7 +318,7 @@ impl<'a> Fitter<'a> {
         Some(found)
     }
 
-    /// Puts a sum of columns in place; `None` if a fitted time is not positive.
+    /// Evaluates a sum of columns into the scratch memory; `None` if a fitted time is not positive.
     fn place<const N: usize>(
         &mut self,
         columns: [&[f64]; N],
@@ -330,7 +332,7 @@ impl<'a> Fitter<'a> {
         let rest = &mut self.rest.as_chunks_mut::<LANES>().0[..n];
         let relative = &mut self.relative.as_chunks_mut::<LANES>().0[..n];
         let (mut least, mut sum) = ([f64::INFINITY; LANES], [0.0; LANES]);
-        // A loop over the lanes for each operation, which the compiler makes one of.
+        // One loop over the lanes for each operation, so that the compiler vectorises each.
         for k in 0..n {
             let mut fitted = [0.0; LANES];
             for (column, c) in columns.iter().zip(coefficients) {
@@ -357,7 +359,7 @@ impl<'a> Fitter<'a> {
             }
             relative[k] = here;
         }
-        // A sum with what is no number, or infinite, is so too.
+        // A sum with a NaN or an infinite value is itself not finite.
         let is_near = least.iter().all(|least| *least > SMALLEST);
         let is_finite = sum.iter().all(|sum| sum.is_finite());
         (is_near && is_finite).then_some(())
@@ -374,7 +376,7 @@ impl<'a> Fitter<'a> {
         }
     }
 
-    /// How far the observations lie from what is in place.
+    /// Distance of the observations from the fit in the scratch memory.
     fn distance(&self) -> Distance {
         let (mut lack, mut within) = (0.0, 0.0);
         let relative = &self.relative[..self.observed.n_points()];
@@ -502,12 +504,12 @@ mod tests {
         }
     }
 
-    /// Of times that one term explains, pairs with a coefficient below 0 are left out, of which none is credible; of times with little
-    /// spread in the calls, which no form explains, none is.
+    /// If one term explains the times, pairs with a negative coefficient are skipped, and none of them is credible. If the calls have little
+    /// spread and no form explains the times, no pair is skipped.
     #[test]
     fn pairs_that_are_left_out_are_incredible() {
         let sizes = [2.0, 3.0, 6.0, 11.0, 20.0, 45.0, 90.0, 170.0, 400.0];
-        // Two terms: pairs like them are credible beside the one that is explained.
+        // A time of two terms: similar pairs are credible compared with the form whose residuals are explained.
         let time_s = |x: f64| 3.0 + 0.02 * x * x.log2() + 0.12 * x.sqrt();
         let mean_s = sizes.map(time_s);
         let basis = Basis::new(&[&sizes], &[false]);

@@ -1,4 +1,12 @@
 //! The one-parameter terms `x^(i) · log2(x)^(j)` that the search draws from.
+//!
+//! A [`Product`] multiplies terms of different parameters; a [`Form`] is the set of products that a normal form adds to its constant. A
+//! product stores for each parameter the number of its term in one fixed table, so that forms are small, comparable and copied
+//! cheaply. [`Basis`] holds the values of all terms at all points, computed once for a search:
+//!
+//! ```text
+//! c₀ + c₁ · p · log2(n) + c₂ · n     Form of two products: (term p, term log2 n) and (none, term n)
+//! ```
 
 use crate::formula::exponent::Exponent;
 use crate::formula::sum::Factor;
@@ -67,26 +75,27 @@ const TERMS: [(i32, u32, u32); N_TERMS] = [
     (-1, 1, 2),
 ];
 
-/// How many there are.
+/// Number of terms.
 pub(crate) const N_TERMS: usize = N_RISING + 13;
 
-/// How many of them rise; the others, behind them, fall.
+/// Number of rising terms; the others follow them and fall.
 const N_RISING: usize = 42;
 
-/// The place of the parameter itself.
+/// Index of the parameter itself.
 pub(crate) const LINEAR: usize = 18;
 
-/// The place of its logarithm.
+/// Index of its logarithm.
 pub(crate) const LOGARITHM: usize = 0;
 
-/// The place of its reciprocal.
+/// Index of its reciprocal.
 const RECIPROCAL: usize = 47;
 
-/// What is beside the reciprocal in the sums that are one form of the list: work that is divided, with what sharing it costs, that
-/// grows with the logarithm of who shares (a tree of messages) or in proportion (one message to each).
+/// The second terms of the sums for divided work, each of which is one form of the list. The first term is the reciprocal; the second is
+/// the communication cost, which grows with the logarithm of the number of ranks (a tree of messages) or in proportion (one message
+/// to each).
 const SHARED_WORK: [usize; 2] = [LOGARITHM, LINEAR];
 
-/// The place of each term's power alone; its own where it is one, or the power is no term before it.
+/// Index of the term with the same power and no logarithm; the term's own index if it has no logarithm, or no earlier term is that power.
 const POWERS: [usize; N_TERMS] = powers();
 
 const fn powers() -> [usize; N_TERMS] {
@@ -108,10 +117,10 @@ const fn powers() -> [usize; N_TERMS] {
     places
 }
 
-/// Parameters that one normal form may be in.
+/// Most parameters of a normal form.
 pub(crate) const MAX_PARAMS: usize = 6;
 
-/// Terms that one normal form may have beside the constant.
+/// Most terms of a normal form, the constant excluded.
 pub(crate) const MAX_TERMS: usize = 6;
 
 /// A product of one-parameter terms: for each parameter the number of its term plus one, 0 for none.
@@ -126,7 +135,7 @@ impl Product {
         product
     }
 
-    /// Whether it is in one parameter.
+    /// Whether it has one parameter only.
     pub fn is_single(self) -> bool {
         self.parts().count() == 1
     }
@@ -139,7 +148,7 @@ impl Product {
             .map(|(param, code)| (param, code as usize - 1))
     }
 
-    /// As factors of a formula; `name` gives those of the parameters.
+    /// The factors of the product in a formula; `name` returns the name of a parameter.
     pub fn factors<'n>(self, name: impl Fn(usize) -> &'n str) -> SmallVec<[Factor; 1]> {
         let factor = |(param, term): (usize, usize)| {
             let (numerator, denominator, log_exponent) = TERMS[term];
@@ -149,19 +158,19 @@ impl Product {
         self.parts().map(factor).collect()
     }
 
-    /// Whether it is one term, which falls.
+    /// Whether it is a single term that falls.
     pub fn falls(self) -> bool {
         self.single_part().is_some_and(|(_, term)| term >= N_RISING)
     }
 
-    /// The parameter and the term, where it is in one parameter.
+    /// The parameter and the term, if it has one parameter only.
     pub fn single_part(self) -> Option<(usize, usize)> {
         let mut parts = self.parts();
         parts.next().filter(|_| parts.next().is_none())
     }
 }
 
-/// Which products a normal form adds to its constant, without their coefficients.
+/// The products that a normal form adds to its constant, without their coefficients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Form {
     products: [Product; MAX_TERMS],
@@ -182,14 +191,14 @@ impl Form {
         &self.products[..self.n]
     }
 
-    /// Its products in one order, to tell whether two forms are the same.
+    /// Its products in ascending order, to compare forms.
     pub fn key(&self) -> [Product; MAX_TERMS] {
         let mut key = self.products;
         key[..self.n].sort_unstable();
         key
     }
 
-    /// This form and one product more; `None` where it is full or has it.
+    /// This form with one more product; `None` if it is full or already has the product.
     pub fn with(&self, product: Product) -> Option<Self> {
         if self.n == MAX_TERMS || self.products().contains(&product) {
             return None;
@@ -200,13 +209,13 @@ impl Form {
         Some(form)
     }
 
-    /// Work that is divided and what sharing it costs: sums that are one choice.
+    /// Divided work plus communication cost: sums that count as one choice.
     pub fn shared_work(param: usize) -> [Self; SHARED_WORK.len()] {
         let product = |term| Product::single(param, term);
         SHARED_WORK.map(|cost| Self::new(&[product(RECIPROCAL), product(cost)]))
     }
 
-    /// Whether it is a sum that is one choice.
+    /// Whether it is one of the sums of [`Form::shared_work`].
     pub fn is_shared_work(&self) -> bool {
         let [first, second] = self.products() else {
             return false;
@@ -227,13 +236,13 @@ impl Form {
         terms.all(|(_, term)| term < N_RISING)
     }
 
-    /// Whether one of its products is made of logarithms alone.
+    /// Whether one of its products consists of logarithms only.
     pub fn has_logarithm(&self) -> bool {
         let is_logarithm = |(_, term): (usize, usize)| TERMS[term].0 == 0;
         (self.products().iter()).any(|product| product.parts().all(is_logarithm))
     }
 
-    /// Distinct one-parameter terms in it: what had to be chosen among [`N_TERMS`].
+    /// Number of distinct one-parameter terms in it, each a choice among [`N_TERMS`].
     pub fn n_choices(&self) -> usize {
         let mut seen = [Product::default(); MAX_TERMS * MAX_PARAMS];
         let mut n = 0;
@@ -256,7 +265,7 @@ pub(crate) struct Basis {
     values: Vec<f64>,
     n_points: usize,
     n_params: usize,
-    /// Terms that are finite, not negative and not constant over the points.
+    /// Whether each term is finite, not negative and not constant over the points.
     usable: Vec<[bool; N_TERMS]>,
 }
 
@@ -265,7 +274,7 @@ impl Basis {
     ///
     /// # Arguments
     /// * `columns` - values of the parameters, shape `[n_params][n_points]`
-    /// * `falling` - whether terms that fall are tried of each, shape `[n_params]`
+    /// * `falling` - whether falling terms of each parameter are tried, shape `[n_params]`
     pub fn new(columns: &[&[f64]], falling: &[bool]) -> Self {
         let n_points = columns.first().map_or(0, |column| column.len());
         let mut values = Vec::with_capacity(columns.len() * N_TERMS * n_points);
@@ -309,7 +318,7 @@ impl Basis {
         }
     }
 
-    /// Leaves out the terms that cannot be fitted at the points of another one either, of the same parameters.
+    /// Removes the terms that are unusable in `other`, a basis of the same parameters at other points.
     pub fn require(&mut self, other: &Self) {
         for (usable, others) in self.usable.iter_mut().zip(&other.usable) {
             usable
@@ -398,7 +407,7 @@ mod tests {
         let (log, square) = (Product::single(0, 1), Product::single(0, 30));
         assert!(Form::new(&[square, log]).has_logarithm());
         assert!(Form::new(&[Product([1, 2, 0, 0, 0, 0])]).has_logarithm());
-        // In `x log x` the power is 0 at 0, whatever the logarithm is.
+        // `x log x` has a power, so it is no product of logarithms only.
         assert!(!Form::new(&[square, Product::single(0, LINEAR + 1)]).has_logarithm());
         assert!(!Form::new(&[Product([1, 31, 0, 0, 0, 0])]).has_logarithm());
         assert!(!Form::default().has_logarithm());
