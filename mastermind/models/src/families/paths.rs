@@ -1,4 +1,4 @@
-//! Where a formula is looked at for what makes no sense: along each parameter, to beyond its range.
+//! Paths along which a formula is checked for absurd values: along each parameter, to beyond its range.
 
 use super::prior::AHEAD;
 use crate::formula::sum::Formula;
@@ -7,13 +7,13 @@ use crate::samples::points::Points;
 /// Places on a path.
 const N_PLACES: u32 = 9;
 
-/// Places along each parameter that varies, the others as at the middle point, and along all of them together.
+/// Places along each varying parameter, with the others as at the middle point, and along all varying parameters together.
 #[derive(Debug, Clone)]
 pub(crate) struct Paths {
     /// Values of all numeric parameters, shape `[n_params][n_paths · n_places]`.
     pub columns: Vec<Vec<f64>>,
     n_paths: usize,
-    /// Positions of each two parameters that were never varied together.
+    /// Pairs of positions of parameters that were never varied together.
     apart: Vec<[usize; 2]>,
 }
 
@@ -49,7 +49,7 @@ impl Paths {
         }
     }
 
-    /// Whether a product says what two parameters do at once that were never varied together.
+    /// Whether a product contains two parameters that were never varied together.
     ///
     /// # Arguments
     /// * `has` - whether the parameter at a position is in the product
@@ -57,12 +57,12 @@ impl Paths {
         self.apart.iter().any(|&[p, q]| has(p) && has(q))
     }
 
-    /// Values along each path of those at all places.
+    /// Splits values at all places into the values along each path.
     pub fn split<'v>(&self, values: &'v [f64]) -> impl Iterator<Item = &'v [f64]> + Clone {
         values.chunks(N_PLACES as usize).take(self.n_paths)
     }
 
-    /// Values of a formula at the places of all paths, one path after the other; not a number where it has none.
+    /// Values of a formula at the places of all paths, one path after the other; NaN where the formula has no value.
     pub fn values(&self, formula: &Formula, points: &Points) -> Vec<f64> {
         let n = self.n_paths * N_PLACES as usize;
         let value = |i: usize| {
@@ -76,7 +76,7 @@ impl Paths {
     }
 }
 
-/// A share of the way from `low` to beyond `high`: by factors where both are positive.
+/// The place at a share of the way from `low` to beyond `high`: geometric if `low` is positive, else linear.
 fn place(low: f64, high: f64, share: f64) -> f64 {
     if low > 0.0 {
         low * (AHEAD * high / low).powf(share)

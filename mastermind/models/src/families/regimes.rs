@@ -1,14 +1,15 @@
-//! Formulas by ranges of one parameter: a line in each, the breaks between them found, and in the last range perhaps another term; and
-//! forms of two ranges with few coefficients, such as `max(a, b x)`.
+//! Piecewise formulas over ranges (regimes) of one parameter: a line in each with the breaks found by search, in the last range perhaps
+//! another term; and forms of two ranges with few coefficients, such as `max(a, b x)`.
 //!
 //! In: points, and the terms that the last range may have. Out: hypotheses, each with its breaks.
 //!
-//! What a method does at large sizes is said by the last range alone. Where small sizes go another way (a sort that inserts, a message
-//! that fits a buffer), a formula of one piece follows them, since there are many of them, and misses what comes after the large ones;
-//! and a line in the last range misses a curve there. The ranges before say how far each is that they do not go the same way: lines do.
+//! Only the last range determines the behaviour at large sizes. Where small sizes follow another law (a sort that inserts, a message
+//! that fits a buffer), a formula of one piece follows the many small sizes and extrapolates badly; and a line in the last range misses
+//! a curve there. Lines suffice for the earlier ranges, which only have to show where the law changes.
 //!
-//! Where the last size or two go another way, three coefficients of a smooth formula go through them and soar beyond. So two ranges whose
-//! last holds a single size are among the forms: with a plateau, in proportion, and with the slope from before, since one size supports all.
+//! Where the last size or two follow another law, a smooth formula with three coefficients passes through them and soars beyond. The
+//! candidates therefore include two ranges with a single size in the last: with a plateau, in proportion, and with the slope from
+//! before, since one size supports all three.
 
 use std::borrow::Cow;
 
@@ -21,24 +22,24 @@ use crate::formula::sum::{Factor, Regime, Term};
 use crate::samples::points::Points;
 use crate::solve::likelihood::Counts;
 
-/// Regimes tried at most.
+/// Most regimes of a formula.
 const MAX_REGIMES: usize = 4;
 
 /// Distinct values that a regime needs.
 const MIN_VALUES: usize = 3;
 
-/// Share of all values that a regime needs, one in so many: a few that are off lie among many, and are no way in which a method works.
+/// A regime needs one in this many of all values: among many values, a few outliers are no regime.
 const MIN_SHARE: usize = 16;
 
-/// Distinct values that two lines need that meet, and that a regime needs whose term is searched for.
+/// Distinct values needed for two lines that meet, and for a regime whose term is searched for.
 const MIN_MEETING_VALUES: usize = 5;
 
 /// Places tried for a break.
 const MAX_CUTS: usize = 48;
 
-/// Powers of the parameter in two ranges, of at most three coefficients: `max(a, b x)`, `min(b x, a)`, `max(a / x, b)`, another speed,
-/// a line that ends in a plateau, goes on in proportion, or begins after a constant. Source: costs that programs have, of which one
-/// takes over where a cache or a buffer is full, or where divided work is small.
+/// Powers of the parameter in two ranges, with at most three coefficients: `max(a, b x)`, `min(b x, a)`, `max(a / x, b)`, a change of
+/// speed, and a line that ends in a plateau, continues in proportion, or begins after a constant. Source: costs of programs, of which
+/// one dominates once a cache or a buffer is full, or once divided work is small.
 const RANGES: [[&[i32]; 2]; 7] = [
     [&[0], &[1]],
     [&[1], &[0]],
@@ -49,10 +50,10 @@ const RANGES: [[&[i32]; 2]; 7] = [
     [&[0], &[0, 1]],
 ];
 
-/// Terms of the last regime that are kept, for each number of regimes.
+/// Terms of the last regime to keep, for each number of regimes.
 const N_TERMS_KEPT: usize = 3;
 
-/// A term that the last regime may have beside its constant, and its values at all points.
+/// A term that the last regime may have in addition to its constant, and its values at all points.
 pub(crate) struct LastTerm<'a> {
     /// Its factors.
     pub factors: SmallVec<[Factor; 1]>,
@@ -60,15 +61,16 @@ pub(crate) struct LastTerm<'a> {
     pub column: Cow<'a, [f64]>,
 }
 
-/// The best lines over two ranges of one parameter, over three, and so on, as far as its values carry
-/// them; the breaks between are found by dynamic programming over all their places. Then the same with each of the terms given in the
-/// place of the last line, the nearest few of them.
+/// The best lines over two ranges of one parameter, over three, and so on, as many as its values support.
+///
+/// Dynamic programming over all places finds the breaks. The same is then done with each of the given terms in place of the last line, and
+/// the best few are kept.
 pub(crate) fn regimes(points: &Points, param: usize, last: &[LastTerm<'_>]) -> Vec<Hypothesis> {
     let values = points.values(param);
     let most = (values.len() / MIN_VALUES).min(MAX_REGIMES);
     let sorted = Sorted::new(points, param);
     if most < 2 {
-        // Of so few sizes called once each no scatter is known, and four numbers go almost through all.
+        // With so few sizes, each called once, the scatter is unknown and four numbers pass through almost all points.
         if Counts::of(points).are_few() || values.len() < MIN_MEETING_VALUES {
             return Vec::new();
         }
@@ -128,15 +130,17 @@ pub(crate) fn regimes(points: &Points, param: usize, last: &[LastTerm<'_>]) -> V
     list
 }
 
-/// The factors of the last regime's term, where it is not the parameter itself.
+/// The factors of the last regime's term, unless that is the parameter itself.
 pub(crate) fn last_factors(terms: &[Term]) -> Option<&SmallVec<[Factor; 1]>> {
     let factors = &terms.last()?.factors;
     let line = Term::linear(1.0, &factors.first()?.param);
     (*factors != line.factors).then_some(factors)
 }
 
-/// The best place of each of [`RANGES`], which leaves the first range a value more than it has coefficients, and the last one too few
-/// for a line of its own: where it has more, lines say how the time goes on. And [`larger_or_lesser`].
+/// Each of [`RANGES`] with its best break, and the forms of [`larger_or_lesser`].
+///
+/// The first range has at least one value more than coefficients; the last has too few values for a line of its own, since with more
+/// values the lines of [`regimes`] apply.
 fn ranges(sorted: &Sorted, param: &str, values: &[f64]) -> Vec<Hypothesis> {
     let first = values.len().saturating_sub(MIN_VALUES - 1);
     let cuts: Vec<usize> = (first..values.len()).collect();
@@ -154,8 +158,9 @@ fn ranges(sorted: &Sorted, param: &str, values: &[f64]) -> Vec<Hypothesis> {
         .collect()
 }
 
-/// Each `max(f, g)` or `min(f, g)` of [`RANGES`] with one coefficient on either side, anywhere: it is continuous, so that its break is
-/// where both are equal and is not searched for.
+/// Each `max(f, g)` or `min(f, g)` of [`RANGES`] with one coefficient on either side, with the break anywhere.
+///
+/// These forms are continuous: the break is where both sides are equal, and does not count as searched.
 fn larger_or_lesser<'a>(
     sorted: &'a Sorted,
     param: &'a str,
@@ -197,10 +202,10 @@ fn power_of(param: &str, power: i32) -> Term {
     Term::new(1.0, factor)
 }
 
-/// Two lines that meet, at each place that leaves two values to either, where values are too few for lines of their own.
+/// Two lines that meet, for each place with at least two values on either side, used if there are too few values for separate lines.
 ///
-/// All places are weighed beside one another, so none was searched for. The formula has four numbers, constant and slope of each line; the
-/// place and that they meet there make three of them free, and the price of the fourth is that of the place.
+/// Every place is a hypothesis of its own, so none counts as searched. The formula has four numbers, constant and slope of each line; at a
+/// given place the condition that they meet leaves three free, and the fourth number accounts for the price of the place.
 fn meeting(param: usize, values: &[f64]) -> Vec<Hypothesis> {
     let inner = &values[1..values.len() - 1];
     let between = inner.windows(2).map(|pair| middle(pair[0], pair[1]));
@@ -213,12 +218,12 @@ fn meeting(param: usize, values: &[f64]) -> Vec<Hypothesis> {
     places.map(hypothesis).collect()
 }
 
-/// Values that a regime needs, of so many.
+/// Number of values that a regime needs, if there are `n_values` in all.
 fn least_values(n_values: usize) -> usize {
     MIN_VALUES.max(n_values / MIN_SHARE)
 }
 
-/// Indices of values that a regime may begin at, the first and the end included.
+/// Indices of the values at which a regime may begin, the first and the end included.
 fn cuts(n_values: usize, least: usize) -> Vec<usize> {
     let inner = least..=n_values - least;
     let stride = (n_values / MAX_CUTS).max(1);
@@ -261,7 +266,7 @@ fn best_cuts(points: &Sorted, rows: &[usize], cuts: &[usize], least: usize, most
     best
 }
 
-/// Where regimes after the first begin, as indices of values, of those up to the cut `to`.
+/// Indices of the values at which the regimes after the first begin, among those up to the cut `to`.
 fn breaks(best: &Best, cuts: &[usize], n_regimes: usize, mut to: usize) -> Option<Vec<usize>> {
     if !best[n_regimes - 1][to].0.is_finite() {
         return None;
@@ -282,7 +287,7 @@ pub(crate) struct Sorted {
     pub x: Vec<f64>,
     /// Mean times.
     pub y: Vec<f64>,
-    /// Calls over the variance of one.
+    /// Calls over the variance of one call.
     pub weights: Vec<f64>,
 }
 
@@ -311,9 +316,10 @@ impl Sorted {
         cuts.iter().map(row).collect()
     }
 
-    /// Where the multiples of two powers are equal that are fitted to the points before and from there on: of the places that leave two
-    /// values to either side the one nearest to the points. `None` where they are equal between no two values, or a range has more than
-    /// one power.
+    /// The place where two multiples of powers cross, one fitted to the points before it and one to the points from it on.
+    ///
+    /// If there are several such places with at least two values on either side, the one with the least sum of squares is returned. `None`
+    /// if the multiples do not cross between the values that they were fitted to, or if a range has more than one power.
     fn crossing(&self, powers: [&[i32]; 2], values: &[f64]) -> Option<f64> {
         let [&[before], &[after]] = powers else {
             return None;
@@ -341,7 +347,7 @@ impl Sorted {
         nearest.map(|(_, at)| at)
     }
 
-    /// Weighted sums of squares about the best sum of powers of the parameter: through the points before each row, and from it on.
+    /// Weighted residual sums of squares of the best sum of powers of the parameter: for the points before each row, and from it on.
     fn sides(&self, powers: &[i32], rows: &[usize]) -> [Vec<f64>; 2] {
         let n = self.x.len();
         let mut sides = [vec![0.0; n + 1], vec![0.0; n + 1]];
@@ -353,7 +359,7 @@ impl Sorted {
                     [power] => multiple.push(x.powi(*power), y, weight),
                     _ => {
                         line.push(x, y, weight);
-                        // A line through one value is a constant.
+                        // A line through points of a single value is a constant.
                         if line.xx > 0.0 {
                             line.squares()
                         } else {
@@ -368,10 +374,10 @@ impl Sorted {
         sides.map(|sums| rows.iter().map(|&row| sums[row]).collect())
     }
 
-    /// Weighted sum of squares about the best `a + b · t` through the points from each cut on.
+    /// Weighted residual sum of squares of the best `a + b · t` for the points from each cut on.
     ///
     /// # Arguments
-    /// * `term` - `t` at the points, as they were before they were sorted
+    /// * `term` - `t` at the points, in their order before sorting
     /// * `rows` - the first row at or after each cut
     fn tails(&self, term: &[f64], rows: &[usize]) -> Vec<f64> {
         let mut tails = vec![f64::INFINITY; rows.len()];
@@ -386,7 +392,7 @@ impl Sorted {
     }
 }
 
-/// A weighted multiple of a column, one point after the other.
+/// A weighted fit of a multiple of a column, updated point by point.
 #[derive(Default)]
 struct MultipleFit {
     tt: f64,
@@ -395,7 +401,7 @@ struct MultipleFit {
 }
 
 impl MultipleFit {
-    /// Takes a point; what the multiple leaves of all so far.
+    /// Adds a point and returns the residual sum of squares of all points so far.
     fn push(&mut self, t: f64, y: f64, weight: f64) -> f64 {
         self.tt += weight * t * t;
         self.ty += weight * t * y;
@@ -404,7 +410,7 @@ impl MultipleFit {
     }
 }
 
-/// A weighted straight line, one point after the other.
+/// A weighted fit of a straight line, updated point by point.
 ///
 /// # Source
 /// B.P. Welford, Technometrics 4 (1962) 419, with weights (recalled, not looked up).
@@ -430,7 +436,7 @@ impl LineFit {
         self.yy += weight * off_y * (y - self.mean_y);
     }
 
-    /// What the line leaves; infinite where `x` does not vary.
+    /// Residual sum of squares of the line; infinite if `x` does not vary.
     fn squares(&self) -> f64 {
         if self.xx > 0.0 {
             (self.yy - self.xy * self.xy / self.xx).max(0.0)
@@ -440,7 +446,7 @@ impl LineFit {
     }
 }
 
-/// Between two values: their geometric mean where they are positive.
+/// A value between two others: their geometric mean if they are positive.
 fn middle(low: f64, high: f64) -> f64 {
     if low > 0.0 {
         (low * high).sqrt()
@@ -449,7 +455,7 @@ fn middle(low: f64, high: f64) -> f64 {
     }
 }
 
-/// Calls at each point over the variance of one.
+/// Calls at each point over the variance of one call.
 pub(crate) fn weights(points: &Points) -> Vec<f64> {
     let largest = points.largest_s();
     let pairs = points.mean_s.iter().zip(&points.count);

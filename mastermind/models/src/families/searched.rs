@@ -1,4 +1,15 @@
-//! Formulas whose form holds numbers that are searched for: regimes with their breaks, and stairs.
+//! Formulas whose form contains numbers found by search: regimes with their breaks, curves with their scale, and stairs with their width.
+//!
+//! A least-squares fit cannot find a break or a width, so each search proposes good ones and returns hypotheses that are linear in the
+//! remaining coefficients; the price of the searched numbers is in `prior`. A held-out prediction repeats the search without the point,
+//! since a break found with it would have seen it.
+//!
+//! ```text
+//! T |        ┌──
+//!   |    ┌───┘        stairs a + b · ceil(x / s): the width s is searched, a and b are fitted
+//!   | ───┘
+//!   +------------ x
+//! ```
 
 use rayon::prelude::*;
 
@@ -12,28 +23,28 @@ use crate::formula::sum::{Factor, Formula, Term};
 use crate::samples::points::Points;
 use crate::solve::limits::Limits;
 
-/// Folds of the cross-validation; with no more points than twice this, each point alone.
+/// Folds of the cross-validation; with at most twice as many points, each point is a fold.
 const FOLDS: usize = 10;
 
 /// Distinct values that a staircase needs.
 const MIN_STAIR_VALUES: usize = 6;
 
-/// Steps up to the largest jump that are tried.
+/// Most steps up to a jump.
 const MAX_STEPS: usize = 64;
 
-/// Jumps looked at.
+/// Number of jumps from which widths are derived.
 const MAX_JUMPS: usize = 3;
 
 /// Widths tried for each number of steps up to a jump.
 const WIDTHS: usize = 6;
 
-/// Relative difference of sums of squares that counts as none.
+/// Relative difference below which sums of squares count as equal.
 const EQUAL: f64 = 1e-9;
 
-/// Lines by regime and stairs in each varying parameter, those asked for.
+/// Hypotheses of the requested searched families in each varying parameter.
 ///
 /// # Arguments
-/// * `found` - the normal forms, whose terms the last regime of a single parameter may have; only lines without them
+/// * `found` - the normal forms; the last regime of a single parameter may have one of their terms, and only a line without them
 pub(crate) fn searched(
     points: &Points,
     limits: &Limits<'_>,
@@ -64,7 +75,7 @@ pub(crate) fn searched(
     list
 }
 
-/// Hypotheses of different `n_searched` or terms.
+/// The hypotheses of one family in one parameter, which differ in `n_searched` or terms.
 fn search(points: &Points, family: Family, param: usize, last: &[LastTerm<'_>]) -> Vec<Hypothesis> {
     match family {
         Family::Regimes => regimes(points, param, last),
@@ -73,10 +84,10 @@ fn search(points: &Points, family: Family, param: usize, last: &[LastTerm<'_>]) 
     }
 }
 
-/// The time of each point predicted by a search without it and its fold, NaN where that finds nothing.
+/// The time of each point predicted by a search without its fold, NaN if that search finds no such form.
 ///
 /// # Returns
-/// `None` where the candidate is of no family that is searched.
+/// `None` if the family of the candidate is not searched.
 pub(crate) fn left_out(
     points: &Points,
     limits: &Limits<'_>,
@@ -145,7 +156,7 @@ pub(crate) fn left_out(
     Some(left_out_s)
 }
 
-/// Whether terms are those of the same curve, perhaps of another scale.
+/// Whether two lists of terms are the same curve, up to its scale.
 fn is_same_curve(ours: &[Term], theirs: &[Term]) -> bool {
     let kinds = |terms: &[Term]| {
         let factors = terms.iter().flat_map(|term| &term.factors);
@@ -161,7 +172,7 @@ fn value(formula: &Formula, points: &Points, i: usize) -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-/// Weighted sum of squares about the best line; infinite where `x` does not vary.
+/// Weighted residual sum of squares of the best line; infinite if `x` does not vary.
 fn line_squares(x: &[f64], y: &[f64], w: &[f64]) -> f64 {
     let n = x.len();
     let (mut sum, mut sum_x, mut sum_y) = (0.0, 0.0, 0.0);
@@ -185,7 +196,7 @@ fn line_squares(x: &[f64], y: &[f64], w: &[f64]) -> f64 {
     (0..n).map(|i| w[i] * rest(i) * rest(i)).sum()
 }
 
-/// The best `a + b · ceil(x / s)`: widths are tried that put a step where the time jumps.
+/// The best `a + b · ceil(x / s)` among the widths that put a step where the time jumps.
 fn stairs(points: &Points, param: usize) -> Option<Hypothesis> {
     let values = points.values(param);
     if values.len() < MIN_STAIR_VALUES || values[0] <= 0.0 {
@@ -212,7 +223,7 @@ fn stairs(points: &Points, param: usize) -> Option<Hypothesis> {
     }
     let (_, width) = best?;
     if values[values.len() / 2] > MAX_STEPS as f64 * width {
-        // So many steps are a line.
+        // So many steps cannot be distinguished from a line.
         return None;
     }
     let term = Term::new(1.0, vec![Factor::steps(&points.names[param], width)]);
@@ -231,7 +242,7 @@ fn widths(points: &Points, param: usize, values: &[f64]) -> Vec<f64> {
     };
     let means: Vec<f64> = values.iter().map(|&value| mean(value)).collect();
     let mut jumps: Vec<usize> = (1..values.len()).collect();
-    // The steepest rise, not the largest: far apart, many steps lie between.
+    // The steepest rise, not the largest: between values far apart lie many steps.
     let rise = |&i: &usize| (means[i] - means[i - 1]) / (values[i] - values[i - 1]);
     jumps.sort_by(|a, b| rise(b).total_cmp(&rise(a)));
     let mut widths = Vec::new();
@@ -249,8 +260,8 @@ fn widths(points: &Points, param: usize, values: &[f64]) -> Vec<f64> {
     widths
 }
 
-/// The roundest numbers in `low..high`, at most [`WIDTHS`]: multiples of the largest power of two that
-/// has any there, then of its half.
+/// The roundest numbers in `low..high`, at most [`WIDTHS`]: multiples of the largest power of two that has a multiple there, then of
+/// half that power.
 fn round_numbers(low: f64, high: f64) -> Vec<f64> {
     let mut found = Vec::new();
     let mut unit = (high - low).log2().ceil().exp2() * 2.0;
@@ -267,7 +278,7 @@ fn round_numbers(low: f64, high: f64) -> Vec<f64> {
     found
 }
 
-/// How often a width can be halved and stay whole; less than 0 for fractions.
+/// Number of times that a width can be halved and stay whole; negative for fractions.
 fn roundness(width: f64) -> i32 {
     let mantissa = width.to_bits() & ((1 << 52) - 1) | 1 << 52;
     let exponent = (width.to_bits() >> 52 & 0x7ff) as i32 - 1075;

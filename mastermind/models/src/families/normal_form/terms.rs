@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 ///
 /// # Source
 /// The default search space of Extra-P 4.2.5 (the package `extrap` of the Python index,
-/// `modelers/single_parameter/basic.py`): the 42 that rise; those that fall are ours, for work that is divided.
+/// `modelers/single_parameter/basic.py`): the 42 rising terms; the falling ones are ours, for divided work.
 const TERMS: [(i32, u32, u32); N_TERMS] = [
     (0, 1, 1),
     (0, 1, 2),

@@ -1,5 +1,4 @@
-//! The fit of a formula that a user wrote: bounded, non-linear least squares; where that breaks a limit,
-//! `written_within` goes on.
+//! The fit of a formula that a user wrote: bounded, non-linear least squares. If the result breaks a limit, `within` continues from it.
 
 use std::collections::BTreeMap;
 
@@ -15,26 +14,26 @@ use crate::solve::covariance::Covariance;
 use crate::solve::least_squares::solve;
 use crate::solve::limits::Limits;
 
-/// Starts that are tried by non-linear least squares, after all were looked at.
+/// Number of the best starts that are refined by non-linear least squares.
 pub(crate) const N_REFINED: usize = 6;
 
-/// Starts looked at.
+/// Most starts whose sum of squares is computed.
 const MAX_STARTS: usize = 4096;
 
-/// Steps after it with the exact derivatives.
+/// Gauss–Newton steps with exact derivatives after the refinement.
 const POLISH: usize = 4;
 
-/// The unknowns of a formula, to be found from points.
+/// The fit of the unknowns of a formula to points.
 pub(crate) struct Problem<'a> {
     formula: &'a UserFormula,
     /// The points.
     pub points: &'a Points,
     names: Vec<&'a str>,
-    /// Of each unknown.
+    /// Bounds and start of each unknown.
     pub bounds: Vec<Unknown>,
     /// Roots of the weights, shape `[n_points]`.
     pub roots: Vec<f64>,
-    /// Unknowns that the formula is linear in, all others held.
+    /// Whether the formula is linear in each unknown, with all others fixed.
     pub linear: Vec<bool>,
     config: MPConfig,
     limits: Vec<MPPar>,
@@ -75,7 +74,7 @@ impl<'a> Problem<'a> {
         problem
     }
 
-    /// The fit; within the limits where the free one breaks them.
+    /// Fits the unknowns; within the limits if the free fit breaks them.
     pub fn fit(&mut self, limits: &Limits<'_>) -> Option<Candidate> {
         let starts = self.starts();
         let found = self.refined(&starts);
@@ -89,7 +88,7 @@ impl<'a> Problem<'a> {
         self.tangent_at(values, |name| self.points.number(i, name))
     }
 
-    /// The same where the parameters are as `number` says.
+    /// As [`Problem::at`], with the values of the parameters from `number`.
     pub fn tangent_at(
         &self,
         values: &[f64],
@@ -107,8 +106,8 @@ impl<'a> Problem<'a> {
         (value.is_finite() && slopes.iter().all(|s| s.is_finite())).then_some((value, slopes))
     }
 
-    /// Which unknowns the formula is jointly linear in, tried in the order of their names: the
-    /// derivatives by them do not change with them.
+    /// Whether each unknown belongs to a set that the formula is jointly linear in. Unknowns are added to the set in the order of their names
+    /// if the derivatives by the unknowns of the set do not depend on them.
     fn linear(&self) -> Vec<bool> {
         let base: Vec<f64> = (0..self.names.len())
             .map(|j| 0.7 + 0.13 * j as f64)
@@ -130,7 +129,7 @@ impl<'a> Problem<'a> {
         linear
     }
 
-    /// The starts with the least sums of squares, the unknowns that enter linearly at their best.
+    /// The starts with the least sums of squares, with the linear unknowns at their optimum.
     fn starts(&self) -> Vec<Vec<f64>> {
         let starts = self.choices().into_iter();
         let mut starts: Vec<Vec<f64>> = starts.map(|start| self.with_linear(start)).collect();
@@ -139,12 +138,12 @@ impl<'a> Problem<'a> {
         starts
     }
 
-    /// What non-linear least squares makes of the starts, the best first.
+    /// The starts refined by non-linear least squares, the best first.
     fn refined(&mut self, starts: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let mut found = starts.to_vec();
-        // It has no place for a formula without unknowns.
+        // The solver does not accept a problem without unknowns.
         for values in found.iter_mut().filter(|values| !values.is_empty()) {
-            // What it has reached counts, whatever it says of it.
+            // The values it reached are used whatever its status.
             let _ = self.mpfit(values);
             *values = self.polished(std::mem::take(values));
         }
@@ -152,13 +151,13 @@ impl<'a> Problem<'a> {
         found
     }
 
-    /// Sorts by the sum of squares and leaves out those without one.
+    /// Sorts by the sum of squares and removes entries without one.
     fn rank(&self, list: &mut Vec<Vec<f64>>) {
         list.retain(|values| self.squares(values).is_finite());
         list.sort_by(|a, b| self.squares(a).total_cmp(&self.squares(b)));
     }
 
-    /// Values of the unknowns to start from: every combination of those the formula is not linear in.
+    /// Start values of the unknowns: every combination for those that the formula is not linear in.
     pub fn choices(&self) -> Vec<Vec<f64>> {
         let mut starts = vec![Vec::new()];
         for (j, unknown) in self.bounds.iter().enumerate() {
@@ -202,7 +201,7 @@ impl<'a> Problem<'a> {
         choices
     }
 
-    /// The start with the unknowns that enter linearly at their best, within their bounds.
+    /// The start with the linear unknowns at their optimum, within their bounds.
     fn with_linear(&self, mut start: Vec<f64>) -> Vec<f64> {
         let columns: Vec<usize> = (0..start.len()).filter(|&j| self.linear[j]).collect();
         let rows: Option<Vec<(f64, Vec<f64>)>> =
@@ -244,7 +243,7 @@ impl<'a> Problem<'a> {
         sum.unwrap_or(f64::INFINITY)
     }
 
-    /// A few Gauss–Newton steps, each only if it stays in the bounds and gains.
+    /// Makes a few Gauss–Newton steps, each only if it stays in the bounds and reduces the sum of squares.
     fn polished(&self, mut values: Vec<f64>) -> Vec<f64> {
         let mut least = self.squares(&values);
         for _ in 0..POLISH {
@@ -269,7 +268,7 @@ impl<'a> Problem<'a> {
         values
     }
 
-    /// The first unknown within its bounds whose effect on the times is a combination of those of others.
+    /// The first unknown within its bounds whose effect on the times is a linear combination of the effects of others.
     pub fn entangled(&self, values: &[f64]) -> Option<&str> {
         let within = |&j: &usize| {
             let bounds = &self.bounds[j];
@@ -282,7 +281,7 @@ impl<'a> Problem<'a> {
         Some(self.names[free[dependent.column]])
     }
 
-    /// Derivatives of the times by each unknown, shape `[n_unknowns][n_points]`, and what the times leave.
+    /// Derivatives of the times by each unknown, shape `[n_unknowns][n_points]`, and the residuals.
     pub fn tangent(&self, values: &[f64]) -> Option<(Vec<Vec<f64>>, Vec<f64>)> {
         let rows = (0..self.points.len()).map(|i| self.at(i, values));
         let rows: Vec<(f64, Vec<f64>)> = rows.collect::<Option<_>>()?;
@@ -292,10 +291,10 @@ impl<'a> Problem<'a> {
         Some(((0..values.len()).map(column).collect(), rest))
     }
 
-    /// The model of these values; `None` where it is not finite, or negative at a point.
+    /// The model with these values; `None` if it is not finite, or negative at a point.
     ///
     /// # Arguments
-    /// * `active` - directions of the unknowns that limits hold
+    /// * `active` - directions of the unknowns that active limits fix
     pub fn shown(&self, values: &[f64], active: &[Vec<f64>]) -> Option<Candidate> {
         let named = self.names.iter().map(|name| (*name).to_owned());
         let named: BTreeMap<String, f64> = named.zip(values.iter().copied()).collect();

@@ -1,7 +1,8 @@
-//! A formula that a user wrote: which of its names are parameters, and which are numbers to be found.
+//! A formula that a user wrote: its names are either parameters or unknowns to be fitted.
 //!
-//! A name is an unknown unless it is a parameter, or looks like one: like an unused one but for a letter or its case, or as many unknowns as
-//! the points do not tell apart while a parameter that varies is not in the formula. Bounds, also open ones, say that a name is meant.
+//! A name is an unknown unless it is a parameter. A misspelt parameter is an error: a name that differs from an unused parameter by one
+//! letter or by case, or an unknown that the points do not distinguish from the others while a varying parameter is missing from
+//! the formula. Bounds, also open ones, declare a name as an unknown.
 
 pub(crate) mod fit;
 pub(crate) mod within;
@@ -17,7 +18,7 @@ use crate::samples::parameter::{Parameter, ParameterKind};
 use crate::samples::points::Points;
 use crate::solve::limits::Limits;
 
-/// Shortest name that is compared with others letter by letter: of shorter ones every two are alike.
+/// Shortest name that is compared with others letter by letter: any two shorter names differ by one letter.
 const COMPARED: usize = 2;
 
 /// An unknown of a written formula.
@@ -27,7 +28,7 @@ pub struct Unknown {
     pub lower: f64,
     /// Greatest value; `∞` without a bound.
     pub upper: f64,
-    /// Where the search begins; `None` leaves it open.
+    /// Start value of the search; `None` lets the search choose.
     pub start: Option<f64>,
 }
 
@@ -58,7 +59,7 @@ pub struct UserFormula {
     text: String,
     expression: Arithmetic,
     unknowns: BTreeMap<String, Unknown>,
-    /// Nothing but the formula says of one of the unknowns that it is one.
+    /// Whether an unknown has no bounds, so that it is an unknown only because it is in the formula.
     has_guessed: bool,
 }
 
@@ -95,13 +96,12 @@ impl UserFormula {
         })
     }
 
-    /// Reads a formula over parameters in which every other name is a number to be found.
+    /// Reads a formula over parameters in which every other name is an unknown.
     ///
-    /// So a misspelt parameter would be an unknown like another. A name without bounds is therefore refused
-    /// that is that of a numeric parameter which the formula does not use but for one letter (one more, less,
-    /// another, or two exchanged, in names of two letters and more) or for upper and lower case; and a fit is
-    /// refused ([`Error::NoParameter`]) whose unknowns the points do not tell apart while a parameter that
-    /// varies is not in it. Bounds, also open ones, say that a name is meant.
+    /// A misspelt parameter would silently become an unknown, so two cases are refused. The first is a name without bounds that differs
+    /// from an unused numeric parameter only by case or by one letter (one more, one less, another, or two exchanged, in names of two
+    /// letters or more). The second is a fit ([`Error::NoParameter`]) whose unknowns the points do not distinguish while a varying
+    /// parameter is missing from the formula. Bounds, also open ones, declare a name as an unknown.
     ///
     /// # Arguments
     /// * `parameters` - of the method
@@ -174,10 +174,10 @@ impl UserFormula {
         &self.unknowns
     }
 
-    /// Fits the unknowns; within the limits where the free fit breaks them.
+    /// Fits the unknowns; within the limits if the free fit breaks them.
     ///
     /// # Returns
-    /// `None` if no start leads to finite times within the limits, but for times that are all 0.
+    /// `None` if no start leads to finite times within the limits that are not all 0.
     ///
     /// # Errors
     /// [`Error::UnknownName`] if a name is neither a parameter nor an unknown; [`Error::TooFewPoints`].
@@ -208,10 +208,10 @@ impl UserFormula {
         Ok(Problem::new(self, points).fit(limits))
     }
 
-    /// The first unknown that the points do not tell from the others, at these values of the unknowns.
+    /// The first unknown that the points do not distinguish from the others, at these values of the unknowns.
     ///
     /// # Errors
-    /// [`Error::NoParameter`] where that is likely a misspelt parameter's.
+    /// [`Error::NoParameter`] if a misspelt parameter is the likely cause.
     pub(crate) fn entangled(
         &self,
         points: &Points,
@@ -240,7 +240,7 @@ impl UserFormula {
     }
 }
 
-/// Whether a name is another but for one letter, or for upper and lower case.
+/// Whether two names differ by one letter only, or only by case.
 fn is_nearly(name: &str, other: &str) -> bool {
     let (name, other) = (name.to_lowercase(), other.to_lowercase());
     let compared = |text: &str| text.chars().count() >= COMPARED;

@@ -1,9 +1,8 @@
-//! A written formula within limits: nowhere negative on the range, not falling with the parameters named, its
-//! unknowns within their bounds.
+//! The fit of a written formula within limits: nowhere negative on the range, not falling with the named parameters, and unknowns
+//! within their bounds.
 //!
-//! From what fits best without limits on, each step solves the least-squares problem and the limits as they
-//! are linear there, damped; it is made where it gains on the sum of squares and a price for what still
-//! breaks a limit.
+//! The search starts from the best fits without limits. Each step solves the damped least-squares problem with the formula and the limits
+//! linearised at the present values. A step is made if it reduces the sum of squares plus a penalty for broken limits.
 //!
 //! # Source
 //! S.P. Han, J. Optim. Theory Appl. 22 (1977) 297, for the price; the damping is Levenberg's and
@@ -15,46 +14,46 @@ use crate::solve::constrained::{Limit, solve_beyond, solve_within};
 use crate::solve::least_squares::{LeastSquares, norm};
 use crate::solve::limits::Limits;
 
-/// Starts looked at.
+/// Most starts whose sum of squares is computed.
 const MAX_STARTS: usize = 256;
 
-/// Steps from one start.
+/// Most steps from one start.
 const MAX_STEPS: usize = 100;
 
 /// Damping at the start, relative to the squared lengths of the columns.
 const DAMPING: f64 = 1e-3;
 
-/// Factor by which the damping falls after a step that gains, and grows after one that does not.
+/// Factor by which the damping decreases after a successful step, and increases after an unsuccessful one.
 const EASING: f64 = 10.0;
 
-/// Damping that is as good as none.
+/// Least damping, which has no effect.
 const LEAST_DAMPING: f64 = 1e-15;
 
-/// Damping with which no step is left.
+/// Damping at which steps vanish and the search ends.
 const MOST_DAMPING: f64 = 1e10;
 
-/// Relative change of every unknown below which nothing more is to be gained.
+/// Relative change of every unknown at which the search ends.
 const SETTLED: f64 = 1e-15;
 
-/// Share of the longest time below which all times are a formula that is 0.
+/// A formula whose values are all below this share of the longest time counts as 0.
 const NOTHING: f64 = 1e-9;
 
 /// Share of the longest time by which a start may break limits.
 const BROKEN: f64 = 1e-9;
 
-/// By how much limits are broken, together.
+/// Sum of the amounts by which limits are broken.
 fn broken(sides: &[Limit]) -> f64 {
     sides.iter().map(|side| side.least.max(0.0)).sum()
 }
 
 impl Problem<'_> {
-    /// The nearest fit within the limits, from several starts.
+    /// The best fit within the limits, from several starts.
     ///
     /// # Arguments
     /// * `free` - values that fit well without limits
     ///
     /// # Returns
-    /// `None` if none is found but one that is 0 all over the range.
+    /// `None` if no fit is found, or only one that is 0 over the whole range.
     pub(crate) fn held(&self, free: Vec<Vec<f64>>, limits: &Limits<'_>) -> Option<Candidate> {
         let starts = self.starts_within(limits).into_iter().chain(free);
         let held = starts.filter_map(|start| {
@@ -71,8 +70,9 @@ impl Problem<'_> {
         })
     }
 
-    /// The starts with the least sums of squares, the unknowns that enter linearly at their best within the
-    /// limits, and so away from times that are 0, which a step does not leave.
+    /// The starts with the least sums of squares, with the linear unknowns at their optimum within the limits.
+    ///
+    /// This keeps the starts away from times that are all 0, where steps would remain.
     fn starts_within(&self, limits: &Limits<'_>) -> Vec<Vec<f64>> {
         let linear: Vec<usize> = (0..self.linear.len()).filter(|&j| self.linear[j]).collect();
         let within = |mut values: Vec<f64>| {
@@ -93,7 +93,7 @@ impl Problem<'_> {
         starts.into_iter().map(|(.., values)| values).collect()
     }
 
-    /// Changes unknowns as far as their bounds let.
+    /// Changes unknowns by a step, clamped to their bounds.
     fn make(&self, values: &mut [f64], which: &[usize], step: &[f64]) {
         for (&j, step) in which.iter().zip(step) {
             let bounds = &self.bounds[j];
@@ -109,7 +109,7 @@ impl Problem<'_> {
             let Some((step, prices)) = self.step(&values, &sides, &all, damping) else {
                 break;
             };
-            // Twice what a limit is worth is more than any gain by breaking it.
+            // With a penalty of twice the multiplier of a limit, breaking it never pays.
             price = prices
                 .iter()
                 .fold(price, |most, worth| most.max(2.0 * worth));
@@ -140,7 +140,7 @@ impl Problem<'_> {
         Some(values)
     }
 
-    /// The change of some unknowns that is best where all is linear, and the worth of each limit.
+    /// The best change of some unknowns in the linearised problem, and the multiplier of each limit.
     fn step(
         &self,
         values: &[f64],
@@ -152,7 +152,7 @@ impl Problem<'_> {
         let mut weights = self.weights();
         let column = |(place, &j): (usize, &usize)| {
             let weighted = slopes[j].iter().zip(&self.roots).map(|(x, root)| x * root);
-            // An unknown without effect here stays where it is.
+            // An unknown without effect here keeps its value.
             let length = match norm(&weighted.collect::<Vec<f64>>()) {
                 0.0 => 1.0,
                 length => length,
@@ -173,7 +173,7 @@ impl Problem<'_> {
         solve_beyond(&design, &rest, &weights, &sides)
     }
 
-    /// What the limits ask of a change of the unknowns; `None` where the formula has no value.
+    /// The limits, linearised as constraints on a change of the unknowns; `None` if the formula has no value.
     fn sides(&self, values: &[f64], limits: &Limits<'_>) -> Option<Vec<Limit>> {
         let points = (0..self.points.len()).map(|i| self.at(i, values));
         let mut sides: Vec<(f64, Vec<f64>)> = points.collect::<Option<_>>()?;
@@ -209,7 +209,7 @@ impl Problem<'_> {
         Some(sides.into_iter().map(limit).collect())
     }
 
-    /// The limits that hold these values, as directions of the unknowns.
+    /// The active limits at these values, as directions of the unknowns.
     fn active(&self, values: &[f64], limits: &Limits<'_>) -> Option<Vec<Vec<f64>>> {
         let sides = self.sides(values, limits)?;
         let all: Vec<usize> = (0..values.len()).collect();
@@ -219,7 +219,7 @@ impl Problem<'_> {
         Some(held.map(|(side, _)| side.slopes).collect())
     }
 
-    /// The least-squares problem of a step from `values` in the directions at right angles to `active`.
+    /// The least-squares problem of a step from `values` in the directions orthogonal to `active`.
     pub(crate) fn linearised(&self, values: &[f64], active: &[Vec<f64>]) -> Option<LeastSquares> {
         let (design, rest) = self.tangent(values)?;
         let solved = solve_within(&design, &rest, &self.weights(), active);
