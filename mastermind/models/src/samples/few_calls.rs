@@ -1,8 +1,8 @@
-//! Spikes at sizes that were called once or twice, which have no median of their own: told by the sizes beside.
+//! Detects spikes at sizes called once or twice, which have no median of their own, by comparison with neighbouring sizes.
 //!
 //! In: the calls of each coordinate of a method. Out: the coordinates whose longest call is a spike. Coordinates that differ in one
-//! number alone are a line. A call within a line is a spike where it took far longer than the next calls on *both* sides, so
-//! that what rises, falls, has a step or a cliff has none:
+//! number only form a line. A call inside a line is a spike if it took far longer than the next calls on *both* sides, so that a time that
+//! rises, falls, or has a step or a cliff has no spikes:
 //!
 //! ```text
 //! s |       x                  x
@@ -11,51 +11,53 @@
 //!   +---------------------------------- size
 //! ```
 //!
-//! The first call of a line, which may have warmed up the machine, is one where no falling law is as steep; the last never is.
-//! Far is by the mixture of `spikes`, with the scatter of calls about a straight line between the two beside them, and twice as far
-//! as calls lie above or below their neighbours that cannot all be spikes, since they are too many. What recurs with like heights, as
-//! the times of a transform at primes do, is how the method is.
+//! The first call of a line, which may have warmed up the machine, is a spike if it is higher than any falling law; the last never is.
+//!
+//! Two conditions define "far longer". The call is a spike according to the mixture of `spikes`, with the scatter of calls about the
+//! straight line between their two neighbours. And it is at least twice as high as the highest distance, above or below the neighbours,
+//! that cannot be a spike because there would be too many. Spikes that recur with similar heights, such as the times of a Fourier
+//! transform at prime sizes, belong to the method and are not set aside.
 
 use crate::samples::parameter::{Parameter, ParameterKind};
 use crate::samples::spikes::{Histogram, MIN_CALLS, MOST_OF_TIME, RECURRING, Spikes, usual};
 
 // The constants were chosen on `benches/extrap/few_calls.py`.
 
-/// Sizes of a line that tell how the calls beside one scatter.
+/// Sizes that a line needs to estimate the scatter between neighbouring calls.
 const MIN_SIZES: usize = 12;
 
-/// Sizes for each spike beyond the first.
+/// Sizes needed for each spike beyond the first.
 const SIZES_EACH: usize = 40;
 
-/// Calls beside one, on each side, the lower of which it must be beyond; so that a spike beside a spike is seen.
+/// Neighbours on each side; a spike must exceed the lowest of them, so that two adjacent spikes are both detected.
 const BESIDE: usize = 2;
 
-/// Calls after the first, the longest of which it must be beyond; so that two slow sizes at first are none.
+/// Number of calls after the first that the first must exceed to be a spike, so that two slow sizes at the start are none.
 const AFTER_FIRST: usize = 3;
 
-/// A spike takes this many times as long as the calls beside it.
+/// A spike takes at least this many times as long as its neighbours.
 const LEAST_FACTOR: f64 = 3.0;
 
-/// A spike is this many times as far above the calls beside it, as a logarithm, as one that is none.
+/// A spike is at least this many times as far above its neighbours, as a logarithm, as the highest call that is no spike.
 const TIMES_AS_FAR: f64 = 2.0;
 
-/// Spikes whose heights have less than this standard deviation, as a logarithm, are alike.
+/// Spikes have similar heights if the standard deviation of their heights, as logarithms, is below this.
 const ALIKE: f64 = std::f64::consts::LN_2;
 
-/// A resonance takes at most this many times as long as the calls beside it.
+/// A resonance takes at most this many times as long as its neighbours.
 const MOST_OF_RESONANCE: f64 = 64.0;
 
-/// The steepest fall with a parameter that a law has, as a power.
+/// Steepest decrease of a law with a parameter, as a power.
 const STEEPEST: f64 = 3.0;
 
-/// What is found hides what is beside it, so the search is repeated this often.
+/// Passes of the search: a spike hides its neighbours, so each pass ignores the spikes found before.
 const PASSES: usize = 3;
 
-/// The coordinates whose longest call is a spike, ascending; of those with fewer than three calls.
+/// Indices of the coordinates with fewer than three calls whose longest call is a spike, ascending.
 ///
 /// # Arguments
 /// * `points` - the calls of each coordinate, in ascending order of the coordinates
-/// * `known` - what the coordinates with more calls say of spikes
+/// * `known` - the distribution of spikes, estimated from the coordinates with more calls
 pub(crate) fn spikes(
     parameters: &[Parameter],
     points: &[(Vec<f64>, Histogram)],
@@ -90,7 +92,7 @@ pub(crate) fn spikes(
     rows
 }
 
-/// Whether those found are of like heights that a resonance may have.
+/// Whether the spikes found have similar heights that a resonance may have.
 fn recur(heights: &[f64]) -> bool {
     let n = heights.len() as f64;
     let mean = heights.iter().sum::<f64>() / n;
@@ -101,11 +103,11 @@ fn recur(heights: &[f64]) -> bool {
 
 /// The calls at one coordinate.
 struct Call {
-    /// The logarithm of the time that stands for them: the shortest of few, the median of more.
+    /// Logarithm of the representative time: the shortest of fewer than three calls, the median of more.
     usual: f64,
-    /// The longest of few; of more 0, since they are judged among themselves.
+    /// The longest of fewer than three calls; 0 for more, which `spikes` judges among themselves.
     longest_s: f64,
-    /// The logarithm of the shorter of two.
+    /// Logarithm of the shorter of two calls.
     other: Option<f64>,
 }
 
@@ -127,9 +129,9 @@ impl Call {
     }
 }
 
-/// Coordinates that differ in one number alone.
+/// Lines of coordinates that differ in one number only.
 struct Lines {
-    /// For each number that varies its position and the rows in ascending order of the other parameters, then of it.
+    /// Position of each varying number, and the rows in ascending order of the other parameters, then of this number.
     orders: Vec<(usize, Vec<u32>)>,
 }
 
@@ -143,7 +145,7 @@ impl Lines {
         let order = |param: usize| {
             let mut rows: Vec<u32> = (0..points.len() as u32).collect();
             if param + 1 < n_params {
-                // Stable, so that the parameter stays ascending.
+                // The sort is stable, so the parameter stays ascending.
                 rows.sort_by(|&a, &b| {
                     let [a, b] = [a, b].map(|row| &points[row as usize].0);
                     let others = (0..n_params).filter(|&other| other != param);
@@ -161,16 +163,16 @@ impl Lines {
     }
 }
 
-/// How far calls lie above those beside them in each line they are in, the least of these, as a logarithm.
+/// Height of calls above their neighbours, the least over all lines that contain the call, as a logarithm.
 struct Above {
-    /// The longest call above those beside, shape `[n_points]`; infinite beside calls that took no time and where no line tells it,
-    /// the negative of that at the last of a line.
+    /// Height of the longest call above its neighbours, shape `[n_points]`; `∞` if the neighbours took no time or no line is long enough,
+    /// `-∞` at the end of a line.
     heights: Vec<f64>,
-    /// By how much that is more than the steepest law has, shape `[n_points]`.
+    /// Height less that of the steepest law, shape `[n_points]`.
     excess: Vec<f64>,
-    /// Calls below all beside them, shape `[n_points]`.
+    /// Depth of calls below all their neighbours, shape `[n_points]`.
     dips: Vec<f64>,
-    /// Scatter about the straight line between the two beside.
+    /// Scatter about the straight line between the two neighbours.
     scatter: f64,
 }
 
@@ -216,14 +218,14 @@ impl Above {
         above
     }
 
-    /// Takes the calls of one line.
+    /// Adds the calls of one line.
     fn take(&mut self, line: &[usize], sizes: &Sizes<'_>, calls: &[Call]) {
         for (at, &row) in line.iter().enumerate() {
             let (beside, steepest) = match at {
                 0 => (sizes.after_first(), sizes.steepest()),
                 _ if at + 1 < line.len() => (sizes.beside(at), 0.0),
                 _ => {
-                    // Whatever other lines say.
+                    // The last call of a line is never a spike, even if another line contains it.
                     self.heights[row] = f64::NEG_INFINITY;
                     continue;
                 }
@@ -241,7 +243,7 @@ impl Above {
     /// The rows that are spikes.
     ///
     /// # Arguments
-    /// * `n_found` - spikes found before
+    /// * `n_found` - number of spikes found in earlier passes
     fn spikes(&self, calls: &[Call], known: &Spikes, n_found: usize) -> Vec<usize> {
         let heights = self.heights.iter().copied();
         let mut told: Vec<f64> = heights.filter(|height| height.is_finite()).collect();
@@ -249,7 +251,7 @@ impl Above {
         if told.len() <= most || n_found >= most {
             return Vec::new();
         }
-        // The first of those that are too many.
+        // Index, in descending order, of the first call that would be one spike too many.
         let beyond = most - n_found;
         let dips = self.dips.iter().copied();
         let mut dips: Vec<f64> = dips.filter(|dip| dip.is_finite()).collect();
@@ -269,7 +271,7 @@ impl Above {
         let is_spike = |&row: &usize| {
             let (height, time_s) = (self.heights[row], calls[row].longest_s);
             let beside_s = time_s * (-self.excess[row]).exp();
-            // Of more calls, and of those in no line, the longest is not judged here.
+            // Coordinates with more calls, or in no line, are not judged here.
             let is_judged = time_s > 0.0 && height.is_finite();
             is_judged
                 && height >= least
@@ -280,27 +282,27 @@ impl Above {
     }
 }
 
-/// A line: sizes, ascending, and the logarithm of the time that stands for each.
+/// A line: sizes, ascending, and the logarithm of the representative time of each.
 struct Sizes<'l> {
     x: &'l [f64],
     usual: &'l [f64],
 }
 
 impl Sizes<'_> {
-    /// What a call within may take by those on both sides: a law that rises takes at most what the next do, one that falls at most
-    /// what the ones before do.
+    /// Longest time, as a logarithm, that the neighbours of an inner call explain: under a rising law that of the calls after it, under a
+    /// falling law that of the calls before it.
     fn beside(&self, at: usize) -> f64 {
         let [below, above] = self.sides(at).map(|side| fold(side, f64::min));
         below.max(above)
     }
 
-    /// How far a call within lies below those beside it.
+    /// Depth of an inner call below its neighbours.
     fn dip(&self, at: usize) -> f64 {
         let [below, above] = self.sides(at).map(|side| fold(side, f64::max));
         below.min(above) - self.usual[at]
     }
 
-    /// The times on both sides.
+    /// The times of the neighbours on both sides.
     fn sides(&self, at: usize) -> [&[f64]; 2] {
         let end = self.usual.len().min(at + 1 + BESIDE);
         [
@@ -309,8 +311,8 @@ impl Sizes<'_> {
         ]
     }
 
-    /// Distance from the straight line between the two beside: by the logarithm of the size, so that a power law has none, where
-    /// there is one.
+    /// Distance from the straight line between the two neighbours, over the logarithm of the size if all sizes are positive, so that a
+    /// power law has the distance 0.
     fn off(&self, at: usize) -> f64 {
         let place = |at: usize| match self.x[0] > 0.0 {
             true => self.x[at].ln(),
@@ -322,21 +324,22 @@ impl Sizes<'_> {
         (self.usual[at] - line).abs()
     }
 
-    /// What the first call may take by those after it.
+    /// Longest time, as a logarithm, of the calls after the first.
     fn after_first(&self) -> f64 {
         fold(&self.usual[1..=AFTER_FIRST], f64::max)
     }
 
-    /// By how much the first of a falling law may be above those after: as the steepest power, and as they go on to fall.
+    /// Greatest height of the first call above those after it under a falling law: of the steepest power, and as the later calls go on to
+    /// fall.
     fn steepest(&self) -> f64 {
         let gap = self.x[1] - self.x[0];
-        // A power of a size that is 0 has no end; sizes may begin at 0 for 1.
+        // A negative power of the size 0 is infinite, so the first gap replaces a first size of 0.
         let first = if self.x[0] > 0.0 { self.x[0] } else { gap };
         let falls = self.after_first() - self.median_of(AFTER_FIRST + 1);
         STEEPEST * ((gap / first).ln_1p() + falls.max(0.0))
     }
 
-    /// The median of three from a place on.
+    /// The median of three times from a place on.
     fn median_of(&self, at: usize) -> f64 {
         let mut three = [self.usual[at], self.usual[at + 1], self.usual[at + 2]];
         three.sort_by(f64::total_cmp);

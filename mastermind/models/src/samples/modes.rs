@@ -1,4 +1,4 @@
-//! Which enumeration parameters matter: those are fitted apart, the others together.
+//! Splits samples into modes: enumeration parameters that affect the times are fitted separately, the others together.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,28 @@ use crate::samples::parameter::ParameterKind;
 use crate::samples::points::Points;
 use crate::samples::sample::{Samples, Summary};
 
-/// Probability below which a difference is no chance.
+/// Significance level: a difference with a smaller p-value is not attributed to chance.
 const CHANCE: f64 = 0.01;
 
-/// Relative difference of means that is rounding.
+/// Relative difference of means that counts as rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// What to do with enumeration parameters: modes, axes, levels.
+/// Treatment of enumeration parameters, such as modes, axes or levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Modes {
-    /// Apart where an F test sees a difference at coordinates that labels have in common, else together.
+    /// Separately if an F test finds a difference at coordinates that labels have in common, else together.
     #[default]
     ByTest,
-    /// Each combination apart.
+    /// Each combination separately.
     Apart,
-    /// All together: the mean over the labels as they were called, as in the paper's Figures 4 and 5.
+    /// All together: the mean over all calls, whatever their labels, as in the paper's Figures 4 and 5.
     Together,
 }
 
 /// Points of each mode, in the order of the labels.
 ///
 /// # Arguments
-/// * `most` - points of a mode, about; see [`Points::gather`]
+/// * `most` - approximate limit of the points of a mode, see [`Points::gather`]
 pub(crate) fn split(samples: &Samples, modes: Modes, most: usize) -> Vec<Points> {
     let (choices, numbers): (Vec<usize>, Vec<usize>) = (0..samples.parameters.len())
         .partition(|&i| matches!(samples.parameters[i].kind, ParameterKind::Enumeration(_)));
@@ -79,11 +79,10 @@ fn label(samples: &Samples, row: usize, param: usize) -> (String, String) {
     (name, label.unwrap_or_default())
 }
 
-/// Whether the labels of `choice` make no difference to the times, the labels of `others` and the
-/// numbers being equal: an F test of the relative variance between labels against that within.
+/// Whether the labels of `choice` do not affect the times, for equal labels of `others` and equal numbers.
 ///
-/// No where fewer than two labels were called, where they have no coordinate in common, or where no
-/// coordinate was called twice and the means differ by more than rounding.
+/// An F test compares the relative variance between labels with that within. Returns `false` if fewer than two labels were called, if
+/// they have no coordinate in common, or if no coordinate was called twice and the means differ by more than rounding.
 fn alike(samples: &Samples, choice: usize, others: &[usize], numbers: &[usize]) -> bool {
     let mut cells: BTreeMap<Vec<u64>, Vec<usize>> = BTreeMap::new();
     for (row, coordinate) in samples.coordinates.iter().enumerate() {
@@ -119,7 +118,7 @@ fn alike(samples: &Samples, choice: usize, others: &[usize], numbers: &[usize]) 
         rows.iter()
             .for_each(|&row| pooled.merge(&samples.kept[row]));
         if pooled.mean_s <= 0.0 {
-            // All are 0, as the values of a counter may be.
+            // All values are 0, as those of a counter may be.
             continue;
         }
         let mean_s = pooled.mean_s;

@@ -1,17 +1,17 @@
-//! How the spread of calls goes with their time, which is what points are weighted by.
+//! The dependence of the spread of calls on their time, which determines the weights of points.
 
 use crate::samples::points::Points;
 
-/// Growth of the deviation with the mean, as a power, from which on noise counts as relative.
+/// Power by which the standard deviation grows with the mean, from which on noise counts as relative.
 const GROWS: f64 = 0.5;
 
-/// Times below this share of the largest weigh as much as that.
+/// Times below this share of the largest are weighted like this share.
 const SMALLEST: f64 = 1e-6;
 
-/// Weighs where all are 0, as the values of a counter may be; its square and the reciprocal of that are finite.
+/// Replaces the time in the weights if all times are 0, as the values of a counter may be; its square and the reciprocal of that are finite.
 const LEAST: f64 = 1e-100;
 
-/// What the standard deviation of a call is proportional to.
+/// The quantity that the standard deviation of a call is proportional to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Noise {
     /// The time of the call.
@@ -21,14 +21,13 @@ pub(crate) enum Noise {
 }
 
 impl Noise {
-    /// What the spread of the calls at each point says; relative where it says nothing, as noise more
-    /// often is.
+    /// Infers the noise from the spread of the calls at each point; relative, the more frequent case, if the spread is unknown.
     pub fn of(points: &Points) -> Self {
         let spreads = (0..points.len()).filter_map(|i| {
             let spare = points.count[i] - 1.0;
             let variance = points.m2_s2[i] / spare;
             let told = spare > 0.0 && variance > 0.0 && points.mean_s[i] > 0.0;
-            // Rounding of equal times is no spread.
+            // The rounding of equal times is no spread.
             let real = variance.sqrt() > 1e-12 * points.mean_s[i];
             (told && real).then(|| (points.mean_s[i].ln(), 0.5 * variance.ln(), spare))
         });
@@ -40,7 +39,7 @@ impl Noise {
         let (mean_x, mean_y) = (sum(&|x, _| x) / total, sum(&|_, y| y) / total);
         let along = sum(&|x, _| (x - mean_x).powi(2));
         let slope = sum(&|x, y| (x - mean_x) * (y - mean_y)) / along;
-        // Not a number where there is nothing to tell from.
+        // The slope is NaN if no point has a spread.
         if slope < GROWS {
             Self::Absolute
         } else {

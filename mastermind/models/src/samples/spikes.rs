@@ -1,14 +1,14 @@
-//! Calls far above the others at their coordinate: seen in a coarse histogram that streams, told by a mixture.
+//! Spikes: calls far above the others at their coordinate, collected in a coarse streaming histogram and detected by a mixture model.
 //!
-//! In: the calls of each coordinate of a method. Out: those that are no spikes. Most calls scatter about the median of their
-//! coordinate as those below it do; a share of them, which is estimated over all coordinates, lies anywhere above. A call is set aside
-//! where it is more likely one of these, so that one call in four is no matter where the other coordinates say how calls scatter.
-//! Coordinates called once or twice have no median: `few_calls` tells their spikes by the coordinates beside.
+//! In: the calls of each coordinate of a method. Out: the calls that are no spikes. Most calls scatter above the median of their
+//! coordinate as those below it do; a share of the calls, estimated over all coordinates, lies anywhere above. A call is set aside if it
+//! more likely belongs to that share. Even one spike among four calls is detected if the other coordinates show how calls scatter.
+//! Coordinates called once or twice have no median: `few_calls` compares them with the neighbouring coordinates.
 //!
-//! At most one call in ten is a spike: where more are far above, calls are taken to scatter as widely as the slowest of the other
-//! nine, and what lies far beyond that is set aside still.
-//! What is set aside comes back in totals; where it recurs and holds most of the time nothing is set aside.
-//! An interval of a call is so much wider that it holds 95 % of all calls, those set aside included.
+//! At most one call in ten is a spike. If more lie far above, calls are assumed to scatter as widely as the slowest of the other
+//! nine, and only calls far beyond that are set aside.
+//! Totals include the calls set aside; if these recur and take most of the time, nothing is set aside.
+//! The interval of a call is widened so that it covers 95 % of all calls, those set aside included.
 
 use std::collections::BTreeMap;
 
@@ -20,62 +20,62 @@ use crate::samples::statistic::Statistic;
 /// Bins for each doubling of the time, as bits of the mantissa.
 const BITS: u32 = 3;
 
-/// The same where a median is wanted, which is told to the width of a bin, 0.2 %.
+/// The same if a median is fitted, which is accurate to the width of a bin, 0.2 %.
 const FINE_BITS: u32 = 9;
 
-/// Median distance from the median that a normal distribution has, over its standard deviation, reciprocal.
+/// Standard deviation of a normal distribution over its median absolute deviation.
 const MAD: f64 = 1.4826;
 
-/// Relative scatter below which a distance counts as one of this scatter: calls that agree to a per cent are no measure of
-/// the next. Chosen on the bursts of `benches/extrap/tuning.py`.
+/// Least relative scatter: that some calls agree to a per cent does not mean that the next one will. Chosen on the bursts of
+/// `benches/extrap/tuning.py`.
 const LEAST_SCALE: f64 = 0.02;
 
-/// Relative scatter from which on calls are taken to differ by factors. Chosen on the adaptive case study alone on a machine: where the
-/// scatter was less, one call in a thousand lay 24 of it above the median; where it was more, none of 50,000 beyond 15.
+/// Relative scatter from which on calls are assumed to differ by factors. Chosen on the adaptive case study alone on a machine: with a
+/// smaller scatter, one call in a thousand lay 24 scatters above the median; with a larger one, none of 50,000 beyond 15.
 const WIDE_SCALE: f64 = 0.2;
 
-/// Spikes spread at least over a doubling.
+/// Least range of spikes above the median, as a logarithm: a factor of two.
 const LEAST_RANGE: f64 = std::f64::consts::LN_2;
 
-/// Calls at a coordinate that tell a median.
+/// Calls that a coordinate needs for a median.
 pub(super) const MIN_CALLS: u64 = 3;
 
-/// Share of the calls that are spikes, and not a mode of the method: what is expected before any is seen, and at a coordinate as many as
-/// chance makes of it; one call may always be.
+/// Expected share of spikes among the calls, before any is seen. At one coordinate chance may double or triple it, and one call may
+/// always be a spike; if more calls are slow, they are a mode of the method.
 const MOST: f64 = 0.05;
 
-/// Calls that the expectation is worth.
+/// Number of calls that the expected share is worth as a prior.
 const EXPECTED_CALLS: f64 = 10.0;
 
 /// Passes of the estimate of the share.
 const PASSES: usize = 20;
 
-/// Calls from which on those that hold most of the time are how the method is.
+/// Number of slow calls from which on they belong to the method, if they take most of the time.
 pub(super) const RECURRING: u64 = 3;
 
-/// Share of the time that is most of it.
+/// Share of the time that counts as most of it.
 pub(super) const MOST_OF_TIME: f64 = 0.5;
 
-/// Distance of a call that took no time from the median, as a logarithm.
+/// Distance from the median that is assigned to a call of 0 s, as a logarithm.
 const NO_TIME: f64 = 5.0;
 
-/// Calls of one coordinate by time: moments of each bin, eight bins for each doubling.
+/// Histogram of the times at one coordinate: moments of each bin, eight bins for each doubling.
 ///
-/// Memory grows with the bins met, in practice a few dozen, not with the calls.
+/// Memory grows with the bins in use, in practice a few dozen, not with the calls.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Histogram {
-    /// Number of the bin and what fell into it, ascending.
+    /// Number and contents of each bin, ascending.
     bins: Vec<(u32, Summary)>,
-    /// Where the last call went whose bin has this number, but for its upper bits. Any other place does no harm.
+    /// Cache of positions in `bins`, indexed by the lower bits of the bin number. Wrong entries are harmless.
     #[serde(skip)]
     latest: [u8; N_LATEST],
 }
 
-/// Bins whose places are kept: with eight to a doubling, calls that differ by less than a factor of four find theirs at once.
+/// Size of the cache of positions: with eight bins for each doubling, calls within a factor of four find their bins at once.
 const N_LATEST: usize = 16;
 
 impl Histogram {
-    /// Takes one more call.
+    /// Adds one call.
     pub fn push(&mut self, seconds: f64, statistic: Statistic) {
         let bits = match statistic {
             Statistic::Clean | Statistic::Mean => BITS,
@@ -91,7 +91,7 @@ impl Histogram {
         let at = match self.bins.binary_search_by_key(&bin, |(number, _)| *number) {
             Ok(at) => at,
             Err(at) => {
-                // Most often one call is all there is at a coordinate, or all are of one time.
+                // Most coordinates have a single call, or calls of one time only.
                 if self.bins.is_empty() {
                     self.bins.reserve_exact(1);
                 }
@@ -103,7 +103,7 @@ impl Histogram {
         self.bins[at].1.push(seconds);
     }
 
-    /// Takes all calls of another one.
+    /// Adds all calls of another histogram.
     pub fn merge(&mut self, other: Self) {
         for (number, calls) in other.bins {
             match self.bins.binary_search_by_key(&number, |(own, _)| *own) {
@@ -113,12 +113,12 @@ impl Histogram {
         }
     }
 
-    /// The calls apart by time, ascending.
+    /// Summaries of the bins, by ascending time.
     pub fn bins(&self) -> Vec<Summary> {
         self.bins.iter().map(|(_, bin)| *bin).collect()
     }
 
-    /// All calls.
+    /// Summary of all calls.
     pub fn all(&self) -> Summary {
         sum(&self.bins)
     }
@@ -133,13 +133,13 @@ impl Histogram {
         median(&self.times(), self.count())
     }
 
-    /// The calls without those of the longest bin: of one call, or of two far apart, without the longest.
+    /// Summary without the calls of the longest bin: with one call, or two calls far apart, without the longest call.
     pub fn without_longest(mut self) -> Self {
         self.bins.pop();
         self
     }
 
-    /// The mean time of each bin and its calls, ascending.
+    /// Mean time and number of calls of each bin, ascending.
     fn times(&self) -> Vec<(f64, u64)> {
         let bins = self.bins.iter();
         bins.map(|(_, bin)| (bin.mean_s, bin.count)).collect()
@@ -166,7 +166,7 @@ impl Histogram {
         Some((median, (squares / (n / 2) as f64).sqrt()))
     }
 
-    /// All calls about the statistic that stands for them, their spread that of the middle half.
+    /// Summary of all calls with the statistic as its mean, and a spread estimated from the median absolute deviation.
     pub fn about(&self, statistic: Statistic) -> Summary {
         let all = self.all();
         if all.count == 0 {
@@ -190,24 +190,24 @@ impl Histogram {
     }
 }
 
-/// What is known of the spikes of a method.
+/// The estimated distribution of the calls and spikes of a method.
 pub(crate) struct Spikes {
-    /// Scatter of calls about their median that is usual at a coordinate, as a logarithm.
+    /// Usual scatter of calls about the median of their coordinate, as a logarithm.
     usual: f64,
     /// Share of the calls that are spikes.
     share: f64,
-    /// How far above the median they lie, at most, as a logarithm.
+    /// Greatest distance of a spike above the median, as a logarithm.
     range: f64,
-    /// What the clock advances by at once: two calls of one length may be a step apart, and the median up to one from the length.
+    /// Step of the clock, seconds: two calls of equal length may read one step apart, and the median up to one step from the length.
     step_s: f64,
 }
 
 impl Spikes {
-    /// Learns how the calls of a method scatter.
+    /// Estimates the scatter of the calls of a method and the share of spikes.
     ///
     /// # Arguments
     /// * `points` - the calls of each coordinate
-    /// * `step_s` - what the clock advances by at once, seconds
+    /// * `step_s` - step of the clock, seconds
     ///
     /// # Source
     /// A.P. Dempster, N.M. Laird, D.B. Rubin, J. R. Statist. Soc. B 39 (1977) 1, for the share (recalled, not looked up); own
@@ -232,7 +232,7 @@ impl Spikes {
             let longest = calls.bins.last().map_or(median, |(_, bin)| bin.mean_s);
             spikes.range = spikes.range.max((longest / median).ln());
         }
-        // What is not likelier a spike than one in a thousand others adds nothing.
+        // Calls with a likelihood ratio below 1e-3 add nothing to the expected number of spikes.
         let mut beside: Vec<(f64, f64)> = Vec::new();
         for (calls, (median, own)) in known {
             let scale = spikes.scale(own);
@@ -253,11 +253,11 @@ impl Spikes {
         spikes
     }
 
-    /// What is known of spikes, for calls that are told by those beside them: the share is what is expected, since too few are met to
+    /// The distribution for calls that are compared with their neighbours: with the expected share, since there are too few of them to
     /// estimate it.
     ///
     /// # Arguments
-    /// * `highest` - how far above the others the highest is, as a logarithm
+    /// * `highest` - greatest height of a call above its neighbours, as a logarithm
     pub(super) fn along(&self, highest: f64) -> Self {
         Self {
             share: MOST,
@@ -270,8 +270,8 @@ impl Spikes {
         own.max(self.usual).max(LEAST_SCALE)
     }
 
-    /// How much likelier a time is of a spike than of another call: spikes lie anywhere in the range by their logarithm, others as
-    /// [`student`] has it.
+    /// Likelihood ratio of a time as a spike over another call: logarithms of spikes are uniform over the range, those of other calls
+    /// are distributed by [`student`].
     fn ratio(&self, time_s: f64, median: f64, scale: f64) -> f64 {
         let distance = (time_s / median).ln() / scale;
         if distance <= 0.0 {
@@ -280,18 +280,18 @@ impl Spikes {
         scale / self.range / student(distance, scale)
     }
 
-    /// Whether the clock does not tell a time from the median.
+    /// Whether a time exceeds the median by so little that the clock cannot distinguish them.
     pub(super) fn is_within_steps(&self, time_s: f64, median_s: f64) -> bool {
         time_s <= median_s + 2.0 * self.step_s
     }
 
-    /// Whether a call is more likely a spike than one of those about `median_s`, which differ by `scale`.
+    /// Whether a call is more likely a spike than one of the calls that scatter about `median_s` by `scale`.
     pub(super) fn is_spike(&self, time_s: f64, median_s: f64, scale: f64) -> bool {
         let odds = self.share / (1.0 - self.share);
         odds * self.ratio(time_s, median_s, scale) > 1.0
     }
 
-    /// The calls of a coordinate that are no spikes.
+    /// Summary of the calls of a coordinate that are no spikes.
     pub fn kept(&self, calls: &Histogram) -> Summary {
         let all = calls.all();
         let Some((median, own)) = calls.lower_scatter() else {
@@ -309,7 +309,7 @@ impl Spikes {
         let scale = self.scale(own);
         kept(scale)
             .or_else(|| {
-                // The slowest that must be kept lies a scale above the median.
+                // Widens the scale to the distance of the slowest call that must be kept.
                 let slow_s = at(&calls.times(), all.count - most as u64);
                 kept(scale.max((slow_s / median).ln()))
             })
@@ -317,10 +317,10 @@ impl Spikes {
     }
 }
 
-/// Density of calls that are no spikes at a distance from the median, both in scales: Student's t, whose tail is as heavy as theirs.
+/// Density of calls that are no spikes, above the median, at a distance in units of `scale`: Student's t, whose tail is as heavy as theirs.
 ///
-/// Those that agree to some per cent are now and then half as long again, so 3 degrees of freedom; of those that differ by a factor
-/// anyway, next to none is a hundred times as long, so 7.
+/// Calls that agree to some per cent occasionally take half as long again: 3 degrees of freedom. Of calls that differ by factors, almost
+/// none takes a hundred times as long: 7 degrees of freedom.
 fn student(distance: f64, scale: f64) -> f64 {
     let squared = distance * distance;
     if scale < WIDE_SCALE {
@@ -331,7 +331,7 @@ fn student(distance: f64, scale: f64) -> f64 {
     }
 }
 
-/// The root mean square of scatters, ascending, none taken as more than twice their median.
+/// The root mean square of scatters, given in ascending order and clipped at twice their median.
 pub(super) fn usual(scatters: &[f64]) -> f64 {
     let most = scatters
         .get(scatters.len() / 2)
@@ -343,8 +343,7 @@ pub(super) fn usual(scatters: &[f64]) -> f64 {
     (squares / scatters.len().max(1) as f64).sqrt()
 }
 
-/// Whether the calls that are set aside come again and hold most of the time: then they are how the method is, and its mean without them
-/// says nothing.
+/// Whether the calls set aside recur and take most of the time: then they belong to the method, and its mean without them is meaningless.
 pub(crate) fn are_the_method(kept: &[Summary], all: &[Summary]) -> bool {
     let count = |of: &[Summary]| of.iter().map(|summary| summary.count).sum::<u64>();
     let total_s = |of: &[Summary]| of.iter().map(Summary::total_s).sum::<f64>();
@@ -352,12 +351,12 @@ pub(crate) fn are_the_method(kept: &[Summary], all: &[Summary]) -> bool {
     n_aside >= RECURRING && total_s(kept) < (1.0 - MOST_OF_TIME) * total_s(all)
 }
 
-/// The median of values, ascending, each as often as it says, `n` together; of two in the middle their mean.
+/// The median of `n` values, given as ascending pairs of value and multiplicity; the mean of the middle two if `n` is even.
 fn median(values: &[(f64, u64)], n: u64) -> f64 {
     0.5 * (at(values, n.div_ceil(2)) + at(values, n / 2 + 1))
 }
 
-/// The value of a rank, from 1, among values, ascending, each as often as it says; 0 where there are none.
+/// The value with a rank, from 1, among ascending pairs of value and multiplicity; 0 if there are none.
 fn at(values: &[(f64, u64)], rank: u64) -> f64 {
     let mut below = 0;
     let found = values.iter().find(|(_, count)| {
@@ -367,7 +366,7 @@ fn at(values: &[(f64, u64)], rank: u64) -> f64 {
     found.map_or(0.0, |(value, _)| *value)
 }
 
-/// Bins of several coordinates as those of one, ascending.
+/// Merges the bins of several coordinates into those of one, ascending.
 pub(crate) fn merged<'b>(bins: impl Iterator<Item = &'b Summary>) -> Vec<Summary> {
     let mut merged: BTreeMap<u32, Summary> = BTreeMap::new();
     for bin in bins {
@@ -402,7 +401,7 @@ mod tests {
         histogram
     }
 
-    /// What is kept of the calls of a method that has these coordinates.
+    /// The calls kept of a method with the given calls at each coordinate.
     fn kept(points: &[&[f64]], step_s: f64) -> Vec<Summary> {
         let points: Vec<Histogram> = points.iter().map(|times| histogram(times)).collect();
         let spikes = Spikes::of(points.iter(), step_s);
@@ -421,7 +420,7 @@ mod tests {
         assert_eq!(histogram(&times).all().max_s, 30.0);
         let spiky = kept(&[&times], 0.0)[0];
         assert_eq!((spiky.count, spiky.max_s), (99, 1.1));
-        // One in ten is how the method is.
+        // One slow call in ten belongs to the method.
         times.truncate(90);
         times.extend([30.0; 10]);
         assert_eq!(n_kept(&times), 100);
@@ -439,7 +438,7 @@ mod tests {
             (found[0].count, found[1].count, found[1].max_s),
             (4, 3, 2.05)
         );
-        // The same call among such that scatter as wide is one of them.
+        // The same call is no spike among calls that scatter as widely.
         let wide = [1.0, 1.4, 0.6, 1.5];
         let found = kept(&[&wide, &one_slow, &wide], 0.0);
         assert_eq!(found[1].count, 4);

@@ -1,21 +1,21 @@
-//! Which value of the calls at a coordinate is fitted.
+//! The statistic of the calls at a coordinate that is fitted.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The value that stands for the calls at a coordinate.
+/// The value that represents the calls at a coordinate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
-    /// The mean of those that nothing held up, where a mixture with delayed calls is likelier than scatter; else their mean.
+    /// The mean of the calls that were not delayed, if a mixture with delayed calls is likelier than scatter; else their mean.
     #[default]
     Clean,
     /// Their mean, without the calls that are set aside.
     Mean,
     /// Their median, which a few slow calls do not move.
     Median,
-    /// Their minimum: the time without any disturbance.
+    /// Their minimum: the undisturbed time.
     Minimum,
 }
 
