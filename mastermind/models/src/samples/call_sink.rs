@@ -1,18 +1,18 @@
-//! What measured calls go into, one at a time.
+//! A sink for measured calls, one at a time.
 
 use crate::error::Error;
 use crate::samples::parameter::Parameter;
 use crate::samples::sample::{Refused, SampleSet};
 
-/// Takes calls one at a time: samples to be fitted, or a count of those that a model predicted well.
+/// A sink for calls: samples to be fitted, or a count of calls that a model predicted well.
 pub trait CallSink {
-    /// Makes a method known and returns its number; again with the same parameters it returns the same number.
+    /// Declares a method and returns its number; declaring it again with the same parameters returns the same number.
     ///
     /// # Errors
     /// [`Error::ParametersDiffer`] if the method is known with other parameters.
     fn declare(&mut self, method: &str, parameters: &[Parameter]) -> Result<usize, Error>;
 
-    /// Says what the clock of the calls to come advances by at once, seconds: how far each of their times may be off.
+    /// Sets the step of the clock of the following calls, seconds: the possible error of each of their times.
     fn clock_step(&mut self, step_s: f64) {
         let _ = step_s;
     }
@@ -25,10 +25,10 @@ pub trait CallSink {
     /// * `seconds` - the time of the call
     ///
     /// # Errors
-    /// [`Refused`] says why the call was not taken.
+    /// [`Refused`] with the reason why the call was not taken.
     fn take(&mut self, method: usize, coordinate: &[f64], seconds: f64) -> Result<(), Refused>;
 
-    /// Takes several calls of a method, one after the other; those that are refused are left out.
+    /// Takes several calls of a method, one after the other; refused calls are left out.
     ///
     /// # Arguments
     /// * `coordinates` - shape `[n_calls][n_params]`
@@ -37,7 +37,7 @@ pub trait CallSink {
         let n_params = coordinates.len() / seconds.len().max(1);
         for (call, seconds) in seconds.iter().enumerate() {
             let coordinate = &coordinates[call * n_params..][..n_params];
-            // Refused ones are counted by the sink.
+            // The sink counts refused calls.
             let _ = self.take(method, coordinate, *seconds);
         }
     }

@@ -1,4 +1,4 @@
-//! What is measured of a call: a time, or the growth of a counter.
+//! The metric of a call: a time, or the increase of a counter.
 
 use std::fmt;
 
@@ -6,13 +6,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::samples::input::{times, with_unit};
 
-/// What is measured of a call and modelled.
+/// The quantity of a call that is measured and modelled.
 ///
-/// Values of a time are seconds, wherever this crate has a name that ends in `_s`; those of a counter are in the counter's
-/// own unit.
+/// Names that end in `_s` hold seconds if the metric is a time; for a counter they hold values in the counter's own unit.
 ///
-/// As text and in JSON a time is `wall`, `mpi`, `compute` or `inclusive`, a counter its name, with its unit in brackets where it has
-/// one: `page-faults`, `ru_utime [ns]`.
+/// As text and in JSON a time is `wall`, `mpi`, `compute` or `inclusive`; a counter is its name, followed by its unit in brackets if it
+/// has one: `page-faults`, `ru_utime [ns]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Metric {
@@ -22,7 +21,7 @@ pub enum Metric {
     Mpi,
     /// Wall time less MPI time.
     Compute,
-    /// Of records, the whole call with all calls made from it; a model of a component's own time is of [`Metric::Wall`].
+    /// The whole recorded call with all calls made from it; models of a component's own time use [`Metric::Wall`].
     Inclusive,
     /// A counter, over the whole call.
     Counter {
@@ -34,7 +33,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// The metric of this name; a counter where it is none of the times.
+    /// The metric with this name; a counter if it is none of the times.
     pub fn named(text: &str) -> Self {
         match text {
             "wall" => Self::Wall,
@@ -51,7 +50,7 @@ impl Metric {
         }
     }
 
-    /// The metric that another tool calls so: a time under its usual names, `runtime` say, else a counter.
+    /// The metric with this name in another tool: a time under one of its usual names, such as `runtime`, else a counter.
     pub fn called(text: &str) -> Self {
         let name = text.to_ascii_lowercase();
         let is_time = |time: &Self| times(time).contains(&name.as_str());
@@ -85,7 +84,7 @@ impl Metric {
         }
     }
 
-    /// What its values are called: `wall time`, `time in MPI`, `page-faults`.
+    /// Name of the quantity: `wall time`, `time in MPI`, `page-faults`.
     pub fn quantity(&self) -> String {
         match self {
             Self::Mpi => "time in MPI".into(),
@@ -94,7 +93,7 @@ impl Metric {
         }
     }
 
-    /// A value or formula with the unit behind it.
+    /// A value or formula followed by the unit.
     pub fn with_unit(&self, value: &str) -> String {
         match self.unit() {
             "" => value.into(),

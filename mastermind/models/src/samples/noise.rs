@@ -39,7 +39,7 @@ impl Noise {
         let (mean_x, mean_y) = (sum(&|x, _| x) / total, sum(&|_, y| y) / total);
         let along = sum(&|x, _| (x - mean_x).powi(2));
         let slope = sum(&|x, y| (x - mean_x) * (y - mean_y)) / along;
-        // The slope is NaN if no point has a spread.
+        // The slope is NaN with fewer than two distinct means of known spread; the noise is then relative.
         if slope < GROWS {
             Self::Absolute
         } else {

@@ -5,14 +5,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What the values of a parameter are.
+/// The type of the values of a parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ParameterKind {
-    /// Whole numbers, sizes and counts.
+    /// Whole numbers: sizes and counts.
     Integer,
     /// Real numbers.
     Real,
-    /// A choice; a sample gives the index of its label. Each combination is fitted apart.
+    /// A choice; a sample contains the index of its label. Combinations whose times differ are fitted separately.
     Enumeration(Vec<String>),
 }
 
@@ -23,7 +23,7 @@ pub struct Parameter {
     pub name: String,
     /// Its unit, in the singular ("double"); empty where it has none.
     pub unit: String,
-    /// What its values are.
+    /// Type of its values.
     pub kind: ParameterKind,
 }
 
@@ -56,7 +56,7 @@ impl Parameter {
         }
     }
 
-    /// Whether `value` can be one of this parameter.
+    /// Whether `value` is a valid value of this parameter.
     pub(crate) fn accepts(&self, value: f64) -> bool {
         match &self.kind {
             ParameterKind::Enumeration(labels) => {
@@ -107,12 +107,12 @@ pub struct Coordinate {
 }
 
 impl Coordinate {
-    /// A coordinate of no parameter.
+    /// A coordinate without parameters.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// This coordinate with `name` at `value` as well.
+    /// Adds the parameter `name` with `value` to the coordinate.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.values.insert(name.into(), value.into());

@@ -1,8 +1,8 @@
-//! The points of one mode: what a model is fitted to.
+//! The points of one mode, to which a model is fitted.
 //!
-//! A mode of more than 4096 coordinates is fitted to about as many points: where one parameter varies neighbours are put together, where
-//! several do, one coordinate in so many is taken. Totals and numbers of calls are of all: a coordinate whose only call is set aside is
-//! no point, and its call counts at the one before; but it was measured, so it is within the range, where a formula must have a value.
+//! A mode of more than 4096 coordinates is reduced to about as many points: if one parameter varies, neighbours are merged; if several
+//! vary, every n-th coordinate is taken. Totals and numbers of calls cover all coordinates. A coordinate whose only call is set aside is
+//! no point, and its call counts at the point before; but it was measured, so it extends the range on which a formula must have a value.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -15,9 +15,9 @@ use crate::samples::spikes::merged;
 /// Points of one method and mode, column by column.
 #[derive(Debug, Clone)]
 pub(crate) struct Points {
-    /// Values of the enumeration parameters that tell this mode from others.
+    /// Values of the enumeration parameters that distinguish this mode from others.
     pub mode: BTreeMap<String, String>,
-    /// Labels seen of the enumeration parameters that do not matter.
+    /// Measured labels of the enumeration parameters that do not affect the times.
     pub shared: BTreeMap<String, Vec<String>>,
     /// Names of the numeric parameters, shape `[n_params]`.
     pub names: Vec<String>,
@@ -25,39 +25,39 @@ pub(crate) struct Points {
     pub units: Vec<String>,
     /// Values of the numeric parameters, shape `[n_params][n_points]`.
     pub columns: Vec<Vec<f64>>,
-    /// Smallest and largest measured value of the numeric parameters, shape `[n_params]`; also of coordinates whose calls are all
+    /// Smallest and largest measured value of the numeric parameters, shape `[n_params]`, including coordinates whose calls are all
     /// set aside.
     ranges: Vec<[f64; 2]>,
-    /// Unit of the times, "s"; of a counter, its own.
+    /// Unit of the values: "s" for times, else that of the counter.
     pub value_unit: String,
-    /// Mean time, seconds, shape `[n_points]`; of the calls that are not set aside.
+    /// Mean time of the calls that are not set aside, seconds, shape `[n_points]`.
     pub mean_s: Vec<f64>,
     /// Calls, shape `[n_points]`.
     pub count: Vec<f64>,
-    /// Sum of squared deviations from the mean, s², shape `[n_points]`; at least what the clock's step makes.
+    /// Sum of squared deviations from the mean, s², shape `[n_points]`; at least the contribution of the clock's step.
     pub m2_s2: Vec<f64>,
     /// All calls at each point, shape `[n_points]`.
     pub all: Vec<Summary>,
-    /// All calls at each point apart by time, shape `[n_points][..]`.
+    /// All calls at each point, binned by time, shape `[n_points][..]`.
     pub bins: Vec<Vec<Summary>>,
-    /// How the spread goes with the time.
+    /// Dependence of the spread on the time.
     pub noise: Noise,
-    /// What the clock of the calls advances by at once, seconds; 0 where that is not known.
+    /// Step of the clock, seconds; 0 if unknown.
     pub clock_step_s: f64,
-    /// A point is worth so many calls less as a step of the clock is more than a share of its time; 0 where the spread tells that.
+    /// Points with a mean time below about this are weighted down for the step of the clock, seconds; 0 if the spread already includes it.
     pub blurred_below_s: f64,
-    /// Distinct coordinates with calls kept that the points stand for; as many as points where each is one.
+    /// Distinct coordinates with kept calls that the points represent; the number of points if none were merged or left out.
     pub n_coordinates: usize,
-    /// Calls at all of them.
+    /// Calls at all these coordinates.
     pub n_calls: u64,
 }
 
 impl Points {
-    /// The points at `rows` of the samples; rows with one numeric coordinate become one point.
+    /// Gathers the points at `rows` of the samples; rows with the same numeric coordinate become one point.
     ///
-    /// Of more than `most` coordinates about as many points are made: where one parameter varies neighbours are put together, at
-    /// the mean of their coordinates by calls, and where several do, one coordinate in so many is taken, since neighbours in
-    /// one parameter are none in another.
+    /// More than `most` coordinates are reduced to about as many points. If one parameter varies, neighbours are merged at the mean of
+    /// their coordinates, weighted by calls. If several vary, every n-th coordinate is taken, since neighbours in one parameter are no
+    /// neighbours in another.
     ///
     /// # Arguments
     /// * `numbers` - positions of the numeric parameters
@@ -98,7 +98,7 @@ impl Points {
                 let first = kept.clone().next().map(|row| value(row, param));
                 let last = kept.clone().next_back().map(|row| value(row, param));
                 if let (Some(first), true) = (first, first == last) {
-                    // Not a mean of equal numbers, which may differ by rounding.
+                    // The mean of equal numbers may differ from them by rounding.
                     return first;
                 }
                 let calls = |row: usize| samples.kept[row].count as f64;
@@ -140,7 +140,7 @@ impl Points {
         points
     }
 
-    /// The points at `rows` alone, the noise as of all, the range that of these points.
+    /// The points at `rows` only, with the noise of all points and the range of the selected ones.
     pub fn subset(&self, rows: &[usize]) -> Self {
         let take =
             |column: &Vec<f64>| -> Vec<f64> { rows.iter().map(|&row| column[row]).collect() };
@@ -160,7 +160,7 @@ impl Points {
         }
     }
 
-    /// The points at `rows` alone, within the range of all.
+    /// The points at `rows` only, with the range of all points.
     pub fn within(&self, rows: &[usize]) -> Self {
         Self {
             ranges: self.ranges.clone(),
@@ -169,10 +169,10 @@ impl Points {
         }
     }
 
-    /// The same points of some calls alone; those without one are no points, but within the range.
+    /// The same points with some of their calls only. Points left without calls are dropped, but stay within the range.
     ///
     /// # Arguments
-    /// * `weighted` - how many calls of each bin, and the bin, by time, shape `[n_points][..]`
+    /// * `weighted` - number of calls to take from each bin, and the bin, by time, shape `[n_points][..]`
     pub fn of_calls(&self, weighted: &[Vec<(f64, Summary)>]) -> Self {
         let n_calls = |row: usize| weighted[row].iter().map(|(n, _)| n).sum::<f64>();
         let rows: Vec<usize> = (0..self.len()).filter(|&row| n_calls(row) >= 0.5).collect();
@@ -198,7 +198,7 @@ impl Points {
         points
     }
 
-    /// Makes each point worth as many sharp calls as its own say as much as.
+    /// Reduces the weight of each point to the number of sharp calls that carry the same information as its blurred ones.
     pub fn blur(&mut self) {
         for (i, mean_s) in self.mean_s.iter().enumerate() {
             let worth = 1.0 / (1.0 + (self.blurred_below_s / mean_s).powi(2));
@@ -207,7 +207,7 @@ impl Points {
         }
     }
 
-    /// Unit of a coefficient: that of the times by one of what it multiplies, `s/double`; `1` where there is neither.
+    /// Unit of a coefficient: the unit of the values over `unit`, such as `s/double`; `1` if both are empty.
     pub fn per(&self, unit: &str) -> String {
         match (self.value_unit.as_str(), unit) {
             ("", "") => "1".into(),
@@ -250,7 +250,8 @@ impl Points {
         self.ranges[index]
     }
 
-    /// Pairs of parameters that no point has both beside their usual values, and these: what both do at once was not measured.
+    /// Pairs of parameters, with their usual values, such that at every point one of the two has its usual value: their interaction was
+    /// not measured.
     pub fn apart(&self) -> Vec<[(String, f64); 2]> {
         let varying = self.varying();
         let usual: Vec<f64> = varying.iter().map(|&param| self.usual(param)).collect();
@@ -284,8 +285,8 @@ impl Points {
         values
     }
 
-    /// Coordinates with each parameter at an end of its range, shape `[n_corners][n_params]`; none of one parameter, and of more than `most`
-    /// that vary.
+    /// Coordinates with each varying parameter at an end of its range, shape `[n_corners][n_params]`; none if fewer than two or more than
+    /// `most` parameters vary.
     pub fn corners(&self, most: usize) -> Vec<Vec<f64>> {
         let varying = self.varying();
         if varying.len() < 2 || varying.len() > most {
@@ -327,7 +328,8 @@ fn range(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
     ]
 }
 
-/// The rows of each coordinate, those of a coordinate without calls kept with the one before, or at the beginning after.
+/// The rows of each coordinate; rows of a coordinate without kept calls are added to the coordinate before, or at the beginning to the
+/// one after.
 fn with_calls<'r>(
     rows: &'r [usize],
     coordinates: impl Iterator<Item = &'r [usize]>,
@@ -346,7 +348,7 @@ fn with_calls<'r>(
     found
 }
 
-/// The rows that become one point, for each point: those of one coordinate, or of several where there are more than `most`.
+/// The rows of each point: those of one coordinate, or of several neighbours if there are more than `most` coordinates.
 fn cells<'r>(
     rows: &'r [usize],
     coordinates: &[&'r [usize]],
@@ -360,7 +362,7 @@ fn cells<'r>(
     if n_varying != 1 {
         return coordinates.iter().step_by(stride).copied().collect();
     }
-    // The ends stay as they are, so that the range does.
+    // The first and the last coordinate are not merged, so that the range stays the same.
     let (first, last) = (
         coordinates[0].len(),
         rows.len() - coordinates[coordinates.len() - 1].len(),
@@ -426,7 +428,7 @@ mod tests {
             thinned.all.iter().map(Summary::total_s).sum::<f64>(),
             500_500.0
         );
-        // Each stands where the calls that it is made of do.
+        // Each point is at the mean of the calls merged into it.
         assert!(
             thinned.columns[0]
                 .iter()

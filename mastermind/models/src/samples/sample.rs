@@ -1,4 +1,13 @@
 //! Samples: times of a method, summarised for each distinct coordinate as they stream in.
+//!
+//! A [`SampleSet`] takes calls one at a time, of any number of methods, and keeps a histogram for each distinct coordinate, so
+//! memory does not grow with the calls. [`SampleSet::finish`] sets spikes aside and returns the [`Samples`] of each method:
+//!
+//! ```text
+//! declare("sort", n)  push([1000], 31 µs) push([1000], 33 µs) push([2000], 66 µs) …
+//!
+//! Samples { method: "sort", coordinates: [[1000], [2000]], times: [2 calls, mean 32 µs; 1 call, mean 66 µs], … }
+//! ```
 
 use std::collections::HashMap;
 
@@ -12,7 +21,7 @@ use crate::samples::parameter::{Coordinate, Parameter, ParameterKind, Value};
 use crate::samples::spikes::{Histogram, Spikes, are_the_method};
 use crate::samples::statistic::Statistic;
 
-/// Count, mean and spread of the times at one coordinate; of a counter, of its values in its own unit.
+/// Count, mean and spread of the times at one coordinate, or of the values of a counter in its own unit.
 ///
 /// # Source
 /// B.P. Welford, Technometrics 4 (1962) 419; the merge is Chan, Golub and LeVeque's (1979)
@@ -32,7 +41,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of no call.
+    /// The summary of no calls.
     pub const EMPTY: Self = Self {
         count: 0,
         mean_s: 0.0,
@@ -41,7 +50,7 @@ impl Summary {
         max_s: f64::NEG_INFINITY,
     };
 
-    /// Takes one more call of `seconds`.
+    /// Adds one call of `seconds`.
     pub fn push(&mut self, seconds: f64) {
         self.count += 1;
         let delta = seconds - self.mean_s;
@@ -51,7 +60,7 @@ impl Summary {
         self.max_s = self.max_s.max(seconds);
     }
 
-    /// Takes all calls of `other`.
+    /// Adds all calls of `other`.
     pub fn merge(&mut self, other: &Self) {
         let count = self.count + other.count;
         if other.count == 0 {
@@ -83,12 +92,12 @@ impl Summary {
     }
 }
 
-/// The times of one method, one summary a distinct coordinate.
+/// The times of one method, with one summary for each distinct coordinate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Samples {
     /// The method, `CLASS::PORT.METHOD`.
     pub method: String,
-    /// What was sampled.
+    /// The metric sampled.
     pub metric: Metric,
     /// Its parameters, shape `[n_params]`.
     pub parameters: Vec<Parameter>,
@@ -97,27 +106,28 @@ pub struct Samples {
     pub coordinates: Vec<Vec<f64>>,
     /// Times at each coordinate, shape `[n_points]`.
     pub times: Vec<Summary>,
-    /// The same without the calls that are set aside: those far above the others at their coordinate, or, of fewer than three calls, at
-    /// those beside it, as preemption makes them; of no call where the only one is. Equal to `times` where there are none, and where
-    /// those come again and hold most of the time.
+    /// Times at each coordinate without the calls set aside, shape `[n_points]`.
+    ///
+    /// Calls far above the others at their coordinate, for example preempted ones, are set aside; with fewer than three calls at a
+    /// coordinate, those far above the neighbouring coordinates. The summary is empty if the only call is set aside. Equal to `times` if
+    /// there are no such calls, or if they recur and take most of the time.
     pub kept: Vec<Summary>,
-    /// The calls at each coordinate apart by time, ascending: what their distribution is told from.
+    /// The calls at each coordinate, binned by ascending time, from which their distribution is estimated.
     pub bins: Vec<Vec<Summary>>,
-    /// What stands for the calls at a coordinate: the mean of each of `kept` is this of its calls.
+    /// Statistic that represents the calls at a coordinate; the mean of each summary in `kept` is this statistic.
     pub statistic: Statistic,
     /// Calls refused, see [`Refused`].
     pub n_refused: u64,
-    /// What the clock of the calls advances by at once, seconds, the largest where there were several; 0 where that is not
-    /// known, and of a counter.
+    /// Step of the clock, seconds, the largest if there were several clocks; 0 if unknown, and for a counter.
     pub clock_step_s: f64,
 }
 
 impl Samples {
-    /// Sum of squared deviations of calls from their mean, s², and at least that of the clock's readings.
+    /// Sum of squared deviations of calls from their mean, s², at least the contribution of the clock's step.
     ///
-    /// Equal readings of a clock that steps are not equal times: a wall time is off by a variance of a sixth of the step's square,
-    /// on average over where in a step the call begins and ends (a share `f` of a step beyond whole ones reads as one more with
-    /// the probability `f`, which has the variance `f (1 − f)`).
+    /// Equal readings of a clock that steps are not equal times: a wall time has a variance of a sixth of the step squared, averaged
+    /// over the positions of the call's begin and end within a step (a fraction `f` of a step beyond whole steps reads as one more step
+    /// with probability `f`, which has the variance `f (1 − f)`).
     pub(crate) fn squares(&self, summary: &Summary) -> f64 {
         let variance = self.clock_step_s * self.clock_step_s / 6.0;
         summary.m2_s2.max(variance * summary.count as f64)
@@ -144,13 +154,13 @@ impl Samples {
     }
 }
 
-/// Why a call was not taken into the samples.
+/// Reason why a call was refused.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Refused {
     /// A time below zero, infinite or not a number.
     #[error("cannot take a sample: time {0} s, expected a finite time of at least 0 s")]
     Time(f64),
-    /// A parameter that is not finite, or no index of a label.
+    /// A parameter that is not finite, or not an index of a label.
     #[error(
         "cannot take a sample: parameter {index} is {value}, expected a finite number or the index of a label"
     )]
@@ -174,17 +184,17 @@ pub enum Refused {
 ///
 /// Memory grows with the distinct coordinates, not with the calls.
 ///
-/// Sets that several threads or processes filled are merged ([`SampleSet::merge`]); between processes a set goes as what serde makes of it.
+/// Sets filled by several threads or processes can be merged ([`SampleSet::merge`]); processes exchange sets in serialised form.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SampleSet {
     metric: Metric,
     methods: Vec<Method>,
-    /// Of a set that comes from another process empty until something is added.
+    /// Position of each method by name; empty in a deserialised set until a method is declared.
     #[serde(skip)]
     index: HashMap<String, usize>,
     clock_step_s: f64,
     statistic: Statistic,
-    /// Methods whose names begin so have another one.
+    /// Beginning of method names, and the other statistic that these methods have.
     others: Option<(String, Statistic)>,
 }
 
@@ -193,15 +203,15 @@ struct Method {
     name: String,
     statistic: Statistic,
     parameters: Vec<Parameter>,
-    /// Bits of a coordinate to its position in `points`; as [`SampleSet::index`].
+    /// Position of each coordinate in `points`, by its bits; empty in a deserialised set, like [`SampleSet::index`].
     #[serde(skip)]
     index: HashMap<Box<[u64]>, usize, RandomState>,
     points: Vec<(Vec<f64>, Histogram)>,
-    /// Position in `points` of the last call whose coordinate has this hash, but for what is cut off; as many as points, and more. Any
-    /// other position does no harm.
+    /// Cache of positions in `points`, indexed by the truncated hash of the coordinate; at least as many entries as points, up to
+    /// [`MAX_LATEST`]. Wrong entries are harmless.
     #[serde(skip)]
     latest: Vec<u32>,
-    /// Scratch for the bits of the coordinate at hand.
+    /// Scratch memory for the bits of a coordinate.
     #[serde(skip)]
     key: Vec<u64>,
     n_refused: u64,
@@ -220,29 +230,30 @@ impl SampleSet {
         }
     }
 
-    /// The same set with another statistic than the mean to stand for the calls at a coordinate. Spikes among three calls or more are
-    /// set aside of the mean only; the others bear them.
+    /// Sets the statistic that represents the calls at a coordinate.
+    ///
+    /// Spikes among three or more calls are set aside for [`Statistic::Clean`] and [`Statistic::Mean`] only; the other statistics are robust
+    /// against them.
     pub fn with_statistic(mut self, statistic: Statistic) -> Self {
         self.statistic = statistic;
         self
     }
 
-    /// The same set with another statistic for the methods whose names begin like this, before any is declared.
+    /// Sets another statistic for the methods whose names start with `beginning`; call it before any method is declared.
     pub fn with_statistic_of(mut self, beginning: &str, statistic: Statistic) -> Self {
         self.others = Some((beginning.to_owned(), statistic));
         self
     }
 
-    /// Says what the clock of the calls advances by at once, seconds; of several clocks the coarsest counts. Of no consequence
-    /// for a counter.
+    /// Sets the step of the clock, seconds; of several clocks the coarsest counts. Ignored for a counter.
     pub fn set_clock_step(&mut self, step_s: f64) {
         if !matches!(self.metric, Metric::Counter { .. }) && step_s.is_finite() {
             self.clock_step_s = self.clock_step_s.max(step_s);
         }
     }
 
-    /// Makes a method known and returns its number for [`SampleSet::push`]; again with the same
-    /// parameters (another run, another rank) it returns the same number.
+    /// Declares a method and returns its number for [`SampleSet::push`]. Declaring it again with the same parameters (for another run or
+    /// rank) returns the same number.
     ///
     /// # Errors
     /// [`Error::ParametersDiffer`] if the method is known with other parameters.
@@ -278,15 +289,15 @@ impl SampleSet {
         Ok(self.methods.len() - 1)
     }
 
-    /// Takes one call.
+    /// Adds one call.
     ///
     /// # Arguments
     /// * `method` - number from [`SampleSet::declare`]
     /// * `coordinate` - shape `[n_params]`, enumerations as the index of the label
-    /// * `seconds` - the time of the call, or of a counter its value; finite, ≥ 0
+    /// * `seconds` - the time of the call, or the value of a counter; finite, ≥ 0
     ///
     /// # Errors
-    /// [`Refused`] says why the call was not taken; the set counts it, so that the caller may go on.
+    /// [`Refused`] with the reason; the set counts refused calls, so the caller may ignore the error.
     ///
     /// # Panics
     /// If `method` was not declared in this set.
@@ -294,7 +305,7 @@ impl SampleSet {
         self.methods[method].push(coordinate, seconds)
     }
 
-    /// Takes several calls of a method, one after the other; those that are refused are counted.
+    /// Adds several calls of a method, one after the other; refused calls are counted.
     ///
     /// # Arguments
     /// * `coordinates` - shape `[n_calls][n_params]`
@@ -310,11 +321,10 @@ impl SampleSet {
         }
     }
 
-    /// Takes all calls of a set of the same metric and statistics, as if they had been taken after its own; methods that only the other set
-    /// has come behind.
+    /// Adds all calls of another set of the same metric and statistics after its own calls. Methods that only the other set has are appended.
     ///
     /// # Errors
-    /// [`Error::ParametersDiffer`] if both know a method with other parameters; this set then lacks some of the other's calls.
+    /// [`Error::ParametersDiffer`] if both sets have a method with different parameters; this set then lacks some of the other's calls.
     pub fn merge(&mut self, other: Self) -> Result<(), Error> {
         self.set_clock_step(other.clock_step_s);
         for method in other.methods {
@@ -340,7 +350,7 @@ impl Method {
         let (statistic, place) = (self.statistic, self.place(coordinate));
         let known = self.latest.get(place);
         let known = known.and_then(|position| self.points.get_mut(*position as usize));
-        // A coordinate that is known was accepted before.
+        // A known coordinate was accepted before, so only the time is checked.
         if let Some((_, calls)) = known.filter(|(values, _)| values == coordinate)
             && seconds.is_finite()
             && seconds >= 0.0
@@ -356,7 +366,7 @@ impl Method {
         Ok(())
     }
 
-    /// The calls at `coordinate`, none yet where it is the first there.
+    /// The histogram at `coordinate`, empty if the coordinate is new.
     fn at(&mut self, coordinate: &[f64]) -> &mut Histogram {
         let position = self.position(coordinate);
         let wanted = (4 * self.points.len()).next_power_of_two().min(MAX_LATEST);
@@ -369,13 +379,13 @@ impl Method {
         &mut self.points[position].1
     }
 
-    /// Where in `latest` the position of a coordinate is.
+    /// Index in `latest` for a coordinate.
     #[inline]
     fn place(&self, coordinate: &[f64]) -> usize {
         let hash = key(coordinate).fold(0, |hash: u64, bits| {
             (hash.rotate_left(32) ^ bits).wrapping_mul(GOLDEN_RATIO)
         });
-        // Only the uppermost bits depend on all others: the lower half of a small whole number, as `f64`, is zero.
+        // Only the uppermost bits of the product depend on all bits: the lower half of a small whole number, as `f64`, is zero.
         (hash >> 52) as usize & self.latest.len().wrapping_sub(1)
     }
 
@@ -409,7 +419,7 @@ impl Method {
 
     fn finish(mut self, metric: Metric, clock_step_s: f64) -> Samples {
         let statistic = self.statistic;
-        // Of a million coordinates each part is as large as the result.
+        // Freed early: with a million coordinates the index is as large as the result.
         drop(std::mem::take(&mut self.index));
         self.points.sort_by(|(a, _), (b, _)| {
             let pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
@@ -452,10 +462,10 @@ impl Method {
     }
 }
 
-/// Most positions that are kept for coordinates that come again. Arbitrary: they fit into a core's first cache.
+/// Most entries of the cache of positions. Arbitrary: they fit into the first-level cache of a core.
 const MAX_LATEST: usize = 4096;
 
-/// 2⁶⁴ over the golden ratio: multiples of it are spread evenly.
+/// 2⁶⁴ over the golden ratio, whose multiples are spread evenly.
 ///
 /// # Source
 /// D.E. Knuth, The Art of Computer Programming 3, 6.4, multiplicative hashing (recalled, not looked up).
@@ -541,7 +551,7 @@ mod tests {
 
     #[test]
     fn merged_sets_are_those_of_all_calls() {
-        // Times and means without rounding, so that both orders of adding give the same bits.
+        // Times and means are exact, so that both orders of addition give the same bits.
         let calls: Vec<([f64; 2], f64)> = (0..64)
             .map(|k| ([f64::from(k % 5), f64::from(k % 2)], f64::from(1 + k % 4)))
             .collect();
@@ -556,7 +566,7 @@ mod tests {
         };
         let mut merged = SampleSet::new(Metric::Wall);
         for part in calls.chunks(10) {
-            // As from another process.
+            // A round trip through JSON, as between processes.
             let text = serde_json::to_string(&filled(part)).unwrap();
             let part: SampleSet = serde_json::from_str(&text).unwrap();
             let text = serde_json::to_string(&merged).unwrap();
@@ -655,7 +665,7 @@ mod tests {
         let statistics = samples.iter().map(|samples| samples.statistic);
         let (median, usual) = (Statistic::Median, Statistic::default());
         assert!(statistics.eq([median, usual, usual]));
-        // Totals are those of all calls.
+        // Totals cover all calls.
         for (samples, expected) in samples.iter().zip([1.0, 3.0, 3.0]) {
             assert!(
                 (samples.kept[0].mean_s - expected).abs() < 1e-3,

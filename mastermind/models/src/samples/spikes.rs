@@ -40,8 +40,8 @@ const LEAST_RANGE: f64 = std::f64::consts::LN_2;
 /// Calls that a coordinate needs for a median.
 pub(super) const MIN_CALLS: u64 = 3;
 
-/// Expected share of spikes among the calls, before any is seen. At one coordinate chance may double or triple it, and one call may
-/// always be a spike; if more calls are slow, they are a mode of the method.
+/// Expected share of spikes among the calls, before any is seen. A coordinate may have two standard deviations more of them, and always
+/// one; if more calls are slow, they are a mode of the method.
 const MOST: f64 = 0.05;
 
 /// Number of calls that the expected share is worth as a prior.
