@@ -1,7 +1,7 @@
 //! The part of the expression language in which a user writes a cost: its value and its derivatives.
 //!
-//! Numbers, names, `+ - * / ^`, and the functions abs floor ceil sqrt exp ln log2 log10 (of one argument),
-//! min and max (of two). What only a simulated program has, conditions and fitted models, is refused.
+//! It has numbers, names, `+ - * / ^`, and the functions abs floor ceil sqrt exp ln log2 log10 (of one argument), min and max (of two).
+//! Conditions and fitted models, which only simulated programs have, are refused.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub(crate) type Function = (
     fn(f64, f64) -> [f64; 2],
 );
 
-/// The functions. Steps have the derivative 0.
+/// The functions. The derivative of step functions (floor, ceil) is 0.
 pub(crate) const FUNCTIONS: [Function; 10] = [
     ("abs", 1, |a, _| a.abs(), |a, _| [a.signum(), 0.0]),
     ("floor", 1, |a, _| a.floor(), |_, _| [0.0, 0.0]),
@@ -43,7 +43,7 @@ pub(crate) const FUNCTIONS: [Function; 10] = [
     }),
 ];
 
-/// The function of this name and number of arguments, 1 or 2; of one, the second is not looked at.
+/// The function with this name and number of arguments, 1 or 2; a function of one argument ignores the second.
 pub fn function(name: &str, n_arguments: usize) -> Option<fn(f64, f64) -> f64> {
     let named = |(known, n, ..): &&Function| *known == name && *n == n_arguments;
     FUNCTIONS.iter().find(named).map(|(_, _, value, _)| *value)
@@ -76,14 +76,14 @@ pub struct Arithmetic {
     root: Node,
 }
 
-/// Text that is no arithmetic.
+/// Error of a text that is not arithmetic.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArithmeticError {
     /// It does not follow the grammar of expressions.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// It is an expression with something in it that has no derivative or no meaning here.
+    /// It is an expression with a part that has no derivative or no meaning here.
     #[error(
         "cannot use \"{part}\" in a formula: {found}, expected numbers, names, + - * / ^ and the functions {}",
         signatures()
@@ -91,7 +91,7 @@ pub enum ArithmeticError {
     Foreign {
         /// The part, with its operands in brackets.
         part: String,
-        /// What it is.
+        /// Description of the part.
         found: &'static str,
     },
 }
@@ -106,13 +106,13 @@ impl Arithmetic {
     /// Reads a formula.
     ///
     /// # Errors
-    /// [`ArithmeticError`] says where it goes wrong.
+    /// [`ArithmeticError`] with the place or part that is wrong.
     pub fn parse(text: &str) -> Result<Self, ArithmeticError> {
         let root = Node::of(&expression::parse(text)?)?;
         Ok(Self { root })
     }
 
-    /// The whole of it.
+    /// The root of the expression tree.
     pub(crate) fn root(&self) -> &Node {
         &self.root
     }
@@ -210,7 +210,7 @@ impl Node {
         unknowns: &[&str],
     ) -> Result<(f64, Vec<f64>), &str> {
         let chain = |a: &[f64], da: f64, b: &[f64], db: f64| -> Vec<f64> {
-            // A part that does not depend on an unknown adds nothing, also where its slope is infinite.
+            // An operand that does not depend on an unknown adds nothing, even if its slope is infinite.
             let part = |x: f64, slope: f64| if x == 0.0 { 0.0 } else { x * slope };
             let pairs = a.iter().zip(b);
             pairs.map(|(a, b)| part(*a, da) + part(*b, db)).collect()

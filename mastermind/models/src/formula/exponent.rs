@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An exponent: a fraction where it is one by nature, else a real number.
+/// An exponent: a fraction if it was chosen as one, a real number if it was fitted.
 ///
 /// In JSON it is text, `"3/2"`, `"1"` or `"1.1873"`; a bare number is read as well.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,7 +45,7 @@ impl fmt::Display for Exponent {
         match self {
             Self::Fraction(numerator, 1) => write!(f, "{numerator}"),
             Self::Fraction(numerator, denominator) => write!(f, "{numerator}/{denominator}"),
-            // Debug keeps the point of "2.0", so that a real exponent is read as one again.
+            // Debug keeps the point of "2.0", so that the text is read as a real exponent again.
             Self::Real(value) => write!(f, "{value:?}"),
         }
     }
@@ -54,7 +54,7 @@ impl fmt::Display for Exponent {
 impl Serialize for Exponent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
-            // A hundred of them a model: without the machinery of formatting.
+            // A model has about a hundred of them, so the common case avoids the formatting machinery.
             Self::Fraction(numerator @ 0..=9, denominator @ 1..=9) => {
                 let digit = |n: u32| b'0' + n as u8;
                 let text = [digit(numerator as u32), b'/', digit(denominator)];

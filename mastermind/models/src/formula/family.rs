@@ -23,12 +23,12 @@ pub enum Family {
     Polynomial,
     /// `T = c + Σ cₖ Π x^(i) · log2(x)^(j)`: the performance model normal form.
     NormalForm,
-    /// `T = a + b · ceil(x / s)`, the width `s` found.
+    /// `T = a + b · ceil(x / s)`, with the width `s` found by search.
     Stairs,
-    /// A line for each of two to four ranges of one parameter, the breaks between found; of few sizes two that meet; or two ranges with one
-    /// or two coefficients each, as `max(a, b x)`.
+    /// A line for each of two to four ranges of one parameter, with breaks found by search; with few sizes, two lines that meet; or two
+    /// ranges with one or two coefficients each, such as `max(a, b x)`.
     Regimes,
-    /// `T = [a +] b · g(x / h)` with a scale `h` that is found: `exp`, or a share of a limit, `x / (x + h)`.
+    /// `T = [a +] b · g(x / h)` with a scale `h` found by search: `exp`, or a share of a limit, `x / (x + h)`.
     Curve,
     /// A formula that a user wrote.
     Written,

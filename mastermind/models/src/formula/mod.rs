@@ -1,7 +1,7 @@
-//! The language of models: formulas, what they are made of, and expressions that a user writes.
+//! The language of models: formulas, their parts, and expressions that a user writes.
 //!
 //! In: texts and numbers. Out: a [`Formula`](crate::Formula) or an [`Arithmetic`](crate::Arithmetic) that evaluates to a
-//! number. This room knows no sample and no fit.
+//! number. This module does not depend on samples or fits.
 
 pub(crate) mod arithmetic;
 pub(crate) mod exponent;

@@ -1,10 +1,9 @@
-//! Derivatives of a formula by what was fitted.
+//! Derivatives of a formula by its fitted coefficients.
 
 use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 
-/// Derivatives of a formula by its coefficients, shape `[n_coefficients]`; the error names a parameter
-/// that `number` does not give.
+/// Derivatives of a formula by its coefficients, shape `[n_coefficients]`; the error is the name of a parameter without a value in `number`.
 pub(crate) fn slopes(
     family: Family,
     formula: &Formula,

@@ -1,5 +1,4 @@
-//! A cost formula: a constant and a sum of products of functions of one parameter each, or what a
-//! user wrote.
+//! A cost formula: a constant and a sum of products of functions of one parameter each, or a formula that a user wrote.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,8 +10,8 @@ use smallvec::SmallVec;
 use crate::formula::exponent::Exponent;
 use crate::formula::written::Written;
 
-/// `u ^ exponent · log2(u) ^ log_exponent · exp(rate · u)`, where `u` is the parameter, with a
-/// `step` the number of steps begun, `ceil(param / step)`, or with a `half` the share `param / (param + half)`.
+/// `u ^ exponent · log2(u) ^ log_exponent · exp(rate · u)`, where `u` is the parameter; with a `step`, the number of steps begun,
+/// `ceil(param / step)`; or with a `half`, the share of a limit, `param / (param + half)`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Factor {
     /// Name of the parameter.
@@ -103,14 +102,14 @@ impl Factor {
     }
 }
 
-/// Where a term counts: the parameter at least `from` and below `to`.
+/// Range in which a term applies: the parameter is at least `from` and below `to`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Regime {
     /// Name of the parameter.
     pub param: CompactString,
-    /// Least value; `None` without a lower end.
+    /// Inclusive lower end; `None` if unbounded.
     pub from: Option<f64>,
-    /// Value above all; `None` without an upper end.
+    /// Exclusive upper end; `None` if unbounded.
     pub to: Option<f64>,
 }
 
@@ -141,13 +140,13 @@ pub struct Term {
     pub coefficient: f64,
     /// The factors; none for a constant.
     pub factors: SmallVec<[Factor; 1]>,
-    /// Where it counts; everywhere without one.
+    /// Range in which the term applies; `None` if it applies everywhere.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub regime: Option<Regime>,
 }
 
 impl Term {
-    /// A coefficient times a product that counts everywhere.
+    /// A coefficient times a product that applies everywhere.
     pub fn new(coefficient: f64, factors: impl IntoIterator<Item = Factor>) -> Self {
         Self {
             coefficient,
@@ -179,7 +178,7 @@ impl Term {
     /// * `number` - value of a parameter by its name
     ///
     /// # Errors
-    /// The name of a parameter that `number` does not give.
+    /// The name of a parameter without a value in `number`.
     pub fn product(&self, number: impl Fn(&str) -> Option<f64>) -> Result<f64, &str> {
         if let Some(regime) = &self.regime
             && !regime.contains(number(&regime.param).ok_or(regime.param.as_str())?)
@@ -208,8 +207,7 @@ impl Term {
     }
 }
 
-/// A constant and a sum of terms: the performance model normal form and its kin; or a formula that a
-/// user wrote, with its numbers.
+/// A constant and a sum of terms: the performance model normal form and related forms; or a formula that a user wrote, with its numbers.
 ///
 /// # Source
 /// A. Calotoiu, T. Hoefler, M. Poke, F. Wolf, SC '13, for the form (recalled, not looked up).
@@ -219,7 +217,7 @@ pub struct Formula {
     pub constant: f64,
     /// The terms.
     pub terms: Vec<Term>,
-    /// What a user wrote; the value of the whole is the sum of this, the constant and the terms.
+    /// The formula that a user wrote; the value of the whole is the sum of it, the constant and the terms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<Written>,
 }
@@ -234,13 +232,13 @@ impl Formula {
         }
     }
 
-    /// The value, seconds; it may be negative, and it is not finite where a factor is not.
+    /// The value, seconds; it may be negative, and it is not finite if a factor is not.
     ///
     /// # Arguments
     /// * `number` - value of a parameter by its name
     ///
     /// # Errors
-    /// The name of a parameter that `number` does not give.
+    /// The name of a parameter without a value in `number`.
     pub fn evaluate(&self, number: impl Fn(&str) -> Option<f64>) -> Result<f64, &str> {
         let start = match &self.written {
             Some(written) => self.constant + written.evaluate(&number)?,
@@ -280,7 +278,7 @@ impl Formula {
         }
     }
 
-    /// The parts of a sum, `+` and `-` between them.
+    /// Writes the parts of a sum, with `+` and `-` between them.
     fn write_sum(&self, f: &mut fmt::Formatter<'_>, terms: &[Term]) -> fmt::Result {
         for (i, term) in terms.iter().enumerate() {
             match (i == 0, term.coefficient < 0.0) {

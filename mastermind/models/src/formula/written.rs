@@ -1,4 +1,4 @@
-//! A formula that a user wrote, with the numbers found for its unknowns.
+//! A formula that a user wrote, with the fitted values of its unknowns.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ pub struct Written {
     values: BTreeMap<String, f64>,
 }
 
-/// As it is stored.
+/// The stored form.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     text: String,
@@ -46,10 +46,10 @@ impl From<Written> for Stored {
 }
 
 impl Written {
-    /// The text and the values of its unknowns.
+    /// Reads a text, with the values of its unknowns.
     ///
     /// # Errors
-    /// [`ArithmeticError`] where the text is no arithmetic.
+    /// [`ArithmeticError`] if the text is not arithmetic.
     pub fn new(text: &str, values: BTreeMap<String, f64>) -> Result<Self, ArithmeticError> {
         let text = text.to_owned();
         Self::try_from(Stored { text, values })
@@ -60,7 +60,7 @@ impl Written {
         &self.text
     }
 
-    /// What the text says.
+    /// The expression read from the text.
     pub fn expression(&self) -> &Arithmetic {
         &self.expression
     }
@@ -70,7 +70,7 @@ impl Written {
         &self.values
     }
 
-    /// The names that are no unknowns.
+    /// The names that are not unknowns.
     pub fn params(&self) -> Vec<&str> {
         let names = self.expression.names().into_iter();
         names
@@ -78,7 +78,7 @@ impl Written {
             .collect()
     }
 
-    /// The value; not finite where a function has none.
+    /// The value; not finite if a function has no value.
     ///
     /// # Errors
     /// The name of a parameter that `number` does not give.
@@ -97,10 +97,10 @@ impl Written {
         Ok(self.expression.gradient(&known, &unknowns)?.1)
     }
 
-    /// The formula times a finite number above 0, which is put before the text.
+    /// The formula times a finite number above 0, which is written before the text.
     pub(crate) fn scaled(&self, scale: f64) -> Self {
         let text = format!("{scale:e} * ({})", self.text);
-        // A formula in brackets is one.
+        // A valid formula in brackets is a valid formula.
         Self::new(&text, self.values.clone()).unwrap_or_else(|_| self.clone())
     }
 

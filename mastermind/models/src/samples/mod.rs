@@ -1,7 +1,7 @@
-//! What was measured, from files and calls to the points that a model is fitted to.
+//! Measurements: from files and calls to the points that a model is fitted to.
 //!
-//! In: one (method, coordinate, time) a call, or a file of them (`input`). Out: [`Samples`](crate::Samples) with a summary
-//! for each coordinate, and of these the points of each mode (`points`). Uses `formula`.
+//! In: a method, a coordinate and a time for each call, or a file of them (`input`). Out: [`Samples`](crate::Samples) with a summary for each
+//! coordinate, and from these the points of each mode (`points`). Uses `formula`.
 
 pub(crate) mod call_sink;
 pub(crate) mod few_calls;

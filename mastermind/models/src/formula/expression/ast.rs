@@ -1,4 +1,4 @@
-//! An expression as it was written.
+//! The syntax tree of an expression.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub enum Binary {
     Divide,
     /// `%`, with the sign of the divisor: ranks wrap around, `-1 % 4` is 3.
     Modulo,
-    /// `^`, a power; to the right first.
+    /// `^`, a power, right-associative.
     Power,
     /// `==`.
     Equal,
@@ -88,7 +88,7 @@ impl Binary {
     }
 }
 
-/// What a fitted model is given for one of its parameters.
+/// Argument for a parameter of a fitted model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Argument {
     /// A number.
@@ -118,7 +118,7 @@ pub enum Expression {
     Fitted(String, Vec<(String, Argument)>),
 }
 
-/// With every operand in brackets, so that reading it again gives the same expression.
+/// Writes every operand in brackets, so that the text is read as the same expression again.
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

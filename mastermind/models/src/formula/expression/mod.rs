@@ -1,4 +1,4 @@
-//! The language in which costs, guards, counts, ranks and sizes are written: text to a tree.
+//! The language of costs, guards, counts, ranks and sizes: parsed from text to a tree.
 //!
 //! ```text
 //! expression  = or [ "?" expression ":" expression ]
@@ -13,8 +13,8 @@
 //! assignments = name "=" expression { ";" name "=" expression } [ ";" ]
 //! ```
 //!
-//! A user's formula is the part of it that [`Arithmetic`](crate::Arithmetic) takes; a simulated program
-//! may use all of it, with functions, variables and fitted models of its own.
+//! A user's formula may use the part of the language that [`Arithmetic`](crate::Arithmetic) accepts; a simulated program may use all of it,
+//! with its own functions, variables and fitted models.
 
 mod ast;
 mod parse;
@@ -26,24 +26,24 @@ pub use parse::{Assignment, parse, parse_assignments};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SyntaxError {
-    /// The text stops making sense.
+    /// The text does not follow the grammar at a place.
     #[error(
         "cannot read expression \"{text}\": nothing fits at character {at}, expected {expected}"
     )]
     Nothing {
         /// The expression, shortened.
         text: String,
-        /// Where, in characters from 1.
+        /// Position of the error, in characters from 1.
         at: usize,
-        /// What would fit there.
+        /// What the grammar expects there.
         expected: &'static str,
     },
     /// It is longer than any expression may be.
     #[error("cannot read expression: {found} bytes, expected at most {most}")]
     TooLong {
-        /// Its bytes.
+        /// Length, bytes.
         found: usize,
-        /// The bound.
+        /// Greatest length, bytes.
         most: usize,
     },
 }

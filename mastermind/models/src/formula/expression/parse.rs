@@ -1,4 +1,11 @@
-//! Text to expressions.
+//! Parses text to expressions.
+//!
+//! Each function parses one rule of the grammar at the head of [`super`], from the weakest operator to the strongest, and skips the blanks
+//! after each token. Length and nesting are bounded, so that no text overflows the stack; an error has the position reached.
+//!
+//! ```text
+//! "2 * n + 1"     Binary(Add, Binary(Multiply, Number(2), Name("n")), Number(1))
+//! ```
 
 use winnow::ascii::{multispace0, multispace1};
 use winnow::combinator::{alt, delimited, eof, opt, peek, preceded, repeat, separated, terminated};
@@ -16,7 +23,7 @@ const LONGEST: usize = 16 * 1024;
 /// Deepest nesting of brackets, choices and operators before their operand.
 const DEEPEST: usize = 64;
 
-/// Bytes of a wrong expression that its error shows.
+/// Bytes of a wrong expression to show in its error.
 const SHOWN: usize = 80;
 
 /// `name = value`.
@@ -24,14 +31,14 @@ const SHOWN: usize = 80;
 pub struct Assignment {
     /// The variable.
     pub name: String,
-    /// What it becomes.
+    /// Its new value.
     pub value: Expression,
 }
 
 type Input<'i> = Stateful<&'i str, usize>;
 type Parsed<T> = Result<T, ErrMode<ContextError>>;
 
-/// Reads an expression.
+/// Parses an expression.
 ///
 /// # Errors
 /// [`SyntaxError`].
@@ -39,7 +46,7 @@ pub fn parse(text: &str) -> Result<Expression, SyntaxError> {
     whole(text, expression, "an operator, or the end")
 }
 
-/// Reads `a = 1; b = a + 1`; none for blank text.
+/// Parses assignments such as `a = 1; b = a + 1`; blank text has none.
 ///
 /// # Errors
 /// [`SyntaxError`].
@@ -90,7 +97,7 @@ fn fail<T>() -> Parsed<T> {
     Err(ErrMode::Backtrack(ContextError::new()))
 }
 
-/// Runs `parser` one level deeper; too deep is a failure that nothing else is tried after.
+/// Runs `parser` one nesting level deeper. Exceeding the limit is a final error: the parser tries no alternative.
 fn deeper<'i, T>(
     input: &mut Input<'i>,
     parser: impl FnOnce(&mut Input<'i>) -> Parsed<T>,
@@ -124,7 +131,7 @@ fn expression(input: &mut Input<'_>) -> Parsed<Expression> {
     })
 }
 
-/// Operands with operators of one strength between, to the left first.
+/// Parses operands joined by operators of equal precedence, left-associative.
 fn chain<'i>(
     input: &mut Input<'i>,
     mut operand: impl FnMut(&mut Input<'i>) -> Parsed<Expression>,
@@ -251,13 +258,13 @@ fn argument(input: &mut Input<'_>) -> Parsed<(String, Argument)> {
     Ok((name, value))
 }
 
-/// `"…"` without quotation marks or line ends in it.
+/// Parses `"…"`, without quotation marks or line ends inside.
 fn text(input: &mut Input<'_>) -> Parsed<String> {
     let inside = take_till(0.., ['"', '\n']).map(str::to_owned);
     terminated(delimited("\"", inside, "\""), multispace0).parse_next(input)
 }
 
-/// Digits, a point, digits, an exponent. A sign is an operator.
+/// Parses digits, a point, digits, an exponent. A sign is an operator.
 fn number(input: &mut Input<'_>) -> Parsed<f64> {
     let digits = || take_while(0.., ('0'..='9', '_'));
     let exponent = (

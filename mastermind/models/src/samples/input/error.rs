@@ -1,14 +1,14 @@
-//! What can be wrong with an input.
+//! Errors of inputs.
 
 use std::fmt;
 use std::io;
 
-/// Where in an input: `, line 3, column 7`; nothing where it is not known.
+/// Place in an input, printed as `, line 3, column 7`, or as nothing if unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Place {
-    /// Line, from 1; 0 where it is not known.
+    /// Line, from 1; 0 if unknown.
     pub line: u64,
-    /// Column, from 1: of values in a table, else of characters; 0 where it is not known.
+    /// Column, from 1: of values in a table, else of characters; 0 if unknown.
     pub column: u64,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for Place {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// The system refused.
+    /// The system cannot read the input.
     #[error("cannot read measurements \"{input}\"")]
     Io {
         /// The input.
@@ -42,16 +42,16 @@ pub enum InputError {
         /// Why.
         source: io::Error,
     },
-    /// What stands there is not what the format has there.
+    /// The content does not follow the format.
     #[error("cannot read measurements \"{input}\"{place}: {found}, expected {expected}")]
     Content {
         /// The input.
         input: String,
         /// Where.
         place: Place,
-        /// What stands there.
+        /// The content found there.
         found: String,
-        /// What should.
+        /// The content expected there.
         expected: String,
     },
     /// Text that is not JSON, or JSON of another form.
@@ -64,15 +64,15 @@ pub enum InputError {
         /// Why not.
         source: serde_json::Error,
     },
-    /// There is nothing in it.
+    /// The input is empty.
     #[error("cannot read measurements \"{input}\": nothing in it, expected {expected}")]
     Empty {
         /// The input.
         input: String,
-        /// What should be.
+        /// The content expected.
         expected: &'static str,
     },
-    /// A table without the column of the time, or one that was named.
+    /// A table lacks the column of the time, or a column that was named.
     #[error(
         "cannot read measurements \"{input}\": no column \"{column}\", expected one of {known}; {todo}"
     )]
@@ -81,24 +81,24 @@ pub enum InputError {
         input: String,
         /// The column looked for.
         column: String,
-        /// The columns that there are, a comma list.
+        /// The columns of the table, comma-separated.
         known: String,
-        /// What to do.
+        /// Advice to the user.
         todo: &'static str,
     },
-    /// Several metrics, none of which is known to be the time asked for.
+    /// There are several metrics, and none of them is known to be the requested time.
     #[error(
         "cannot read measurements \"{input}\": metrics {found}, expected {expected}; name the one to take as the time"
     )]
     NoMetric {
         /// The input.
         input: String,
-        /// The metrics that there are, a comma list.
+        /// The metrics of the input, comma-separated.
         found: String,
-        /// The metric asked for.
+        /// The requested metric.
         expected: String,
     },
-    /// A method that has other parameters here than before.
+    /// A method has other parameters here than before.
     #[error(
         "cannot read measurements \"{input}\"{place}: parameters [{found}] of \"{method}\", expected [{expected}] \
          as in \"{before}\"; fit them apart"
@@ -145,7 +145,7 @@ impl InputError {
     }
 
     /// # Arguments
-    /// * `line` - of the input where the text parsed begins, from 1
+    /// * `line` - line of the input at which the parsed text begins, from 1
     pub(crate) fn json(input: &str, line: u64, source: serde_json::Error) -> Self {
         let place = Place {
             line: line + (source.line() as u64).saturating_sub(1),
@@ -159,7 +159,7 @@ impl InputError {
     }
 }
 
-/// Text of an input as a message quotes it: short, and nothing that a terminal would obey.
+/// Text of an input as quoted in a message: shortened, and without control characters.
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", plain(text))
 }

@@ -1,4 +1,4 @@
-//! Extra-P's own experiments, `.extra-p`: a ZIP archive with a JSON document and, at times, the single values.
+//! Extra-P's own experiments, `.extra-p`: a ZIP archive with a JSON document and sometimes the individual values.
 
 use std::io::{Cursor, Read};
 
@@ -16,10 +16,10 @@ use super::{Named, Row};
 /// The document of an archive.
 const DOCUMENT: &str = "experiment.json";
 
-/// Largest document that is read; a small archive may unpack to any size.
+/// Greatest size of a document to read, since a small archive may unpack to any size.
 const MAX_DOCUMENT_BYTES: u64 = 1 << 30;
 
-/// Most values that stand for one measurement.
+/// Most values to represent one measurement.
 const MAX_VALUES: u32 = 1000;
 
 #[derive(Deserialize)]
@@ -33,14 +33,14 @@ struct Document {
 struct Measured {
     coordinate: Vec<f64>,
     mean: f64,
-    /// Standard deviation of the values about their mean, of a population.
+    /// Population standard deviation of the values.
     #[serde(default)]
     std: f64,
     repetitions: Option<u32>,
 }
 
-/// Gives each measurement to `sink` as many values as it is of, with its mean and standard deviation; models that the
-/// archive holds, and the single values, are passed over.
+/// Passes each measurement to `sink` as its number of repetitions of values with the same mean and standard deviation. Models in the
+/// archive, and the individual values, are ignored.
 ///
 /// # Source
 /// Extra-P 4.2.5, `fileio/experiment_io.py`, `entities/experiment.py` and `entities/measurement.py`.
@@ -90,7 +90,7 @@ pub(super) fn rows(
     Ok(())
 }
 
-/// The document out of the archive.
+/// Unpacks the document from the archive.
 fn document(name: &str, archive: Vec<u8>) -> Result<Vec<u8>, InputError> {
     let wrong = |error: ZipError| match error {
         ZipError::Io(source) => InputError::io(name)(source),
@@ -115,8 +115,8 @@ fn document(name: &str, archive: Vec<u8>) -> Result<Vec<u8>, InputError> {
 }
 
 impl Measured {
-    /// Pairs about the mean, as far from it as makes the standard deviation, and of an odd number the mean itself; none is
-    /// negative where the mean is not.
+    /// Values with the given mean and standard deviation: pairs symmetric about the mean, and the mean itself if their number is odd. No
+    /// value is negative unless the mean is.
     fn values(&self) -> Vec<f64> {
         let n = self.repetitions.unwrap_or(1).clamp(1, MAX_VALUES);
         let n_pairs = n / 2;

@@ -1,4 +1,4 @@
-//! Extra-P's JSON: the newer form, and the older one that refers by ids.
+//! Extra-P's JSON: the newer form, and the older one with references by id.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -62,7 +62,7 @@ struct OlderMeasurement {
 
 pub(super) type Sink<'s> = &'s mut dyn FnMut(&Row<'_>) -> Result<(), InputError>;
 
-/// Gives each point to `sink`; the whole document is held in memory.
+/// Passes each point to `sink`; reads the whole document into memory.
 ///
 /// # Source
 /// Extra-P 4, `docs/file-formats.md`, "JSON format".
@@ -81,7 +81,7 @@ pub(super) fn rows(
         return Err(empty(name));
     }
     let json = |error| InputError::json(name, 1, error);
-    // The messages of cargo criterion are several documents; each reader refuses what is behind its own.
+    // The messages of cargo criterion are several documents; each reader refuses content after its own document.
     let mut documents = serde_json::Deserializer::from_slice(bytes).into_iter::<Probe>();
     let Some(probe) = documents.next() else {
         return Err(empty(name));

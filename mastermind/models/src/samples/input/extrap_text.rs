@@ -9,7 +9,7 @@ use super::{Cell, Named, Row, stem};
 
 const SECTIONS: &str = "PARAMETER, POINTS, REGION, METRIC or DATA";
 
-/// Gives each `DATA` line to `sink`.
+/// Passes each `DATA` line to `sink`.
 ///
 /// # Source
 /// Extra-P 4, `docs/file-formats.md`, "Text file format". Unlike there, any number of parameters is taken, and a region
@@ -56,7 +56,7 @@ struct Reading<'a> {
     points: Vec<Vec<f64>>,
     region: Option<String>,
     metric: Option<String>,
-    /// The point that the next `DATA` line is of.
+    /// Index of the point of the next `DATA` line.
     next: usize,
     n_rows: usize,
 }
@@ -126,7 +126,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// The numbers between the outermost parentheses; without any, each number for itself.
+    /// The groups of numbers between the outermost parentheses; without parentheses, each number is a group.
     fn groups(&self, number: u64, rest: &str) -> Result<Vec<Vec<f64>>, InputError> {
         let spaced = rest.replace('(', " ( ").replace(')', " ) ");
         let (mut groups, mut depth) = (Vec::<Vec<f64>>::new(), 0_u32);
@@ -194,7 +194,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// What was begun must have a value at each point.
+    /// Checks that the present region has a value at each point.
     fn end_region(&mut self, number: u64) -> Result<(), InputError> {
         let found = std::mem::take(&mut self.next);
         if found > 0 && found < self.points.len() {

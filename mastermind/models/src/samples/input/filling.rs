@@ -1,4 +1,4 @@
-//! One input on its way into the samples.
+//! Passes the values of one input to the samples.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::survey::{Kind, SetAside, Survey, Why};
 use super::{Call, Row};
 use crate::samples::call_sink::CallSink;
 
-/// The values of one input, given one after the other to a sink.
+/// Passes the values of one input to a sink, one after the other.
 pub(super) struct Filling<'a, S> {
     survey: &'a Survey,
     name: &'a str,
@@ -19,7 +19,7 @@ pub(super) struct Filling<'a, S> {
     coordinate: Vec<f64>,
 }
 
-/// What one input gave of a method.
+/// The values of one method in one input.
 struct Filled {
     number: usize,
     n_values: u64,
@@ -28,7 +28,7 @@ struct Filled {
 
 impl<'a, S: CallSink> Filling<'a, S> {
     /// # Arguments
-    /// * `inner_ns` - wall time of the calls made from a call of this input's rank, by its number
+    /// * `inner_ns` - wall time of the calls made from each call of this input's rank, nanoseconds, by the number of the calling call
     pub(super) fn new(
         survey: &'a Survey,
         name: &'a str,
@@ -88,7 +88,7 @@ impl<'a, S: CallSink> Filling<'a, S> {
                 Some(call) if why.is_none() => own_s(call, self.inner_ns),
                 _ => value_s,
             };
-            // What has a reason here is refused there, and counted.
+            // The sink refuses and counts the values for which a reason was noted here.
             let _ = self.sink.take(filled.number, &self.coordinate, taken_s);
             filled.n_values += 1;
             if let Some(why) = why {
@@ -120,6 +120,6 @@ impl<'a, S: CallSink> Filling<'a, S> {
 /// Wall time of a call without that of the calls made from it, seconds.
 fn own_s(call: Call, inner_ns: Option<&HashMap<u64, u64>>) -> f64 {
     let inner_ns = inner_ns.and_then(|inner| inner.get(&call.seq));
-    // Rounded as that of records is.
+    // Rounded in the same way as times of records.
     call.wall_ns.saturating_sub(inner_ns.copied().unwrap_or(0)) as f64 * 1e-9
 }

@@ -1,4 +1,4 @@
-//! Extra-P's JSON lines, and Talpas, which has semicolons between the parts of a line.
+//! Extra-P's JSON lines, and Talpas, which separates the parts of a line by semicolons.
 
 use std::collections::BTreeSet;
 use std::io::BufRead;
@@ -23,14 +23,14 @@ pub(super) struct Line<'a> {
     pub(super) metric: Option<Text<'a>>,
 }
 
-/// The metric of a line; what else it holds is not looked at.
+/// The metric of a line; other fields are ignored.
 #[derive(Debug, Deserialize)]
 struct OfMetric<'a> {
     #[serde(borrow)]
     metric: Option<Text<'a>>,
 }
 
-/// A line, and what it says beside its value, where its value ends it.
+/// A parsed line, and its text before the value if the value ends the line.
 #[derive(Default)]
 struct Before {
     start: LineStart,
@@ -50,7 +50,7 @@ impl Before {
     }
 }
 
-/// Gives each line to `sink`; blank ones are passed over. A parameter may be a text, which is a label.
+/// Passes each line that is not blank to `sink`. The value of a parameter may be a text, which is a label.
 ///
 /// # Source
 /// Extra-P 4, `docs/file-formats.md`, "JSON Lines format"; for Talpas, Extra-P 4.2.5, `fileio/file_reader/talpas_file_reader.py`.
@@ -102,7 +102,7 @@ pub(super) fn rows(
 /// Names of the metrics.
 ///
 /// # Errors
-/// As [`rows`], but for what is wrong in a line beside its metric.
+/// As [`rows`], except errors in other fields than the metric.
 pub(super) fn metrics(name: &str, input: impl BufRead) -> Result<BTreeSet<String>, InputError> {
     let (mut names, mut before) = (BTreeSet::new(), LineStart::default());
     lines(name, input, |number, bytes| {
@@ -122,7 +122,7 @@ pub(super) fn metrics(name: &str, input: impl BufRead) -> Result<BTreeSet<String
     Ok(names)
 }
 
-/// Gives each line that is not blank to `sink`, with its number from 1.
+/// Passes each line that is not blank to `sink`, with its number from 1.
 fn lines<S>(name: &str, mut input: impl BufRead, mut sink: S) -> Result<(), InputError>
 where
     S: FnMut(u64, &[u8]) -> Result<(), InputError>,
@@ -154,19 +154,19 @@ where
     Ok(())
 }
 
-/// What is behind the byte order mark that some programs put in front of a text.
+/// The text without the byte order mark that some programs write before it.
 pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
-/// A line; one with semicolons that is no JSON as Talpas has it, with commas instead in `memory`.
+/// Parses a line. A line that is no JSON but has semicolons is parsed as Talpas, with commas in place of the semicolons in `memory`.
 fn parsed<'a, L: Deserialize<'a>>(
     name: &str,
     number: u64,
     line: &'a [u8],
     memory: &'a mut Vec<u8>,
 ) -> Result<L, InputError> {
-    // Told once that it is a text, not for each string in it.
+    // The line is checked once for valid UTF-8, not for each string in it.
     let read = match std::str::from_utf8(line) {
         Ok(text) => serde_json::from_str(text),
         Err(_) => serde_json::from_slice(line),
@@ -179,7 +179,7 @@ fn parsed<'a, L: Deserialize<'a>>(
     .map_err(|error| InputError::json(name, number, error))
 }
 
-/// A parameter that has no unit.
+/// A parameter without a unit.
 pub(super) fn plain(name: &str) -> Named {
     Named {
         name: name.into(),
