@@ -1,7 +1,7 @@
 //! Parses text to expressions.
 //!
-//! Each function parses one rule of the grammar at the head of [`super`], from the weakest operator to the strongest, and skips the blanks
-//! after each token. Length and nesting are bounded, so that no text overflows the stack; an error has the position reached.
+//! Each function parses one rule of the grammar at the head of the parent module, from the weakest operator to the strongest, and skips the
+//! blanks after each token. Length and nesting are bounded, so that no text overflows the stack; an error has the position reached.
 //!
 //! ```text
 //! "2 * n + 1"     Binary(Add, Binary(Multiply, Number(2), Name("n")), Number(1))

@@ -159,7 +159,7 @@ pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
-/// Parses a line. A line that is no JSON but has semicolons is parsed as Talpas, with commas in place of the semicolons in `memory`.
+/// Parses a line. A line that is not JSON is parsed again as Talpas: copied to `memory` with commas in place of semicolons.
 fn parsed<'a, L: Deserialize<'a>>(
     name: &str,
     number: u64,

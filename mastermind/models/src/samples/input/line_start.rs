@@ -1,15 +1,15 @@
-//! How a line of JSON begins, so that the lines of repetitions need not be parsed.
+//! The beginning of a line of JSON, so that the lines of repetitions need not be parsed.
 //!
-//! In: a line that was parsed, and those after it. Out: the value of each that differs from it in the value at its end alone, as
-//! repetitions do. All others are parsed.
+//! In: a parsed line, and the lines after it. Out: the value of each line that differs from the parsed one only in the value at its end, as
+//! repetitions do. All other lines are parsed.
 
-/// How a line begins that ends with its one value: `{"params": {"x": 4}, "value":`. Whatever begins so and goes on with a number and the
-/// end of the object says the same of another value.
+/// The beginning of a line up to its single, final value: `{"params": {"x": 4}, "value":`. A line that begins with the same bytes and
+/// continues with a number and the end of the object differs in the value only.
 #[derive(Debug, Default)]
 pub(super) struct LineStart(Vec<u8>);
 
 impl LineStart {
-    /// The value of a line that begins so; `None` of another one.
+    /// The value of a line with this beginning; `None` for other lines.
     pub(super) fn value(&self, line: &[u8]) -> Option<f64> {
         if self.0.is_empty() {
             return None;
@@ -17,7 +17,7 @@ impl LineStart {
         value(line.strip_prefix(self.0.as_slice())?)
     }
 
-    /// Takes the beginning of a line of JSON; none where it does not end with one value.
+    /// Stores the beginning of a line of JSON; nothing if the line does not end with a single value.
     pub(super) fn set(&mut self, line: &[u8]) {
         self.0.clear();
         let Some(colon) = line.iter().rposition(|byte| *byte == b':') else {
@@ -25,7 +25,7 @@ impl LineStart {
         };
         let (start, rest) = line.split_at(colon + 1);
         let key = start[..colon].trim_ascii_end().strip_suffix(br#""value""#);
-        // A name may end so, too.
+        // The end of a name may look like the key, with an escaped quotation mark.
         let is_key = key.is_some_and(|before| !before.ends_with(br"\"));
         if is_key && value(rest).is_some() {
             self.0.extend(start);
@@ -33,7 +33,7 @@ impl LineStart {
     }
 }
 
-/// The number before the end of the object, where there is nothing else.
+/// The number before the end of the object, if there is nothing else.
 fn value(rest: &[u8]) -> Option<f64> {
     serde_json::from_slice(rest.trim_ascii_end().strip_suffix(b"}")?).ok()
 }

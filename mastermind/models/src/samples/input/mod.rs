@@ -1,9 +1,9 @@
-//! Measurements in other tools' formats as samples: tables of comma-separated values, Extra-P's text, JSON and JSON lines,
-//! JSON of benchmark programs.
+//! Reads samples from the formats of other tools: tables of comma-separated values, Extra-P's text, JSON and JSON lines, and JSON of
+//! benchmark programs.
 //!
-//! Whoever calls opens the files; here is read what they hold, twice: a [`Survey`] first learns the methods, their
-//! parameters and the labels of those that are no numbers, then [`Survey::read`] puts one value after the other into a
-//! [`SampleSet`], so that memory grows with the distinct coordinates and not with the rows.
+//! The caller opens the files, and each is read twice: a [`Survey`] first collects the methods, their parameters and the labels of
+//! enumerations; then [`Survey::read`] adds one value after the other to a [`SampleSet`], so that memory grows with the distinct
+//! coordinates and not with the rows.
 //!
 //! ```
 //! use mastermind_models::{Format, Metric, SampleSet, Survey, Wanted, fit};
@@ -44,18 +44,18 @@ pub use wanted::{TimeUnit, Wanted};
 
 use crate::samples::metric::Metric;
 
-/// What a file of measurements looks like.
+/// Format of a file of measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Values apart by commas, semicolons or tabs under a line of column names: what `export --format csv` writes, or
-    /// any table with columns of parameters and one of the time.
+    /// Values separated by commas, semicolons or tabs under a line of column names: the output of `export --format csv`, or any table
+    /// with columns of parameters and one of the time.
     Table,
-    /// Extra-P's text: `PARAMETER`, `POINTS`, `REGION`, `METRIC`, `DATA`; or Talpas, a JSON object a line.
+    /// Extra-P's text: `PARAMETER`, `POINTS`, `REGION`, `METRIC`, `DATA`; or Talpas, one JSON object on each line.
     ExtrapText,
-    /// Extra-P's JSON, the newer form and the one that refers by ids; or that of Google Benchmark, hyperfine, pytest-benchmark, pyperf or
-    /// `cargo criterion`.
+    /// Extra-P's JSON, the newer form and the one with references by id; or the JSON of Google Benchmark, hyperfine, pytest-benchmark,
+    /// pyperf or `cargo criterion`.
     ExtrapJson,
-    /// Extra-P's JSON lines, one measurement a line.
+    /// Extra-P's JSON lines, one measurement on each line.
     JsonLines,
     /// Extra-P's own experiments.
     Experiment,
@@ -64,7 +64,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that a file name ends in; `None` if it is none of them.
+    /// The format for the ending of a file name; `None` if the ending is unknown.
     pub fn of_name(name: &str) -> Option<Self> {
         let (_, ending) = name.rsplit_once('.')?;
         match ending.to_ascii_lowercase().as_str() {
@@ -78,13 +78,13 @@ impl Format {
     }
 }
 
-/// Values of one method at one coordinate, as they stand in an input.
+/// Values of one method at one coordinate, as read from an input.
 struct Row<'a> {
-    /// Line of the input, from 1; 0 where lines tell nothing.
+    /// Line of the input, from 1; 0 if the format has no lines.
     line: u64,
-    /// Which method.
+    /// Name of the method.
     method: &'a str,
-    /// What the values are of, where the input has several metrics.
+    /// Metric of the values, if the input names metrics.
     metric: Option<&'a str>,
     /// The parameters, shape `[n_params]`.
     names: &'a [Named],
@@ -92,27 +92,27 @@ struct Row<'a> {
     cells: &'a [Cell<'a>],
     /// Times, seconds.
     values_s: &'a [f64],
-    /// Where the call stands among the others of its rank.
+    /// Position of the call in the call tree of its rank.
     call: Option<Call>,
 }
 
-/// Name and unit of a parameter; equal ones are one parameter.
+/// Name and unit of a parameter; equal pairs are the same parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Named {
     name: String,
     unit: String,
 }
 
-/// Value of a parameter as it stands in an input.
+/// Value of a parameter as read from an input.
 #[derive(Debug, Clone, PartialEq)]
 enum Cell<'a> {
     Number(f64),
     Label(&'a str),
-    /// Nothing.
+    /// No value.
     Empty,
 }
 
-/// What an exported record tells of nesting.
+/// Position of an exported record in the call tree.
 #[derive(Debug, Clone, Copy)]
 struct Call {
     seq: u64,
@@ -120,7 +120,7 @@ struct Call {
     wall_ns: u64,
 }
 
-/// Gives each row of an input to `sink`.
+/// Passes each row of an input to `sink`.
 ///
 /// # Returns
 /// Columns that differ from row to row and are neither parameters nor the time.
@@ -135,7 +135,7 @@ fn rows(
         Format::Table => return table::rows(name, BufReader::new(input), wanted, sink),
         Format::ExtrapText => {
             let mut input = BufReader::new(input);
-            // Talpas' files end in .txt too.
+            // Talpas files end in .txt too.
             let start = input.fill_buf().map_err(InputError::io(name))?;
             match start.trim_ascii_start().first() {
                 Some(b'{') => json_lines::rows(name, input, wanted, sink)?,
@@ -180,10 +180,10 @@ fn criterion(
     }
 }
 
-/// Names of the metrics that an input has values of; a table has none, its columns tell.
+/// Names of the metrics in an input; none for a table, whose metrics are its columns.
 ///
 /// # Arguments
-/// * `name` - what messages call it
+/// * `name` - name of the input in messages
 ///
 /// # Errors
 /// [`InputError`].
@@ -220,7 +220,7 @@ pub fn metric_names(
     Ok(names)
 }
 
-/// The file name of a path without its ending: what a method is called that has no name.
+/// The file name of a path without its ending: the name of a method without a name in the input.
 fn stem(name: &str) -> &str {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     match file.rsplit_once('.') {

@@ -1,4 +1,4 @@
-//! JSON objects in the order of the file, and JSON values that are a number or something else.
+//! JSON objects in the order of the file, and JSON values of several types.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -35,7 +35,7 @@ impl<'de, T: Deserialize<'de>, K: Deserialize<'de>> Visitor<'de> for OrderedVisi
     }
 }
 
-/// A text where it stands; one with escapes is a copy.
+/// A text borrowed from the input; a text with escapes is copied.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Text<'a>(pub Cow<'a, str>);
 

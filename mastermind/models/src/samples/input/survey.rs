@@ -1,4 +1,15 @@
-//! Two readings of inputs: what they hold, then their values.
+//! Two passes over inputs: the first surveys their methods and parameters, the second reads their values.
+//!
+//! Samples of a method need its parameters and all labels of its enumerations before the first value, but labels may be spread over several
+//! files. So every input is surveyed before any is read:
+//!
+//! ```text
+//! look("a.csv")  sort: n integer, order {random}
+//! look("b.csv")  sort: n integer, order {random, sorted}
+//! read("a.csv"), read("b.csv")        values into one set, `order` as the index of its label
+//! ```
+//!
+//! The first pass also sums the times of nested calls of exported records, so that the second can compute exclusive times.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -14,9 +25,9 @@ use super::{Cell, Format, Named, Row, rows};
 use crate::samples::call_sink::CallSink;
 use crate::samples::parameter::{Parameter, ParameterKind};
 
-/// What inputs hold: methods, their parameters, and the labels of those that are no numbers.
+/// The contents of inputs: methods, their parameters, and the labels of enumerations.
 ///
-/// All inputs are looked at before the first is read: labels that only one of them has belong to the method all the same.
+/// All inputs are surveyed before the first is read, since labels of a method may occur in one input only.
 #[derive(Debug, Clone, Default)]
 pub struct Survey {
     pub(super) methods: HashMap<String, Surveyed, RandomState>,
@@ -33,13 +44,13 @@ pub struct Survey {
 pub(super) struct Surveyed {
     pub(super) names: Vec<Named>,
     pub(super) kinds: Vec<Kind>,
-    /// The input that had it first.
+    /// The first input with the method.
     input: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
-    /// Nothing but empty cells so far.
+    /// Only empty cells so far.
     Nothing,
     Integer,
     Real,
@@ -53,13 +64,13 @@ pub struct SetAside {
     pub input: String,
     /// The method.
     pub method: String,
-    /// Why.
+    /// The reason.
     pub why: Why,
-    /// How many.
+    /// Number of values not taken.
     pub count: u64,
-    /// Line of the first, from 1; 0 where lines tell nothing.
+    /// Line of the first one, from 1; 0 if the format has no lines.
     pub line: u64,
-    /// How many values of the method are in this input, those taken and those not.
+    /// Number of all values of the method in this input.
     pub of: u64,
 }
 
@@ -74,17 +85,17 @@ pub struct LeftOut {
     pub columns: Vec<String>,
 }
 
-/// Why values were set aside.
+/// Reason why values were set aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Why {
-    /// No time is there, or it is not a number.
+    /// The time is missing, or not a number.
     NoTime,
     /// The time is infinite.
     Infinite,
     /// The time is below zero.
     Negative,
-    /// A parameter is not there, infinite, or not a number.
+    /// A parameter is missing, infinite, or not a number.
     Parameter,
 }
 
@@ -115,11 +126,11 @@ impl fmt::Display for SetAside {
 }
 
 impl Survey {
-    /// Looks through an input.
+    /// Surveys an input.
     ///
     /// # Arguments
-    /// * `name` - what messages call it, and what a method without a name is called; for a file its path
-    /// * `input` - the whole of it
+    /// * `name` - name of the input in messages, and of a method without a name; for a file its path
+    /// * `input` - the whole input
     ///
     /// # Errors
     /// [`InputError`].
@@ -140,7 +151,7 @@ impl Survey {
                 let sum = inner.entry(parent).or_default();
                 *sum = sum.saturating_add(call.wall_ns);
             }
-            // Rows come in runs of one metric.
+            // Consecutive rows mostly have the same metric, so a set look-up for each is avoided.
             if last.as_ref().map(Option::as_deref) != Some(row.metric) {
                 let metric = row.metric.map(str::to_owned);
                 metrics.insert(metric.clone());
@@ -157,21 +168,21 @@ impl Survey {
         Ok(())
     }
 
-    /// Columns that were left out, of the inputs looked at.
+    /// Columns that were left out of the surveyed inputs.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.left_out
     }
 
-    /// Gives the values of an input that was looked at to `sink`.
+    /// Passes the values of a surveyed input to `sink`.
     ///
-    /// Times and parameters that are not finite, and times below zero, are not taken; neither are calls whose time is empty.
-    /// Wall times of an exported table are made exclusive by the calls of the same rank in the inputs looked at.
+    /// Calls with an empty, negative or non-finite time, or with a non-finite parameter, are not taken. Wall times of an exported table are
+    /// made exclusive: the times of nested calls of the same rank in all surveyed inputs are subtracted.
     ///
     /// # Returns
-    /// What was not taken.
+    /// The values not taken.
     ///
     /// # Errors
-    /// [`InputError`], also where the input is not the one looked at.
+    /// [`InputError`], also if the input differs from the surveyed one.
     pub fn read(
         &self,
         name: &str,
@@ -193,7 +204,7 @@ impl Survey {
         Ok(filling.set_aside())
     }
 
-    /// Learns from a row; its parameters are those of the rows of its method before it, in any order.
+    /// Surveys a row, which must have the same parameters as the earlier rows of its method, in any order.
     fn see(&mut self, name: &str, row: &Row<'_>, wanted: &Wanted) -> Result<(), InputError> {
         let Some(known) = self.methods.get_mut(row.method) else {
             if let Some(twice) = duplicate(row.names) {
@@ -255,7 +266,7 @@ fn duplicate(names: &[Named]) -> Option<&str> {
     names.into_iter().find(|name| !seen.insert(*name))
 }
 
-/// The metric to take: one that is named as wanted, else the only one there is.
+/// The metric to take: the one with the wanted name, else the only one.
 fn choose(
     name: &str,
     metrics: &BTreeSet<Option<String>>,
@@ -263,14 +274,14 @@ fn choose(
 ) -> Result<Option<String>, InputError> {
     let called = |metric: &&Option<String>| match metric {
         Some(metric) => wanted.is_time(metric),
-        // Without a name, the time.
+        // A metric without a name is the time.
         None => wanted.time.is_none() && wanted.metric == crate::Metric::Wall,
     };
     let only = match &wanted.time {
         None if metrics.len() == 1 && wanted.metric.is_time() => metrics.first(),
         _ => None,
     };
-    // Of a table the column was chosen already.
+    // For a table the column was chosen already.
     let is_table = metrics.len() == 1 && metrics.contains(&None);
     let found = metrics.iter().find(called).or(only);
     match found {
@@ -288,7 +299,7 @@ fn choose(
 }
 
 impl Surveyed {
-    /// Place of a parameter; that of the row itself is tried first.
+    /// Position of a parameter; its position in the row is tried first.
     fn place(&self, at: usize, named: &Named) -> Option<usize> {
         if self.names.get(at) == Some(named) {
             return Some(at);
@@ -307,7 +318,7 @@ impl Surveyed {
         }
     }
 
-    /// The parameters for the samples; those of which nothing was ever there are left out.
+    /// The parameters for the samples; parameters without any value are left out.
     pub(super) fn parameters(&self) -> Vec<Parameter> {
         let pairs = self.names.iter().zip(&self.kinds);
         let parameter = |(named, kind): (&Named, &Kind)| {
@@ -339,7 +350,7 @@ fn list(names: &[Named]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a text is a number in a form that is not read: with a factor or a unit behind it (`4k`, `1 GB`, `10 ms`), or with commas in it.
+/// Whether a text is a number in an unsupported form: followed by a factor or a unit (`4k`, `1 GB`, `10 ms`), or with commas.
 fn is_abbreviated(cell: &Cell<'_>) -> bool {
     let Cell::Label(text) = cell else {
         return false;
@@ -355,10 +366,10 @@ fn is_abbreviated(cell: &Cell<'_>) -> bool {
 }
 
 impl Kind {
-    /// Learns from a value.
+    /// Updates the type with a value.
     ///
     /// # Errors
-    /// What was expected: numbers and labels do not mix.
+    /// A description of the expected value, since numbers and labels do not mix.
     fn see(&mut self, cell: &Cell<'_>) -> Result<(), &'static str> {
         match (&mut *self, cell) {
             (_, Cell::Empty) => {}
@@ -395,7 +406,7 @@ impl Kind {
         }
     }
 
-    /// The value in a coordinate; `None` where there is none.
+    /// The value as a number of a coordinate; `None` if there is no valid value.
     pub(super) fn value(&self, cell: &Cell<'_>) -> Option<f64> {
         let index = |labels: &BTreeSet<String>, label: &str| {
             let place = labels.iter().position(|known| known == label);

@@ -1,8 +1,8 @@
-//! Tables: a line of column names, then a call a line.
+//! Tables: a line of column names, then one line for each call.
 //!
-//! A column is the time, the method's name, the unit of the time, a parameter, or known to be none of these: `rank`, `rep`, `stddev`. A
-//! column of the last sort that differs from line to line is reported, so that no parameter is lost without a word. A time may have its unit
-//! in its column (`time_us`, `time [us]`), in a column `unit`, or in its cell (`230us`); two that differ are an error.
+//! A column is the time, the method's name, the unit of the time, a parameter, or known to be none of these: `rank`, `rep`, `stddev`. If a
+//! column of the last type differs from line to line, it is reported, so that no parameter is lost silently. The unit of a time may be
+//! in its column name (`time_us`, `time [us]`), in a column `unit`, or in its cell (`230us`); different units are an error.
 
 use std::io::BufRead;
 
@@ -15,14 +15,14 @@ use super::wanted::{TimeUnit, Wanted, timed, times, with_unit};
 use super::{Call, Cell, Named, Row, stem};
 use crate::samples::metric::Metric;
 
-/// What an exported table of records begins and ends with; its parameters stand between.
+/// First columns of an exported table of records; its parameters follow them, before the last columns.
 const FIRST: [&str; 5] = ["seq", "start_ns", "wall_ns", "mpi_ns", "compute_ns"];
 const LAST: [&str; 2] = ["callpath", "parent_seq"];
 
-/// Columns that name the method of a line.
+/// Names of columns with the method of a line.
 const METHODS: [&str; 5] = ["method", "kernel", "function", "region", "routine"];
 
-/// Columns that are no parameters unless they are named as such.
+/// Names of columns that are no parameters unless the user names them as such.
 const OTHERS: [&str; 43] = [
     "seq",
     "callpath",
@@ -69,33 +69,33 @@ const OTHERS: [&str; 43] = [
     "variance",
 ];
 
-/// Columns that name the unit of each line's time, where neither the column of the time nor the time itself does.
+/// Names of columns with the unit of each line's time.
 const UNITS: [&str; 3] = ["unit", "units", "time_unit"];
 
-/// Which column is what.
+/// The role of each column.
 struct Layout {
     time: usize,
-    /// Unit of the times; `None` of a counter.
+    /// Unit of the times; `None` for a counter.
     unit: Option<TimeUnit>,
-    /// Unit that the name of the time's column has.
+    /// Unit in the name of the time's column.
     own_unit: Option<TimeUnit>,
-    /// Column with the unit of each.
+    /// Column with the unit of each time.
     unit_column: Option<usize>,
     params: Vec<usize>,
-    /// Columns that are empty, as a comma at the end of each line makes one.
+    /// Columns without a name, such as the one after a comma at the end of each line.
     nameless: Vec<usize>,
     names: Vec<Named>,
     /// Column with the method's name.
     method: Option<usize>,
-    /// Method of all lines, where none has a name of its own.
+    /// Method of all lines, if there is no column for it.
     file_method: String,
-    /// Whether the columns are those of an export, and wall time can be made exclusive.
+    /// Whether the columns are those of an export, so that wall time can be made exclusive.
     is_export: bool,
-    /// Whether there is nothing to say of other columns: those of an export, and where the parameters were named.
+    /// Whether other columns need no report: in an export, and if the parameters were named.
     all_is_known: bool,
 }
 
-/// Gives each line to `sink`. Lines that begin with `#` are comments; a time that is not there is not a number.
+/// Passes each line to `sink`. Lines that begin with `#` are comments; a missing time becomes NaN.
 ///
 /// # Returns
 /// Columns that differ from line to line and are neither parameters nor the time, unless the parameters were named.
@@ -107,7 +107,7 @@ pub(super) fn rows(
 ) -> Result<Vec<String>, InputError> {
     let start = input.fill_buf().map_err(InputError::io(name))?;
     let delimiter = delimiter(start);
-    // Of lines that end with two characters, the reader leaves the second to the next.
+    // If lines end with `\r\n`, the reader counts the second character to the next line.
     let first = start.split(|&byte| byte == b'\n').next();
     let late = u64::from(first.is_some_and(|line| line.ends_with(b"\r")));
     let mut reader = ReaderBuilder::new()
@@ -155,7 +155,7 @@ pub(super) fn rows(
     }
 }
 
-/// Columns that are nothing to the reader, and whether they differ from line to line.
+/// Columns that the reader does not use, and whether they differ from line to line.
 struct LeftOutColumns {
     /// Column, its value in the first line, and whether another one was seen.
     columns: Vec<(usize, Option<String>, bool)>,
@@ -192,7 +192,7 @@ impl LeftOutColumns {
     }
 }
 
-/// The one of comma, semicolon and tab that stands most often in the first line that is no comment.
+/// The most frequent of comma, semicolon and tab in the first line that is no comment.
 fn delimiter(start: &[u8]) -> u8 {
     let mut lines = start.split(|&byte| byte == b'\n');
     let line = lines.find(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"));
@@ -200,7 +200,7 @@ fn delimiter(start: &[u8]) -> u8 {
         let bytes = line.unwrap_or_default().iter();
         bytes.filter(|&&byte| byte == delimiter).count()
     };
-    // The last of equals: a comma where there is none at all.
+    // `max_by_key` returns the last of equal elements: a comma if there is no delimiter at all.
     let most = [b'\t', b';', b','].into_iter().max_by_key(count);
     most.unwrap_or(b',')
 }
@@ -213,7 +213,7 @@ fn empty(name: &str) -> InputError {
 }
 
 /// # Arguments
-/// * `late` - lines that the reader is behind
+/// * `late` - lines by which the reader's count is too low
 fn wrong(name: &str, late: u64, error: csv::Error) -> InputError {
     let line = error.position().map_or(0, |at| at.line() + late);
     let place = Place::line(line);
@@ -313,7 +313,7 @@ impl Layout {
             }
         };
         if let Some(&column) = self.nameless.iter().find(|&&at| {
-            // The first column without a name of a table by pandas numbers the lines.
+            // In a table written by pandas, the first column has no name and numbers the lines.
             let is_number = at == 0 && record[at].parse() == Ok(n_before);
             !record[at].is_empty() && !is_number
         }) {
@@ -388,7 +388,7 @@ fn cell(text: &str) -> Cell<'_> {
     if text.is_empty() {
         return Cell::Empty;
     }
-    // `nan` and `inf` are numbers, refused later; so is what a label would not be.
+    // `nan` and `inf` are parsed as numbers, and refused later.
     text.parse().map_or(Cell::Label(text), Cell::Number)
 }
 
@@ -404,7 +404,7 @@ fn position(columns: &[&str], is_it: impl Fn(&str) -> bool) -> Option<usize> {
     columns.iter().position(|column| is_it(column))
 }
 
-/// The column that is called so, with or without its unit.
+/// The column with this name, with or without its unit.
 fn find(
     name: &str,
     columns: &[&str],
@@ -439,7 +439,7 @@ fn time(name: &str, columns: &[&str], wanted: &Wanted) -> Result<usize, InputErr
         };
     }
     let known = times(&wanted.metric);
-    // In the order of the names, so that `wall_ns` goes before another time.
+    // Ranked in the order of the names, so that `wall_ns` is preferred to another time.
     let rank = |at: usize| {
         let base = timed(columns[at]).0.to_ascii_lowercase();
         known.iter().position(|name| *name == base)
@@ -457,7 +457,7 @@ fn time(name: &str, columns: &[&str], wanted: &Wanted) -> Result<usize, InputErr
     known_unit(name, columns[best]).map(|()| best)
 }
 
-/// The unit in brackets of a column of times, where it has one, is one of time.
+/// Checks that the unit in brackets of a column of times, if any, is a unit of time.
 fn known_unit(name: &str, column: &str) -> Result<(), InputError> {
     let unit = with_unit(column).1;
     if unit.is_empty() || unit.parse::<TimeUnit>().is_ok() {
@@ -497,7 +497,7 @@ fn exported_method(name: &str) -> String {
     plain.replacen('.', "::", 1)
 }
 
-/// What the tables of one rank of one export have in common: the folder and the rank.
+/// The folder and the rank in the name of an exported table, which all tables of one rank share.
 pub(super) fn rank_of(name: &str) -> String {
     let folder = name
         .rsplit_once(['/', '\\'])

@@ -1,11 +1,11 @@
-//! What is wanted of an input: which time, in which unit, over which parameters.
+//! The data to take from an input: the time, its unit, and the parameters.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::samples::metric::Metric;
 
-/// Unit of the times of an input that does not say it.
+/// Unit of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TimeUnit {
     /// Seconds.
@@ -57,25 +57,25 @@ impl fmt::Display for TimeUnit {
     }
 }
 
-/// What is to be taken from inputs.
+/// The data to take from inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted {
-    /// What of a call.
+    /// The metric of a call.
     pub metric: Metric,
-    /// Column of a table, or metric of Extra-P's, with the time; `None`: the one that is named like the metric.
+    /// Column of a table, or metric of Extra-P, with the time; `None`: the one named like the metric.
     pub time: Option<String>,
-    /// Unit of times that no name tells: neither `time_us` nor `time [us]`.
+    /// Unit of times whose name has none, unlike `time_us` or `time [us]`.
     pub unit: TimeUnit,
-    /// Columns of a table that are the parameters; empty: all that are neither times nor known to be something else.
+    /// Columns of a table that are the parameters; empty: all columns that are neither times nor known to be something else.
     pub params: Vec<String>,
-    /// Parameters whose numbers are labels: each its own category.
+    /// Parameters whose numbers are labels, each a category.
     pub labels: Vec<String>,
-    /// Column of a table that names the method; `None`: one called so, else the file is of one method.
+    /// Column of a table with the method; `None`: a column with a usual name, such as `method`, else the file has one method.
     pub method: Option<String>,
 }
 
 impl Wanted {
-    /// The times of a metric, everything else as inputs name it.
+    /// The values of a metric, with everything else inferred from the names in the inputs.
     pub fn new(metric: Metric) -> Self {
         Self {
             metric,
@@ -87,7 +87,7 @@ impl Wanted {
         }
     }
 
-    /// Whether `name`, without its unit, is what the wanted time is called.
+    /// Whether `name`, without its unit, is a name of the wanted time.
     pub(crate) fn is_time(&self, name: &str) -> bool {
         if let Some(time) = &self.time {
             return time == name;
@@ -98,7 +98,7 @@ impl Wanted {
         }
     }
 
-    /// A value in seconds, or of a counter as it is.
+    /// Converts a value to seconds; the value of a counter is unchanged.
     pub(crate) fn value(&self, value: f64) -> f64 {
         match self.metric.is_time() {
             true => self.unit.to_s(value),
@@ -106,7 +106,7 @@ impl Wanted {
         }
     }
 
-    /// What is looked for: a column of a table or a metric of Extra-P's.
+    /// Name of the wanted column of a table or metric of Extra-P.
     pub(crate) fn looked_for(&self) -> &str {
         match (&self.time, &self.metric) {
             (Some(time), _) => time,
@@ -116,7 +116,7 @@ impl Wanted {
     }
 }
 
-/// What columns and metrics with a time are called, in small letters.
+/// Usual names of columns and metrics with a time, in lower case.
 pub(crate) fn times(metric: &Metric) -> &'static [&'static str] {
     match metric {
         Metric::Mpi => &["mpi", "mpi_time"],
