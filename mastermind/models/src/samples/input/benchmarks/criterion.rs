@@ -1,9 +1,9 @@
 //! Criterion: the folder that `cargo bench` fills, and the messages of `cargo criterion`.
 //!
-//! A benchmark `GROUP/FUNCTION/VALUE` has a folder of that name, and in it `new/benchmark.json`, which says what was run, and
-//! `new/sample.json`, which has for each sample how often the function was called and how long all these calls took together.
-//! The method is `GROUP/FUNCTION`, its parameter `value`. Where the value is no number, a throughput (`bytes` or `elements`) is
-//! a parameter too, since it says how much work there was.
+//! A benchmark `GROUP/FUNCTION/VALUE` has a folder of that name with two files: `new/benchmark.json` describes the benchmark, and
+//! `new/sample.json` has for each sample the number of calls and the total time of these calls. The method is `GROUP/FUNCTION`, its
+//! parameter `value`. If the value is no number, a throughput (`bytes` or `elements`) is a parameter too, since it measures the amount
+//! of work.
 //!
 //! # Source
 //! Criterion 0.3 to 0.7, `src/benchmark.rs`, `src/report.rs` (`BenchmarkId`), `src/connection.rs`; before 0.3.5 a sample is two
@@ -56,13 +56,13 @@ struct PerIteration {
     unit: String,
 }
 
-/// Gives the benchmarks of a folder to `sink`.
+/// Passes the benchmarks of a folder to `sink`.
 ///
 /// # Arguments
 /// * `document` - `benchmark.json` and `sample.json` of each benchmark, one after the other
 ///
 /// # Returns
-/// How many there are.
+/// The number of benchmarks.
 ///
 /// # Errors
 /// [`InputError::Content`] for a file that Criterion does not write.
@@ -106,7 +106,7 @@ fn no_sample(name: &str, id: &str) -> InputError {
 }
 
 impl Sample {
-    /// Numbers of calls, and times of all of them.
+    /// Number of calls of each sample, and their total time.
     fn parts(self) -> (Vec<f64>, Vec<f64>) {
         match self {
             Self::Named { iters, times } => (iters, times),
@@ -131,7 +131,7 @@ impl Benchmark {
     }
 }
 
-/// Name of a method: `GROUP/FUNCTION`, or the one of both that is there.
+/// Name of a method: `GROUP/FUNCTION`, or the part that is not empty.
 pub(super) fn of_group(group: &str, function: &str) -> String {
     let parts = [group, function]
         .into_iter()
@@ -139,7 +139,7 @@ pub(super) fn of_group(group: &str, function: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// The parameters that a value and a throughput make.
+/// The parameters for a value and a throughput.
 pub(super) fn of_value(
     value: &str,
     throughput: impl Iterator<Item = (String, f64)>,
@@ -176,10 +176,10 @@ pub(super) fn per_iteration(
     Ok(both.map(|(n, time)| unit.to_s(*time) / n).collect())
 }
 
-/// The benchmarks among messages.
+/// The benchmarks among the messages of `cargo criterion`.
 ///
 /// # Errors
-/// [`InputError::Content`] for what is no message of that program, and for a measurement that is no time.
+/// [`InputError::Content`] for text that is no message of that program, and for a measurement that is no time.
 pub(in super::super) fn messages(name: &str, document: &[u8]) -> Result<Vec<Measured>, InputError> {
     let mut rows = Vec::new();
     for message in Deserializer::from_slice(document).into_iter::<Message>() {

@@ -1,7 +1,7 @@
-//! Comma-separated values of benchmark programs, which are known by their line of column names.
+//! Comma-separated values of benchmark programs, recognised by their line of column names.
 //!
-//! A plain reader of tables would take statistics (`stddev`, `items_per_second`) and numbers of iterations for parameters, and the time of
-//! all iterations of a sample for that of a call.
+//! A plain reader of tables would treat statistics (`stddev`, `items_per_second`) and numbers of iterations as parameters, and the time of
+//! all iterations of a sample as that of one call.
 //!
 //! # Source
 //! As named in the files of the programs; Criterion 0.3 to 0.7, book, "CSV Output".
@@ -27,7 +27,7 @@ pub(in super::super) enum Written {
 }
 
 impl Written {
-    /// The program whose columns these are; `None` where there is none, or where columns are named to be taken.
+    /// The program that writes these columns; `None` if there is none, or if the user named columns to take.
     pub(in super::super) fn of(headers: &StringRecord, wanted: &Wanted) -> Option<Self> {
         let has = |names: &[&str]| names.iter().all(|name| headers.iter().any(|h| h == *name));
         let is_named =
@@ -47,10 +47,10 @@ impl Written {
         }
     }
 
-    /// A line of the table; `None` for an aggregate.
+    /// The measurement of a line of the table; `None` for an aggregate.
     ///
     /// # Errors
-    /// [`InputError::Content`] for a value that is no number, and a unit that is none of time.
+    /// [`InputError::Content`] for a value that is no number, and a unit that is no unit of time.
     pub(in super::super) fn measured(
         self,
         name: &str,
@@ -80,7 +80,7 @@ impl Written {
         };
         let measured = match self {
             Self::Google => {
-                // Repetitions keep the plain name, aggregates have one of these behind it.
+                // Repetitions have the plain name; aggregates have one of these suffixes.
                 let run_name = text("name");
                 const AGGREGATES: [&str; 6] =
                     ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
@@ -108,7 +108,7 @@ impl Written {
                 let mut method = text("command").to_owned();
                 let mut parameters = Vec::new();
                 for (header, value) in headers.iter().zip(record) {
-                    // Versions 1.6 to 1.10 keep no name.
+                    // Versions 1.6 to 1.10 do not write the name of the parameter.
                     let parameter = Some(header).filter(|header| *header == "parameter");
                     if let Some(parameter) = parameter.or(header.strip_prefix("parameter_")) {
                         method = with_name(&method, value, parameter);

@@ -1,7 +1,7 @@
 //! Google Benchmark: its JSON and its comma-separated values.
 //!
-//! A benchmark's name holds its arguments: of `BM_Sort/n:1024/8/threads:4` the method is `BM_Sort`, and the parameters are
-//! `n` = 1024, `range1` = 8 and `threads` = 4. Aggregates are left out, since the repetitions hold more; a run that failed has no time.
+//! The name of a benchmark contains its arguments: in `BM_Sort/n:1024/8/threads:4` the method is `BM_Sort`, and the parameters are
+//! `n` = 1024, `range1` = 8 and `threads` = 4. Aggregates are left out, since the repetitions contain more; a failed run has no time.
 //!
 //! # Source
 //! Google Benchmark 1.9, `docs/user_guide.md` ("Output Formats", "Passing Arguments"), `src/benchmark_name.cc`, `src/csv_reporter.cc`.
@@ -29,7 +29,7 @@ pub(super) struct Google {
     skipped: bool,
 }
 
-/// Metric of Google Benchmark that is taken where none is named, and the other one.
+/// Metrics of Google Benchmark: the one taken unless another is named, and the other one.
 const REAL_TIME: &str = "real_time";
 const CPU_TIME: &str = "cpu_time";
 
@@ -65,7 +65,7 @@ pub(super) fn measured(
             InputError::content(name, Place::default(), found, "s, ms, us or ns")
         })?;
         let time = match metric {
-            // One that failed says 0.
+            // A failed run reports 0.
             _ if row.error_occurred || row.skipped => None,
             CPU_TIME => row.cpu_time,
             _ => row.real_time,
@@ -81,7 +81,7 @@ pub(super) fn measured(
     Ok(rows)
 }
 
-/// Function and arguments: numbers after the function's name, some with a name; what says how it was run is neither.
+/// Function and arguments: the numbers after the function's name, some with a name; settings of the run are left out.
 pub(super) fn of_google_name(name: &str) -> (String, Vec<(String, Setting)>) {
     const OF_RUN: [&str; 7] = [
         "iterations",

@@ -1,4 +1,5 @@
-//! hyperfine's JSON and comma-separated values: a command is a method, and its `-P` and `-L` parameters stand in it by name.
+//! hyperfine's JSON and comma-separated values: a command is a method, with the names of its `-P` and `-L` parameters in place of their
+//! values.
 //!
 //! # Source
 //! hyperfine 1.18, `src/export/json.rs`, `src/export/csv.rs`, `src/benchmark/benchmark_result.rs`.
@@ -16,11 +17,11 @@ pub(super) struct Hyperfine {
     exit_codes: Option<Vec<Option<i64>>>,
     #[serde(default)]
     parameters: Map<String, Value>,
-    /// Of versions 1.6 to 1.10, which keep no name.
+    /// Written by versions 1.6 to 1.10, which do not write the name.
     parameter: Option<Value>,
 }
 
-/// The runs of a command; their mean where the file holds no runs. A run that failed has no time.
+/// The runs of a command, or their mean if the file has no runs. A failed run has no time.
 pub(super) fn measured(row: &Hyperfine) -> Measured {
     let nameless = "parameter".to_owned();
     let nameless = row.parameter.as_ref().map(|value| (&nameless, value));
@@ -51,7 +52,7 @@ pub(super) fn measured(row: &Hyperfine) -> Measured {
     }
 }
 
-/// A command with a parameter's name, as hyperfine's user wrote it, in place of its value.
+/// A command with the value of a parameter replaced by its name, as the user of hyperfine wrote it.
 pub(super) fn with_name(command: &str, value: &str, name: &str) -> String {
     if value.is_empty() {
         return command.to_owned();

@@ -1,6 +1,6 @@
 //! Files of benchmark programs: Google Benchmark, hyperfine, pytest-benchmark, pyperf and Criterion.
 //!
-//! Each says what it ran in a way of its own, and all of them in seconds or with a unit:
+//! Each program describes its benchmarks in its own form; times are in seconds or have a unit:
 //!
 //! ```text
 //! Google Benchmark   "BM_Sort/n:1024/8/threads:4", 17.3, "us"      BM_Sort, n = 1024, range1 = 8, threads = 4
@@ -10,7 +10,7 @@
 //! Criterion          "sort", "heap", "1024", [1, 2], [17, 34]      sort/heap, value = 1024
 //! ```
 //!
-//! A reader makes [`Measured`] of a document, and [`give`] hands them on. Each program has a file here, which names its source.
+//! A reader converts a document to [`Measured`] values, and [`give`] passes them on. Each program has a file here, which names its source.
 
 mod criterion;
 pub(super) mod csv;
@@ -35,7 +35,7 @@ use super::{Cell, Named, Row};
 /// Fields that distinguish the documents of different programs.
 #[derive(Deserialize)]
 pub(super) struct Probe {
-    /// Extra-P's older form has call paths, both of its forms have measurements.
+    /// The older form of Extra-P has call paths; both forms have measurements.
     pub(super) callpaths: Option<IgnoredAny>,
     measurements: Option<IgnoredAny>,
     benchmarks: Option<IgnoredAny>,
@@ -63,7 +63,7 @@ struct Benchmarks<T> {
     benchmarks: Vec<T>,
 }
 
-/// What was run, and its times.
+/// A benchmark: its method, parameters and times.
 #[derive(Debug, PartialEq)]
 pub(super) struct Measured {
     method: String,
@@ -84,10 +84,10 @@ enum Setting {
 /// Metric of programs that measure one time.
 const TIME: &str = "time";
 
-/// Gives rows to `sink`. Of a method that was run with different parameters each list of them makes a method of its own.
+/// Passes rows to `sink`. If a method was run with different lists of parameters, each list becomes a method of its own.
 ///
 /// # Returns
-/// How many there are.
+/// The number of rows.
 pub(super) fn give(mut rows: Vec<Measured>, sink: Sink<'_>) -> Result<usize, InputError> {
     rows.retain(|row| !row.values_s.is_empty());
     let names = |row: &Measured| -> Vec<String> {
@@ -144,14 +144,14 @@ impl Probe {
 }
 
 impl Program {
-    /// Gives each row of a document to `sink`.
+    /// Passes each row of a document to `sink`.
     ///
     /// # Returns
-    /// How many there are.
+    /// The number of rows.
     ///
     /// # Errors
-    /// [`InputError::Content`] for a document that this program does not write, for times in an unknown unit, and where there are
-    /// aggregates only.
+    /// [`InputError::Content`] for a document that this program does not write, for times in an unknown unit, and if there are only
+    /// aggregates.
     pub(super) fn rows(
         self,
         name: &str,
@@ -181,7 +181,7 @@ fn parsed<T: DeserializeOwned>(name: &str, document: &[u8]) -> Result<T, InputEr
     serde_json::from_slice(document).map_err(|error| wrong(name, &error))
 }
 
-/// A document that none of the programs writes.
+/// Error for a document that none of the programs writes.
 fn wrong(name: &str, error: &serde_json::Error) -> InputError {
     let place = Place {
         line: error.line() as u64,
@@ -191,7 +191,7 @@ fn wrong(name: &str, error: &serde_json::Error) -> InputError {
     InputError::content(name, place, quoted(&error.to_string()), expected)
 }
 
-/// The parameters among named values; those that have parts are left out.
+/// The parameters among named values; arrays and objects are left out.
 fn parameters<'a>(
     values: impl IntoIterator<Item = (&'a String, &'a Value)>,
 ) -> Vec<(String, Setting)> {
@@ -208,7 +208,7 @@ impl Setting {
         }
     }
 
-    /// `None` for a value that has parts.
+    /// `None` for an array or object.
     fn of(value: &Value) -> Option<Self> {
         match value {
             Value::Null => Some(Self::Empty),

@@ -1,9 +1,9 @@
-//! pyperf's JSON: each benchmark has runs, and each run has values per loop, with the warm-up apart.
+//! pyperf's JSON: each benchmark has runs, and each run has values per loop, with the warm-up separate.
 //!
-//! Metadata stand at the suite, at a benchmark and at a run; the nearest counts. Numbers among them that pyperf does not write
-//! itself, as a script gives by `metadata={"n": 1024}`, are the parameters. Runs that only calibrate have no values.
+//! A suite, a benchmark and a run may have metadata; the most specific count. The parameters are the numbers among them that pyperf does not
+//! write itself, such as those of a script with `metadata={"n": 1024}`. Runs that only calibrate have no values.
 //!
-//! Names are unique in a suite, so they often end in a parameter: `sort_1000`, `sort_2000`. Where several differ in that number only, the
+//! Names are unique in a suite, so they often end in a parameter: `sort_1000`, `sort_2000`. If several differ in that number only, the
 //! method is `sort`, and the number is its parameter `value`, unless it is among the metadata.
 //!
 //! # Source
@@ -36,12 +36,12 @@ struct Benchmark {
 struct Run {
     #[serde(default)]
     metadata: Map<String, Value>,
-    /// Called samples in version 5.
+    /// Values of the run, named `samples` in version 5.
     #[serde(default, alias = "samples")]
     values: Vec<f64>,
 }
 
-/// Numbers that pyperf writes itself, and that say how a benchmark was run.
+/// Numbers that pyperf writes itself, which describe how a benchmark was run.
 const OWN: [&str; 18] = [
     "boot_time",
     "calibrate_loops",
@@ -66,7 +66,7 @@ const OWN: [&str; 18] = [
 /// The values of each run.
 ///
 /// # Errors
-/// [`InputError::Content`] for another version of the format, or values of which none is a time.
+/// [`InputError::Content`] for another version of the format, or if none of the values is a time.
 pub(super) fn measured(name: &str, suite: &Suite) -> Result<Vec<Measured>, InputError> {
     let version = match &suite.version {
         Value::String(version) => version.clone(),
@@ -138,7 +138,7 @@ fn split(name: &str) -> Option<(&str, f64)> {
     Some((stem, number))
 }
 
-/// Takes a number that is among the parameters from the end of the name.
+/// Removes from the end of the name a number that is among the parameters.
 fn without_known_number(row: &mut Measured) {
     if let Some((stem, number)) = split(&row.method)
         && row
@@ -150,7 +150,7 @@ fn without_known_number(row: &mut Measured) {
     }
 }
 
-/// Makes parameters of numbers at the ends of names that differ in nothing else.
+/// Converts numbers at the ends of names to parameters, if the names differ in nothing else.
 fn numbers_to_values(rows: &mut [Measured]) {
     let mut names = BTreeMap::<String, BTreeSet<String>>::new();
     for row in rows.iter() {

@@ -1,4 +1,4 @@
-//! pytest-benchmark's JSON: what a test is parametrized by is its parameters.
+//! pytest-benchmark's JSON: the values that parametrize a test are its parameters.
 //!
 //! # Source
 //! pytest-benchmark 5, documentation, "Comparing past runs".
@@ -17,12 +17,12 @@ pub(super) struct Pytest {
 
 #[derive(Deserialize)]
 struct PytestStats {
-    /// Seconds a round; there with `--benchmark-save-data`.
+    /// Seconds of each round; present with `--benchmark-save-data`.
     data: Option<Vec<f64>>,
     mean: f64,
 }
 
-/// The rounds of a test; their mean where the file holds no rounds.
+/// The rounds of a test, or their mean if the file has no rounds.
 pub(super) fn measured(row: &Pytest) -> Measured {
     let method = match row.name.split_once('[') {
         Some((function, _)) if row.params.is_some() => function,
