@@ -535,7 +535,7 @@ fn left_out_residuals(solution: &LeastSquares) -> Vec<f64> {
         .collect()
 }
 
-/// Sum of `values`, each as often as `weights` says.
+/// Weighted sum of `values`.
 fn total(values: &[f64], weights: &[f64]) -> f64 {
     values.iter().zip(weights).map(|(value, w)| value * w).sum()
 }

@@ -1,8 +1,8 @@
 //! Formulas whose form contains numbers found by search: regimes with their breaks, curves with their scale, and stairs with their width.
 //!
 //! A least-squares fit cannot find a break or a width, so each search proposes good ones and returns hypotheses that are linear in the
-//! remaining coefficients; the price of the searched numbers is in `prior`. A held-out prediction repeats the search without the point,
-//! since a break found with it would have seen it.
+//! remaining coefficients; the price of the searched numbers is in `prior`. The prediction of a held-out point repeats the search without
+//! it, since a break found with the point depends on its time.
 //!
 //! ```text
 //! T |        ┌──

@@ -1,4 +1,12 @@
 //! A cost formula: a constant and a sum of products of functions of one parameter each, or a formula that a user wrote.
+//!
+//! A [`Formula`] has [`Term`]s, a term has a coefficient and [`Factor`]s, and a factor is a function of one parameter. A term may have a
+//! [`Regime`], outside of which it is 0; piecewise formulas consist of such terms.
+//!
+//! ```text
+//! 2e-6 + 1e-9 * q^(3/2) * log2(q)^1       constant 2e-6; one term with coefficient 1e-9 and one factor
+//! 1e-9 * q where q < 4096; …              a term with a regime
+//! ```
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -405,7 +405,7 @@ impl<'a> Fitter<'a> {
     }
 }
 
-/// `A⁻¹ b` of a symmetric positive matrix, of which the lower triangle is read; `None` where it is not positive.
+/// `A⁻¹ b` for a symmetric positive definite matrix, whose lower triangle is read; `None` if it is not positive definite.
 fn solve_symmetric<const N: usize>(mut a: [[f64; N]; N], mut b: [f64; N]) -> Option<[f64; N]> {
     // A = L D Lᵀ, with D in the place of the diagonal.
     for j in 0..N {

@@ -2,7 +2,7 @@
 //!
 //! A [`Product`] multiplies terms of different parameters; a [`Form`] is the set of products that a normal form adds to its constant. A
 //! product stores for each parameter the number of its term in one fixed table, so that forms are small, comparable and copied
-//! cheaply. [`Basis`] holds the values of all terms at all points, computed once for a search:
+//! cheaply. [`Basis`] contains the values of all terms at all points, computed once for a search.
 //!
 //! ```text
 //! c₀ + c₁ · p · log2(n) + c₂ · n     Form of two products: (term p, term log2 n) and (none, term n)
@@ -90,9 +90,10 @@ pub(crate) const LOGARITHM: usize = 0;
 /// Index of its reciprocal.
 const RECIPROCAL: usize = 47;
 
-/// The second terms of the sums for divided work, each of which is one form of the list. The first term is the reciprocal; the second is
-/// the communication cost, which grows with the logarithm of the number of ranks (a tree of messages) or in proportion (one message
-/// to each).
+/// The second terms of the sums for divided work; each sum is one form of the list.
+///
+/// The first term is the reciprocal; the second is the communication cost, which grows with the logarithm of the number of ranks (a tree of
+/// messages) or in proportion (one message to each).
 const SHARED_WORK: [usize; 2] = [LOGARITHM, LINEAR];
 
 /// Index of the term with the same power and no logarithm; the term's own index if it has no logarithm, or no earlier term is that power.

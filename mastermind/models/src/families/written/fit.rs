@@ -1,4 +1,12 @@
-//! The fit of a formula that a user wrote: bounded, non-linear least squares. If the result breaks a limit, `within` continues from it.
+//! The fit of a formula that a user wrote: bounded, non-linear least squares.
+//!
+//! The search tries a grid of start values for the unknowns that enter the formula non-linearly; the linear ones are solved for at each
+//! start. The best few starts are refined by Levenberg–Marquardt and a few Gauss–Newton steps with exact derivatives. If the result
+//! breaks a limit, `within` continues from it.
+//!
+//! ```text
+//! a * x^b + c      b is non-linear: starts b = 1, -1, 0.5, …; a and c are linear: solved for each b
+//! ```
 
 use std::collections::BTreeMap;
 

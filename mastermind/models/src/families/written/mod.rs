@@ -159,17 +159,17 @@ impl UserFormula {
         Ok(formula)
     }
 
-    /// As the user wrote it.
+    /// The text as the user wrote it.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// What the text says.
+    /// The expression read from the text.
     pub(crate) fn expression(&self) -> &Arithmetic {
         &self.expression
     }
 
-    /// The numbers to be found.
+    /// The unknowns, with their bounds.
     pub(crate) fn unknowns(&self) -> &BTreeMap<String, Unknown> {
         &self.unknowns
     }

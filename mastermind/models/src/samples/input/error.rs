@@ -79,7 +79,7 @@ pub enum InputError {
     NoColumn {
         /// The input.
         input: String,
-        /// The column looked for.
+        /// The missing column.
         column: String,
         /// The columns of the table, comma-separated.
         known: String,
