@@ -42,7 +42,7 @@ enum Bend {
     Saturation,
 }
 
-/// A bend, the power of the parameter that it is multiplied by, and that of the other column where there is one.
+/// A bend, the power of the parameter that multiplies it, and the power in the other column, if there is one.
 #[derive(Debug, Clone, Copy)]
 struct Curve {
     bend: Bend,

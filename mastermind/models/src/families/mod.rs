@@ -1,7 +1,7 @@
-//! The forms that are tried, each fitted to the points of one mode.
+//! The candidate forms, each fitted to the points of one mode.
 //!
-//! In: points. Out: candidates, each a formula with its coefficients, their covariance and how far the points lie from it.
-//! Which of them is believed is not decided here. Uses `formula`, `samples` and `solve`.
+//! In: points. Out: candidates, each a formula with its coefficients, their covariance and its distance from the points. This module does not
+//! choose among them; `select` does. Uses `formula`, `samples` and `solve`.
 
 pub(crate) mod candidate;
 pub(crate) mod curves;

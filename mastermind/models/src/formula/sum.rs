@@ -171,7 +171,7 @@ impl Term {
         )
     }
 
-    /// The product of the factors as text: `q^(3/2) * log2(q)^1`; `1` where there are none.
+    /// The product of the factors as text: `q^(3/2) * log2(q)^1`; `1` if there are none.
     pub(crate) fn product_text(&self) -> String {
         let one = Formula {
             terms: vec![Self::new(1.0, self.factors.clone())],

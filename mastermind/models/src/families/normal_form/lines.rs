@@ -121,7 +121,7 @@ pub(crate) fn scattered(
     Some(order.into_iter().map(|(_, term)| term).collect())
 }
 
-/// Points that differ in `param` alone, where there are enough of them.
+/// Groups of at least [`LONG`] points that differ in `param` only.
 fn lines(param: usize, columns: &[&[f64]]) -> Vec<Vec<usize>> {
     let mut groups: BTreeMap<Vec<u64>, Vec<usize>> = BTreeMap::new();
     for i in 0..columns[param].len() {

@@ -72,7 +72,7 @@ impl Problem<'_> {
 
     /// The starts with the least sums of squares, with the linear unknowns at their optimum within the limits.
     ///
-    /// This keeps the starts away from times that are all 0, where steps would remain.
+    /// This keeps the starts away from times that are all 0, which no step leaves.
     fn starts_within(&self, limits: &Limits<'_>) -> Vec<Vec<f64>> {
         let linear: Vec<usize> = (0..self.linear.len()).filter(|&j| self.linear[j]).collect();
         let within = |mut values: Vec<f64>| {

@@ -36,7 +36,7 @@ const CPU_TIME: &str = "cpu_time";
 /// The repetitions of a document.
 ///
 /// # Errors
-/// [`InputError::Content`] for times in an unknown unit, and where there are aggregates only.
+/// [`InputError::Content`] for times in an unknown unit, and if there are only aggregates.
 pub(super) fn measured(
     name: &str,
     benchmarks: &[Google],
