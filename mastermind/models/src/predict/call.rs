@@ -1,4 +1,20 @@
-//! The time of a call that was not measured, with its interval.
+//! Predicts the time of a call that was not measured, with an interval.
+//!
+//! A model consists of one formula, or of several credible formulas with weights. The predicted time is the value of
+//! the formula, or the median of the formulas by weight. The interval is for a single new call and is built in steps:
+//!
+//! ```text
+//! normal distributions        scatter of a call (`sigma`) and uncertainty of the coefficients, one per formula
+//!   -> quantiles              of their mixture by weight: formulas that disagree widen the interval
+//!   -> drift                  beyond the measured range: errors that formulas made at held-out sizes
+//!   -> carried                on another machine: uncertainty of the factor between the machines
+//!   -> parameter not varied   x measured at one value only: from 1/x to x³
+//!   -> delays                 calls that the machine delayed: upper end only
+//! ```
+//!
+//! Example: `T = 2e-6 + 1e-9 q`, measured for `q` from 1000 to 8000. At `q = 6000` the value is 8e-6 s and the
+//! interval is as wide as calls scatter; at `q = 80000` the factor of 10 beyond the range adds drift, and
+//! `extrapolated` is set.
 
 use serde::Serialize;
 
@@ -18,22 +34,23 @@ use crate::solve::uncertainty::{LEVEL, Uncertainty, student_quantile};
 /// Quantile of the normal distribution at the upper end of the interval.
 const NORMAL: f64 = 1.959_963_984_540_054;
 
-/// Relative difference of two values that is rounding, or none that a user would see.
+/// Relative difference of two values up to which they are equal, but for rounding or what no user would notice.
 const SAME: f64 = 1e-6;
 
-/// The factor beyond which a prediction contradicts the shown formula however wide its interval is.
+/// The factor beyond which a prediction contradicts the shown formula, however wide the interval is.
 const FAR: f64 = 10.0;
 
 /// A predicted time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Prediction {
-    /// Time of a call, of a clean one where some were held up: seconds, ≥ 0.
+    /// Time of a call that the machine did not delay, seconds, ≥ 0.
     pub value_s: f64,
-    /// What a call takes on average in a sum over calls: those that were held up or set aside count as they were measured; seconds, ≥ 0.
+    /// Mean time of a call, as a summand of the total of many calls: includes delayed calls and calls that were set
+    /// aside, at their measured share; seconds, ≥ 0.
     pub mean_s: f64,
     /// Lower end of the interval for one call, seconds, ≥ 0.
     pub lower_s: f64,
-    /// Upper end, seconds; infinite (`null` in JSON) where the samples do not tell.
+    /// Upper end, seconds; infinite (`null` in JSON) where the samples do not determine it.
     pub upper_s: f64,
     /// Probability of the interval, [`LEVEL`].
     pub level: f64,
@@ -41,26 +58,27 @@ pub struct Prediction {
     pub extrapolated: bool,
     /// The formula was negative there and 0 was put in its place: do not rely on it.
     pub clamped: bool,
-    /// What the shown formula alone gives, seconds; it may be negative.
+    /// The value of the shown formula alone, seconds; it may be negative.
     pub shown_s: f64,
     /// Lower end of the interval of the shown formula alone, seconds, ≥ 0.
     pub shown_lower_s: f64,
     /// Upper end.
     pub shown_upper_s: f64,
-    /// The value lies outside that interval, or is beyond ten times what the shown formula gives or below a tenth of it: the
-    /// formulas that predict contradict the one that is shown.
+    /// The value lies outside that interval, or differs from the value of the shown formula by more than a factor of
+    /// ten: the formulas that predictions average over contradict the shown one.
     pub contradicts: bool,
-    /// The calls that the machine held up when it was measured, which are in the upper end only; `None` where none were.
+    /// The calls that the machine delayed during the measurement; they affect the upper end only. `None` where no
+    /// call was delayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_up: Option<HeldUp>,
 }
 
 /// Predicts the time of one call.
 ///
-/// The interval holds a single new call: it adds the model's `sigma` there, times its `interval_ratio`, and what the uncertainty
-/// of the coefficients makes of the formula (to first order for a power law). A model with alternatives
-/// gives their median by weight, and the quantiles of what they predict together; those in parameters
-/// that the coordinate lacks are left out.
+/// The interval is for a single new call: it combines the model's `sigma` at the coordinate, times its
+/// `interval_ratio`, with the uncertainty of the coefficients (to first order for a power law). A model with
+/// alternatives predicts their median by weight and the quantiles of their mixture, without the alternatives in
+/// parameters that the coordinate lacks.
 ///
 /// # Arguments
 /// * `coordinate` - every parameter of the formula; others of the method may be left out
@@ -72,8 +90,8 @@ pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Err
     predict_with(model, coordinate, quantile)
 }
 
-/// [`predict`] for sums over many calls: the ends of the interval of several formulas together, which take nearly all of its time, are
-/// any finite numbers where there are some.
+/// [`predict`] for sums over many calls. It skips the quantiles of the mixture of formulas, which take nearly all of
+/// the time: the ends of that interval are arbitrary finite numbers where the true ends are finite.
 ///
 /// # Errors
 /// Those of [`predict`].
@@ -83,7 +101,7 @@ pub(crate) fn predict_summand(model: &Model, coordinate: &Coordinate) -> Result<
     })
 }
 
-/// What [`predict`] gives as the value: seconds, ≥ 0.
+/// The value of [`predict`], without its interval: seconds, ≥ 0.
 ///
 /// # Errors
 /// Those of [`predict`].
@@ -92,7 +110,7 @@ pub fn predict_value_s(model: &Model, coordinate: &Coordinate) -> Result<f64, Er
 }
 
 /// # Arguments
-/// * `end` - end of the interval of several formulas together at a probability
+/// * `end` - returns an end of the interval of a mixture of formulas, at a probability
 fn predict_with(
     model: &Model,
     coordinate: &Coordinate,
@@ -109,7 +127,8 @@ fn predict_with(
     let [lower_s, upper_s] = drifted(value_s, [lower_s, upper_s]);
     let [shown_lower_s, shown_upper_s] = drifted(shown_s, [shown_lower_s, shown_upper_s]);
     let [lower_s, upper_s] = unvaried(model, coordinate, [lower_s, upper_s]);
-    // A formula that is below 0 there knows nothing of the time.
+    // A formula that is negative at the coordinate has no information about the time, so the interval has no upper
+    // end.
     let is_unknown = model
         .carried
         .as_ref()
@@ -142,8 +161,8 @@ fn predict_with(
     })
 }
 
-/// An interval with what formulas were seen to be off by beyond the sizes that they were fitted to, and on another machine than that they were
-/// fitted on, in logarithms.
+/// Widens an interval, on the logarithmic scale, by the drift of formulas beyond the range that they were fitted on
+/// and by the uncertainty of the factor of another machine.
 fn drifted(model: &Model, coordinate: &Coordinate, value_s: f64, interval: [f64; 2]) -> [f64; 2] {
     let [lower_s, upper_s] = interval;
     let of_machine = model.carried.as_ref().and_then(|of| of.deviation);
@@ -159,8 +178,9 @@ fn drifted(model: &Model, coordinate: &Coordinate, value_s: f64, interval: [f64;
     ]
 }
 
-/// An interval at another value of a parameter that had one value only: how the time goes with it is not known, so it may
-/// be anything from inversely proportional to it up to its cube, which the forms that are searched span.
+/// Widens an interval for a parameter that was measured at a single value only. How the time depends on that
+/// parameter is unknown: the interval covers everything from inversely proportional to cubic growth, the extremes of
+/// the searched forms.
 fn unvaried(model: &Model, coordinate: &Coordinate, interval: [f64; 2]) -> [f64; 2] {
     let [mut lower_s, mut upper_s] = interval;
     for (name, &[low, high]) in &model.range {
@@ -178,8 +198,8 @@ fn unvaried(model: &Model, coordinate: &Coordinate, interval: [f64; 2]) -> [f64;
     [lower_s, upper_s]
 }
 
-/// Whether two parameters that were never varied together are both beside their usual values: what they do at once may be
-/// anything, since a product that is lost in the noise along either may be all of the time there.
+/// Whether two parameters that were never varied together both differ from their usual values. Their interaction is
+/// unknown: a product term that is lost in the noise along either axis may dominate the time there.
 fn is_apart(model: &Model, coordinate: &Coordinate) -> bool {
     let beside =
         |(name, usual): &(String, f64)| coordinate.number(name).is_some_and(|x| x != *usual);
@@ -189,8 +209,9 @@ fn is_apart(model: &Model, coordinate: &Coordinate) -> bool {
     })
 }
 
-/// A formula as it is with its break before a coordinate and after it, each with its probability, where the coordinate lies between the
-/// measured values that the break is between; anywhere there is as likely on the scale of the logarithm.
+/// Two variants of a formula whose break lies somewhere between two measured values that enclose the coordinate: one
+/// breaks below the coordinate and one above, each with its probability. The position of the break is uniform in the
+/// logarithm of the parameter.
 fn sides(model: &Model, formula: &Formula, coordinate: &Coordinate) -> Option<[(f64, Formula); 2]> {
     let breaks = |param: &str, [low, high]: [f64; 2]| {
         let regimes = formula.terms.iter().filter_map(|term| term.regime.as_ref());
@@ -256,19 +277,20 @@ fn alone(
     Ok((value_s, interval(&parts, end)))
 }
 
-/// Standard deviation of one call as an interval takes it, seconds: where all calls agree with the formula, what rounding makes of
-/// them, since the same call computed in another order is another number.
+/// Standard deviation of one call for the interval, seconds. Where all calls agree with the formula it is the
+/// rounding error, since the same call computed in another order gives another number.
 fn call_deviation_s(model: &Model, coordinate: &Coordinate, value_s: f64) -> Result<f64, Error> {
     let deviation_s = model.interval_ratio * model.deviation_s(coordinate)?;
     Ok(deviation_s.max(ROUNDING * value_s.abs()))
 }
 
-/// Value and interval of a model that averages over formulas: the median of what they predict, and
-/// the quantiles of their mixture.
+/// Value and interval of a model that averages over formulas: the median of their predictions and the quantiles of
+/// their mixture.
 ///
-/// Student's t of a part is stood for by the normal distribution with the same 95 % interval. The weights are taken to the power of one by the
-/// model's `design_effect`. Of the formulas in several parameters only some were looked at, so beyond the range of `m` of them the interval
-/// takes what they predict as `m - 1` times as far apart again.
+/// Each part's Student's t distribution is approximated by the normal distribution with the same 95 % interval. The
+/// weights are tempered: raised to the power of one over the model's `design_effect`. The search covers only some of
+/// the formulas in several parameters, so outside the range of `m` parameters the formulas' spread about their mean
+/// is added again, `m - 1` times.
 ///
 /// # Source
 /// J.A. Hoeting, D. Madigan, A.E. Raftery, C.T. Volinsky, Statist. Sci. 14 (1999) 382 (recalled, not
@@ -288,7 +310,7 @@ fn averaged(
     let mut parts = Vec::with_capacity(model.alternatives.len());
     let mut means = Vec::with_capacity(model.alternatives.len());
     for alternative in &model.alternatives {
-        // The shown formula has what it needs; others may be in parameters that were left out.
+        // The coordinate has every parameter of the shown formula; alternatives may use parameters that it lacks.
         let Ok(mean) = model.alternative_s(alternative, coordinate) else {
             continue;
         };
@@ -342,7 +364,8 @@ fn temper(parts: &mut [Part], temperature: f64) {
     parts.iter_mut().for_each(|part| part.weight /= sum);
 }
 
-/// Adds to the deviation of each part that of all parts about their mean, once for each parameter beyond its range but one.
+/// Adds the standard deviation of the part means about their common mean to each part, once for each parameter
+/// outside its range except the first.
 fn spread(parts: &mut [Part], n_beyond: usize) {
     let times = n_beyond.saturating_sub(1) as f64;
     if times == 0.0 {
@@ -389,7 +412,7 @@ impl Model {
 
     /// Standard deviation of one call about the formula, seconds, ≥ 0; infinite where unknown.
     ///
-    /// Outside the measured range it is the share of the time that it is at the nearest point inside.
+    /// Outside the measured range it is the same share of the time as at the nearest point inside.
     ///
     /// # Errors
     /// [`Error::MissingParameter`].
@@ -412,8 +435,8 @@ impl Model {
         })
     }
 
-    /// Logarithm of the factor beyond the measured range, of several parameters the root of the sum of squares: what comes in along one does
-    /// not depend on what does along another.
+    /// Logarithm of the factor beyond the measured range. With several parameters, the root of the sum of squares,
+    /// since drift along one parameter does not depend on drift along another.
     fn drifted(&self, coordinate: &Coordinate) -> f64 {
         let squares = self.factors_beyond(coordinate).map(|d| d.ln().powi(2));
         squares.sum::<f64>().sqrt()
@@ -428,7 +451,7 @@ impl Model {
             } else {
                 1.0 + (x - high).max(low - x) / (high - low)
             };
-            // Not a number, or infinite, where nothing was measured but one value.
+            // NaN or infinite if the parameter was measured at one value only.
             if far.is_finite() { far.max(1.0) } else { 1.0 }
         };
         self.range.iter().map(beyond)
@@ -500,7 +523,7 @@ fn missing(model: &Model, parameter: &str) -> Error {
     }
 }
 
-/// Every name of the coordinate is one of the model, and its labels are the model's.
+/// Checks that every name of the coordinate is a parameter of the model and that its labels select the model's mode.
 fn check_names(model: &Model, coordinate: &Coordinate) -> Result<(), Error> {
     let known = |name: &String| {
         model.params.contains(name)
@@ -531,16 +554,14 @@ fn check_names(model: &Model, coordinate: &Coordinate) -> Result<(), Error> {
     })
 }
 
-/// What [`predict`] gives as the value, without its interval: the formulas of a model with their weights.
-///
-/// For who evaluates a model many times, as a simulation does.
+/// Evaluates a model many times, as a simulation does: the value of [`predict`] without its interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predictor {
     parts: Vec<(f64, Formula)>,
 }
 
 impl Predictor {
-    /// The predictor of a model; formulas in parameters that are not among `given` are left out, as in [`predict`].
+    /// The predictor of a model, without the alternatives in parameters that are not `given`, as in [`predict`].
     pub fn new(model: &Model, given: impl Fn(&str) -> bool) -> Self {
         let known = |formula: &Formula| formula.params().into_iter().all(&given);
         let alternatives = model.alternatives.iter().filter(|a| known(&a.formula));

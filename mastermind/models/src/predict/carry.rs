@@ -1,11 +1,14 @@
-//! Models of one machine for another one: a common factor, and one of its own for a method that is far from it.
+//! Carries the models of one machine over to another: a common factor, and an own factor for each method that is far
+//! from it.
 //!
-//! In: models, what is known of the common factor before anything was measured there, and what calls there took by what the models
-//! say. Out: models of the other machine, each with how its factor is known and how far off its times may be.
+//! In: models, the expected common factor, and ratios of calls measured on the other machine to the models'
+//! predictions. Out: models of the other machine, each with the origin of its factor and the uncertainty of its
+//! times.
 //!
-//! Processors differ in many ways, and one number does not hold them: a call there takes the common factor times what it takes here, give or
-//! take [`BY_COMMON`]. That is less than a single measured call is off by, so calls there first tell the common factor. A method takes
-//! its own factor only where it is further from the common one than two standard deviations: mostly a library that runs other code there.
+//! One number does not describe the difference between two processors: a call on the other machine takes the common
+//! factor times its time here, within [`BY_COMMON`]. A single measured call is less exact than that, so calls first
+//! determine the common factor. A method gets its own factor only if it deviates from the common factor by more than
+//! two standard deviations, mostly because a library runs other code on the other machine.
 //!
 //! ```text
 //! ratios a method ──► mean ──► common factor of those within 2 deviations ──► factor a model
@@ -24,38 +27,38 @@ use crate::select::model::{Model, ModelSet};
 /// Standard deviation of the logarithm of a time by one factor for several methods.
 ///
 /// # Source
-/// A study on an Emerald Rapids and a Cascade Lake: one factor a family of kernels was off by 9.5 % at the median and 29 % at nine tenths of
-/// the calls; `ln 1.29 / 1.645`, the wider of the two.
+/// A study on an Emerald Rapids and a Cascade Lake: with one factor for each family of kernels, the error was 9.5 %
+/// at the median and 29 % at the ninth decile of the calls; `ln 1.29 / 1.645`, the wider of the two.
 pub const BY_COMMON: f64 = 0.155;
 
 /// Standard deviation of the logarithm of a time of a method, about its own factor.
 ///
 /// # Source
-/// The same study: with one measured call of each implementation others were off by 14 % at the median, the two calls' share of it
-/// alike: `ln 1.14 / 0.6745 / √2`.
+/// The same study: after one measured call of each implementation, the median error of other calls was 14 %, to which
+/// both calls contribute equally: `ln 1.14 / 0.6745 / √2`.
 pub const BY_CALL: f64 = 0.137;
 
-/// Standard deviation of the logarithm of a time by one factor for all methods of a machine, of which no call was measured.
+/// Standard deviation of the logarithm of a time by one factor for all methods of a machine, with no call measured.
 ///
 /// # Source
-/// The same study: one ratio of the two processors was off by 16 to 24 % at the median; `ln 1.24 / 0.6745`.
+/// The same study: with one ratio of the two processors, the median error was 16 to 24 %; `ln 1.24 / 0.6745`.
 pub const BY_PROCESSORS: f64 = 0.319;
 
-/// How many methods, or sizes, the figures above count as, beside those that were measured.
+/// Weight of the figures above, in number of methods or sizes, relative to the measured ones.
 ///
 /// Arbitrary: from 2 to 8 the factors that the tests of this module find are the same.
 const KNOWN_BEFORE: f64 = 4.0;
 
-/// Deviations from the common factor beyond which a method has its own.
+/// Number of standard deviations from the common factor beyond which a method has its own factor.
 const FAR: f64 = 2.0;
 
 /// Rounds in which methods are sorted into those that agree and the others; most sets need two.
 const ROUNDS: usize = 20;
 
-/// The common factor as it is known without a call.
+/// The common factor as expected before any call is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expected {
-    /// Time there by time here.
+    /// Time on the other machine over time on this one.
     pub factor: f64,
     /// Standard deviation of its logarithm.
     pub deviation: f64,
@@ -64,24 +67,24 @@ pub struct Expected {
 /// Calls at one size on the other machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// Place of the model that predicts them here.
+    /// Index of the model that predicts these calls on this machine.
     pub model: usize,
-    /// Their time there, by what the model says.
+    /// Measured time on the other machine over the model's prediction.
     pub ratio: f64,
-    /// Standard deviation of the logarithm of that which the calls' scatter brings.
+    /// Standard deviation of the logarithm of `ratio` due to the scatter of the calls.
     pub deviation: f64,
 }
 
-/// What was found.
+/// Summary of a [`carry`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Carriage {
-    /// Time there by time here, of methods that agree.
+    /// Time on the other machine over time on this one, of the methods that agree.
     pub common_factor: f64,
-    /// Methods that were measured there.
+    /// Methods with calls measured on the other machine.
     pub n_measured: usize,
-    /// Those that have a factor of their own.
+    /// Measured methods that have a factor of their own.
     pub n_far: usize,
-    /// Standard deviation of the logarithm of a method's time by the common factor.
+    /// Standard deviation of the logarithm of a method's time, predicted by the common factor.
     pub deviation: f64,
 }
 
@@ -90,7 +93,7 @@ pub struct Carriage {
 struct Method {
     /// Logarithms of the ratios.
     logs: Vec<f64>,
-    /// Variance that the scatter of calls gives to the mean of these.
+    /// Variance of the mean of `logs` due to the scatter of calls.
     noise: f64,
     is_far: bool,
 }
@@ -107,22 +110,23 @@ impl Method {
     }
 }
 
-/// Whether times of a metric are the processor's: those in MPI are the network's, and counts are no times.
+/// Whether the processor determines a metric: MPI times depend on the network, and counters are not times.
 fn is_of_processor(model: &Model) -> bool {
     matches!(model.metric, Metric::Wall | Metric::Compute) && !model.method.starts_with("MPI::")
 }
 
-/// Makes models for another machine.
+/// Carries models over to another machine.
 ///
 /// # Arguments
-/// * `models` - of this machine; none carried itself
-/// * `machines` - this one and the other
-/// * `expected` - the common factor without a call
-/// * `measured` - calls there, each with the place of its model; ratios that are not above 0 are left out
-/// * `is_other_code` - whether libraries run other code there: what was not measured is not known then
+/// * `models` - models of this machine; none is itself carried over
+/// * `machines` - this machine and the other
+/// * `expected` - the common factor expected without a measured call
+/// * `measured` - calls on the other machine, each with the index of its model; ratios ≤ 0 are ignored
+/// * `is_other_code` - whether libraries run other code on the other machine: methods without a measured call are
+///   then unknown
 ///
 /// # Returns
-/// The models, those that are no time of the processor left out, and what was found of the factor.
+/// The models of times that the processor determines, and a summary of the common factor.
 pub fn carry(
     models: &ModelSet,
     machines: [&NamedMachine; 2],
@@ -197,10 +201,12 @@ fn class(method: &str) -> &str {
     method.split("::").next().unwrap_or(method)
 }
 
-/// The logarithm of the common factor, and the deviation of methods from it; marks those that are far.
+/// Returns the logarithm of the common factor and the standard deviation of methods from it; marks the methods that
+/// are far from it.
 ///
-/// It begins with the median by weight, what was known before among them, which a minority of methods that run other code does not move;
-/// then those within [`FAR`] deviations are averaged, until they stay the same.
+/// The start is the weighted median of the methods and of the expected factor, which a minority of methods that run
+/// other code does not move. Then the methods within [`FAR`] standard deviations are averaged, until that set no
+/// longer changes.
 fn common(methods: &mut [&mut Method], expected: Expected) -> (f64, f64) {
     let before = expected.factor.ln();
     let weight_before = (BY_COMMON / expected.deviation).powi(2);
@@ -249,7 +255,7 @@ fn weighted_median(points: &mut [(f64, f64)]) -> f64 {
     middle.map_or(0.0, |(value, _)| *value)
 }
 
-/// Mean logarithm of the factors of classes of which all measured methods are far.
+/// Mean logarithm of the factors of each class all of whose measured methods are far from the common factor.
 fn far_classes<'m>(methods: &BTreeMap<(&'m str, String), Method>) -> BTreeMap<&'m str, f64> {
     let names: BTreeSet<&str> = methods.keys().map(|(name, _)| class(name)).collect();
     let factor = |name: &'m str| {
@@ -261,14 +267,14 @@ fn far_classes<'m>(methods: &BTreeMap<(&'m str, String), Method>) -> BTreeMap<&'
     names.into_iter().filter_map(factor).collect()
 }
 
-/// Standard deviations of the logarithm of a time, by how its factor is known: what was seen at methods and sizes that were left out, beside
-/// the figures of the study.
+/// Standard deviations of the logarithm of a time, by the origin of its factor: errors at held-out methods and sizes,
+/// combined with the figures of the study.
 struct Deviations {
-    /// Of a call of a method about the method's own factor.
+    /// A call of a method, predicted by the method's own factor.
     of_call: f64,
-    /// Of methods that agree, by the common factor of the others.
+    /// A method that agrees, predicted by the common factor of the others.
     of_near: f64,
-    /// Of any method, by the common factor of the others.
+    /// Any method, predicted by the common factor of the others.
     of_any: f64,
     of_processors: f64,
 }
@@ -281,7 +287,7 @@ impl Deviations {
         expected: Expected,
     ) -> Self {
         let near = || methods.values().filter(|method| !method.is_far);
-        // The weight of one method in the common factor, which without it is as much further away.
+        // Leaving one method out moves the common factor away from it, in proportion to the method's weight.
         let weights = near().count() as f64 + (spread / expected.deviation).powi(2);
         let square = |method: &Method| match method.is_far {
             true => method.square_about(common),
@@ -319,7 +325,7 @@ impl Deviations {
         match known_by {
             KnownBy::OwnCalls => Some((self.of_call.powi(2) * (1.0 + 1.0 / n) + of_mean).sqrt()),
             KnownBy::CommonFactor => Some(self.of_near),
-            // Its methods, and how they differ among each other, as those of all classes do.
+            // Scatter of the class's methods, and as much again as methods of all classes differ from each other.
             KnownBy::Class => Some((self.of_call.powi(2) * 2.0).sqrt().hypot(BY_COMMON)),
             KnownBy::OtherMethods => Some(self.of_any),
             KnownBy::Processors => Some(self.of_processors),

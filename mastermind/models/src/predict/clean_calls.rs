@@ -1,15 +1,18 @@
-//! The calls of a mode that its model is of, for who draws or lists them beside it.
+//! Selects the calls that a model describes, to plot or list them with the model.
 //!
-//! In: a model and the samples that it was fitted to. Out: a summary a coordinate without the calls that were held up.
+//! In: a model and the samples it was fitted to. Out: one summary per coordinate, without the calls that the machine
+//! delayed.
 
 use crate::predict::call::predict_value_s;
 use crate::samples::sample::{Samples, Summary};
 use crate::select::model::{HeldUp, Model};
 use crate::solve::held_up::{Calls, Delays, Mixture, Weighted};
 
-/// The calls at each coordinate that a model is of, shape `[n_coordinates]`: each counts by how likely it is clean, and calls of a second
-/// speed at that of the others. Without calls that were held up those that are no spikes ([`Samples::kept`]); none at coordinates of other
-/// modes, and where the model has no value.
+/// Summaries of the calls that a model describes, shape `[n_coordinates]`.
+///
+/// Each call is weighted by its probability of being clean; calls at the slower of two speeds are scaled to the
+/// faster one. If the model has no delayed calls, these are the calls that are not spikes ([`Samples::kept`]). The
+/// summary is empty at coordinates of other modes and where the model has no value.
 ///
 /// # Arguments
 /// * `samples` - of the method of the model, with all its parameters
@@ -36,7 +39,7 @@ pub fn clean_calls(model: &Model, samples: &Samples) -> Vec<Summary> {
     rows.map(of).collect()
 }
 
-/// The mixture that a model says of its calls.
+/// The mixture of clean and delayed calls that a model describes.
 ///
 /// # Arguments
 /// * `scale` - standard deviation of the logarithm of a clean call
@@ -54,7 +57,7 @@ fn mixture(held_up: &HeldUp, scale: f64) -> Mixture {
     }
 }
 
-/// What is clean of the calls of one coordinate.
+/// Summary of the clean calls at one coordinate.
 fn of_bins(bins: &Vec<Summary>, mixture: &Mixture, curve_s: f64) -> Summary {
     let calls = Calls {
         bins: std::slice::from_ref(bins),

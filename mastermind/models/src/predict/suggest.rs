@@ -1,4 +1,15 @@
-//! Where to measure next: the points that make predictions surer for what they cost.
+//! Suggests where to measure next: the points that reduce the uncertainty of predictions most for their cost.
+//!
+//! The mean times over a grid of points are treated as one Gaussian process. Its covariance comes from the
+//! uncertainty of the coefficients and from the disagreement of the credible formulas. A measurement at one point
+//! reduces the variance at all points that correlate with it; the point with the largest reduction per second of cost
+//! comes first, and the next ones are chosen as if it had been measured.
+//!
+//! ```text
+//! measured        n = 100, 200, 400; formulas 1 + n (weight 0.6) and 2 + 0.002 n² (0.4)
+//! they disagree   little within the range, most at n = 800
+//! suggested       n = 800, unless a call there costs more than its gain is worth
+//! ```
 
 use crate::error::Error;
 use crate::error::list;
@@ -7,24 +18,25 @@ use crate::samples::parameter::{Coordinate, Value};
 use crate::select::model::Model;
 use crate::solve::covariance::Covariance;
 
-/// Grid values of a parameter, by the number of parameters that vary; of more, places are scattered.
+/// Grid values of a parameter, by the number of parameters that vary; with more parameters, points are scattered
+/// instead.
 const GRID: [usize; 4] = [1, 33, 9, 5];
 
-/// Places among which is chosen where more parameters vary, and the values of each that they have.
+/// Number of scattered points, and of distinct values of each parameter among them.
 const SCATTERED: [usize; 2] = [400, 9];
 
-/// What is known of the wish.
+/// Options of [`suggest`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SuggestOptions {
-    /// How many points.
+    /// Number of points to suggest.
     pub n: usize,
     /// How far above the measured range predictions are wanted, as a factor ≥ 1; points are suggested up
     /// to there.
     pub reach: f64,
     /// Calls measured at a point.
     pub repetitions: u32,
-    /// Time that a measurement costs beside its calls, seconds; `None` takes the calls at a middling
-    /// point.
+    /// Cost of a measurement in addition to its calls, seconds; `None` takes the cost of the calls at the point of
+    /// median predicted time.
     pub setup_s: Option<f64>,
 }
 
@@ -42,32 +54,32 @@ impl Default for SuggestOptions {
 /// A point worth measuring.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suggestion {
-    /// Where.
+    /// The coordinate to measure at.
     pub coordinate: Coordinate,
     /// Predicted time of a call there, seconds.
     pub time_s: f64,
-    /// Cost of the measurement, seconds: all its calls and the time beside them.
+    /// Cost of the measurement, seconds: all its calls and the setup.
     pub cost_s: f64,
-    /// How unsure the mean time there is, as its relative standard deviation.
+    /// Relative standard deviation of the mean time there.
     pub unsure: f64,
-    /// Share of the variance over the whole range that measuring there removes, after the points before
-    /// it in the list; 0 to 1.
+    /// Share of the variance over the whole range that measuring there removes, after the preceding points of the
+    /// list were measured; 0 to 1.
     pub gain: f64,
-    /// It lies outside the measured range.
+    /// The coordinate lies outside the measured range.
     pub extrapolated: bool,
 }
 
-/// The next points worth measuring, the best first; each is chosen as if those before it were
-/// measured already.
+/// Returns the points most worth measuring, the best first; each is chosen as if the preceding ones had been measured
+/// already.
 ///
-/// The mean time is unknown by the covariance of the coefficients of every credible formula and by
-/// their disagreement; taken as one Gaussian process over a grid, a measurement at `x` with variance `v`
-/// lowers the variance at `z` by `K(x, z)² / (K(x, x) + v)`. The point with the largest sum of that over
-/// the grid, relative to the squared times, for each second of cost comes first.
+/// The uncertainty of the mean time comes from the covariance of the coefficients of every credible formula and from
+/// the disagreement of the formulas. As one Gaussian process over a grid, a measurement at `x` with variance `v`
+/// lowers the variance at `z` by `K(x, z)² / (K(x, x) + v)`. The best point maximizes the sum of these reductions
+/// over the grid, relative to the squared times, per second of cost.
 ///
 /// # Errors
-/// [`Error::NothingVaries`] if no parameter of the model varies; [`Error::NothingUnsure`] if its predictions
-/// have no variance to take from; those of [`crate::predict()`].
+/// [`Error::NothingVaries`] if no parameter of the model varies; [`Error::NothingUnsure`] if its predictions have no
+/// variance to reduce; those of [`crate::predict()`].
 ///
 /// # Source
 /// D.A. Cohn, Z. Ghahramani, M.I. Jordan, J. Artif. Intell. Res. 4 (1996) 129, for the criterion
@@ -121,7 +133,7 @@ pub fn suggest(model: &Model, options: &SuggestOptions) -> Result<Vec<Suggestion
     Ok(found)
 }
 
-/// What is believed of the mean times at the places.
+/// Mean and covariance of the times at the points.
 struct Belief {
     /// Shape `[n_places]`, > 0.
     mean_s: Vec<f64>,
@@ -184,10 +196,10 @@ impl Belief {
         Ok(Self { mean_s, covariance })
     }
 
-    /// Sum over the places of what measuring at `x` takes from the relative variance.
+    /// Reduction of the relative variance, summed over the points, by a measurement at `x`.
     fn gain(&self, x: usize, noise: f64) -> f64 {
         let row = &self.covariance[x];
-        // Without a known spread, as if a call were off by its whole time.
+        // Without a known scatter, assume a standard deviation of the whole time.
         let noise = if noise.is_finite() {
             noise
         } else {
@@ -205,7 +217,7 @@ impl Belief {
         (0..self.mean_s.len()).map(square).sum()
     }
 
-    /// Takes a measurement at `x` as made.
+    /// Updates the covariance as if `x` had been measured.
     fn measure(&mut self, x: usize, noise: f64) {
         let noise = if noise.is_finite() {
             noise
@@ -221,7 +233,7 @@ impl Belief {
     }
 }
 
-/// A covariance that says no more than the order of magnitude, for a fit without a point to spare.
+/// A covariance that constrains no more than the order of magnitude, for a fit without a spare point.
 fn vague(gradients: &[Vec<f64>], largest_s: f64) -> Covariance {
     let n = gradients.first().map_or(0, Vec::len);
     Covariance::new(n, |i, j| {
@@ -233,7 +245,7 @@ fn vague(gradients: &[Vec<f64>], largest_s: f64) -> Covariance {
     })
 }
 
-/// A grid over the range of the parameters that vary, to `reach` times its upper end.
+/// A grid over the ranges of the parameters that vary, up to `reach` times each upper end.
 fn places(model: &Model, reach: f64) -> Result<Vec<Coordinate>, Error> {
     let varying: Vec<(&String, [f64; 2])> = model
         .range
@@ -270,8 +282,8 @@ fn places(model: &Model, reach: f64) -> Result<Vec<Coordinate>, Error> {
     Ok(places)
 }
 
-/// Places over the ranges of many parameters, as even as a sequence makes them; their number does not grow with that of the
-/// parameters.
+/// Points of a low-discrepancy sequence over the ranges of many parameters; their number does not grow with the
+/// number of parameters.
 ///
 /// # Source
 /// M. Roberts, *The unreasonable effectiveness of quasirandom sequences* (2018): the additive recurrence of the powers of the
@@ -304,8 +316,8 @@ fn scattered(start: &Coordinate, varying: &[(&String, [f64; 2])], reach: f64) ->
     places
 }
 
-/// Values from `low` to `reach · high`, by equal factors where they are positive; whole numbers where
-/// both ends are.
+/// Values from `low` to `reach · high`, evenly spaced by factors if they are positive, otherwise by differences;
+/// rounded to whole numbers if both ends are whole.
 fn grid(low: f64, high: f64, reach: f64, n: usize) -> Vec<f64> {
     let end = if high > 0.0 { high * reach } else { high };
     let share = |k: usize| k as f64 / (n - 1) as f64;

@@ -6,24 +6,28 @@ use crate::samples::parameter::Coordinate;
 use crate::select::model::Model;
 use crate::solve::uncertainty::Uncertainty;
 
-/// Time of calls that one model answers, filled one coordinate at a time.
+/// Total time of many calls of one model, summed one coordinate at a time.
 ///
-/// Calls vary independently about their model: `Σ count · sigma²`. The coefficients of a model are
-/// wrong for all its calls alike: with `g` the sum of the gradients of its calls, `gᵀ C g`. So is the
-/// formula itself: the spread of the total over the model's alternatives, by their weights. All are
-/// multiplied by the model's `total_ratio`: what was set aside or weighed little belongs to the total. Where calls were held up, delays
-/// come on top, some with each call and some with its time ([`crate::HeldUp`]); each call varies by that too, and what delays take on
-/// average is known as well as the calls fitted show it. The factor of a model from another machine is wrong for all calls alike.
+/// The variance of a total has these parts:
+/// * calls vary independently about their model: `Σ count · sigma²`;
+/// * errors of the coefficients are common to all calls: `gᵀ C g`, where `g` is the sum of the gradients of the
+///   calls;
+/// * the formula itself may be wrong: the spread of the total over the model's alternatives, by weight;
+/// * the factor of a model carried over from another machine is wrong for all calls alike.
+///
+/// The total is multiplied by the model's `total_ratio`, since calls that were set aside or got little weight belong
+/// to it. Delays add to it, some per call and some per second of call time ([`crate::HeldUp`]); they increase the
+/// variance of each call, and their mean is estimated from as many calls as were fitted.
 #[derive(Debug, Clone)]
 pub struct Total<'a> {
     model: &'a Model,
     time_s: f64,
-    /// The part of it that are delays.
+    /// The part of it that delays take.
     held_up_s: f64,
-    /// Standard deviation that delays add to a call, over the calls, without the ratio.
+    /// Standard deviation that delays add to a call, summed over the calls, without `total_ratio`.
     delays_s: f64,
     calls: Uncertainty,
-    /// Derivative of the total by the model's coefficients.
+    /// Derivative of the total with respect to the model's coefficients.
     gradient: Vec<f64>,
     /// The total by each alternative.
     alternatives_s: Vec<f64>,
@@ -67,7 +71,7 @@ impl<'a> Total<'a> {
         let deviation_s = self.model.deviation_s(coordinate)?;
         let variance = match prediction.upper_s.is_finite() {
             true => count * deviation_s * deviation_s + delays_s2,
-            // What the call takes is not known at all.
+            // The time of the call is unknown.
             false => f64::INFINITY,
         };
         self.calls.add(variance, self.model.freedom.sigma);
@@ -87,7 +91,7 @@ impl<'a> Total<'a> {
         self.time_s
     }
 
-    /// The part of it that is of the delays of calls that were held up, as often as when they were measured: seconds.
+    /// The part of the total that delays take if they are as frequent as during the measurement, seconds.
     pub fn held_up_s(&self) -> f64 {
         self.held_up_s
     }
@@ -113,7 +117,7 @@ impl<'a> Total<'a> {
         self.extrapolated
     }
 
-    /// Whether the formula was negative at a call, and 0 taken.
+    /// Whether the formula was negative at a call and was replaced by 0.
     pub fn clamped(&self) -> bool {
         self.clamped
     }

@@ -1,4 +1,14 @@
-//! Functions in Rust and C.
+//! Writes models as functions in Rust and C.
+//!
+//! Each model becomes one function of the parameters in its formulas that returns the predicted time, never below 0, and a
+//! second one with `_deviation` behind its name that returns the standard deviation of one call. Where predictions
+//! average over several formulas, the function returns their weighted median, which the file defines once.
+//!
+//! ```text
+//! /// Predicted time of a call of flux.compute, seconds.
+//! pub fn flux_compute(q: f64) -> f64         Rust
+//! double flux_compute(double q)              C99, to be linked with -lm
+//! ```
 
 use std::fmt::Write as _;
 
@@ -9,11 +19,11 @@ use crate::formula::exponent::Exponent;
 use crate::formula::sum::{Formula, Regime};
 use crate::select::model::Model;
 
-/// How a language says things.
+/// How a language is written.
 pub(super) struct Syntax {
-    /// What every file begins with.
+    /// The beginning of every file.
     head: &'static str,
-    /// The median by weight; needed where predictions average over formulas.
+    /// Source of the weighted median; included if predictions average over formulas.
     median: &'static str,
     comment: &'static str,
     is_rust: bool,
@@ -230,13 +240,13 @@ fn function(
 }
 
 struct Printer<'a> {
-    /// Parameters and what they are called.
+    /// Parameters, each with its name in the function.
     params: &'a [(&'a str, String)],
     is_rust: bool,
 }
 
 impl Printer<'_> {
-    /// A node as an operand of anything.
+    /// A node as an operand.
     fn print(&self, node: &Node) -> String {
         match node {
             Node::Number(value) if *value < 0.0 => format!("({value:?})"),
@@ -294,7 +304,7 @@ impl Printer<'_> {
         format!("{} {operator} {}", self.print(a), self.print(b))
     }
 
-    /// What a function of expressions is called.
+    /// Name of a function of expressions in the language.
     fn function(&self, name: &str) -> String {
         match (self.is_rust, name) {
             (true, name) => format!("f64::{name}"),
@@ -317,7 +327,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A node without parentheses about it.
+    /// A node without parentheses.
     fn bare(&self, node: &Node) -> String {
         match node {
             Node::Sum(parts) => self.joined(parts, " + "),

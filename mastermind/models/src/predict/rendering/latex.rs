@@ -38,7 +38,7 @@ pub(super) fn equations(models: &[Model]) -> String {
     text
 }
 
-/// A text within a comment: one line.
+/// A text for a comment, on one line.
 fn plain(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { ' ' } else { c })
@@ -157,7 +157,7 @@ fn print(node: &Node) -> String {
     }
 }
 
-/// A node that something stands beside or above: in parentheses where it is a sum.
+/// A node as a factor or below a power: in parentheses if it is a sum.
 fn factor(node: &Node) -> String {
     match node {
         Node::Sum(_) | Node::Difference(_) | Node::Minus(_) => {

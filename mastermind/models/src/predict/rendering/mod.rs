@@ -23,16 +23,16 @@ mod text;
 
 use crate::select::model::Model;
 
-/// What models are written as.
+/// The languages that models are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// Plain text: formula, deviation, coefficients with their errors, measures of the fit, range.
     Text,
     /// The formulas as LaTeX equations.
     Latex,
-    /// A Rust function a model.
+    /// One Rust function per model.
     Rust,
-    /// A C99 function a model.
+    /// One C99 function per model.
     C,
 }
 

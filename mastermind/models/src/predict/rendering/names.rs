@@ -1,8 +1,8 @@
-//! Names of functions and arguments that every language takes.
+//! Names of functions and arguments that are valid in every language.
 
 use std::collections::HashSet;
 
-/// Words and functions that no name may be, of C, C++ and Rust together.
+/// Keywords and functions of C, C++ and Rust, which are not available as names.
 const TAKEN: &[&str] = &[
     "abs",
     "alignas",
@@ -126,14 +126,14 @@ const TAKEN: &[&str] = &[
     "yn",
 ];
 
-/// Makes names that are told apart.
+/// Makes unique names.
 #[derive(Default)]
 pub(super) struct Names {
     taken: HashSet<String>,
 }
 
 impl Names {
-    /// A name made of `text` that was not given before.
+    /// A name made of `text`, different from all earlier ones.
     pub(super) fn make(&mut self, text: &str) -> String {
         let plain = identifier(text);
         let mut name = plain.clone();
@@ -146,7 +146,7 @@ impl Names {
     }
 }
 
-/// Letters, digits and underscores; no word of a language, and no digit first.
+/// Letters, digits and underscores, beginning with a letter; no keyword of a language.
 fn identifier(text: &str) -> String {
     let mut name = String::new();
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Formulas as trees of arithmetic, for whichever language they are written in.
+//! Formulas as trees of arithmetic, independent of the language that they are written in.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub(super) enum Node {
     /// A whole power.
     Powi(Box<Node>, i32),
     Power(Box<Node>, Exponent),
-    /// Any power of anything.
+    /// A power with any exponent.
     Raised(Box<[Node; 2]>),
     /// A function of one or two numbers, by its name in expressions.
     Call(&'static str, Vec<Node>),
@@ -32,7 +32,7 @@ pub(super) enum Node {
 }
 
 impl Node {
-    /// A formula in the order in which it is evaluated, so that rounding is the same.
+    /// A formula in its order of evaluation, so that rounding is the same.
     pub(super) fn of(formula: &Formula) -> Self {
         let mut parts = Vec::with_capacity(formula.terms.len() + 1);
         let others = formula.terms.len() + usize::from(formula.written.is_some());
@@ -124,7 +124,7 @@ fn written(written: &Written) -> Node {
     part(written.expression().root(), written)
 }
 
-/// A part of what a user wrote, with the numbers found.
+/// A part of a user's formula, with the fitted numbers.
 fn part(node: &Part, written: &Written) -> Node {
     let own = |node: &Part| part(node, written);
     match node {

@@ -6,7 +6,7 @@ use super::{range, title};
 use crate::formula::sum::short;
 use crate::select::model::Model;
 
-/// A paragraph a model.
+/// One paragraph per model.
 pub(super) fn sheets(models: &[Model]) -> String {
     let sheets: Vec<_> = models.iter().map(sheet).collect();
     sheets.join("\n")
@@ -59,7 +59,7 @@ fn sheet(model: &Model) -> String {
     text
 }
 
-/// What predictions average over; nothing where the shown formula stands alone.
+/// The formulas that predictions average over; empty where the shown formula is the only one.
 fn average(model: &Model) -> Vec<(&'static str, String)> {
     let parts = &model.alternatives;
     let Some(likeliest) = parts.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)) else {
