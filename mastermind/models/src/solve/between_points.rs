@@ -1,22 +1,23 @@
-//! What the calls of one point share: how many independent ones they are worth.
+//! Down-weights the calls of a point for the error that they share.
 //!
-//! In: points and the times of a formula. Out: the same points, each with as many calls as it is worth.
+//! In: points and the times of a formula. Out: the same points, each with its effective number of calls.
 //!
-//! Where the spread of the calls does not explain how far the points lie from every formula, what is left is of the point: a formula that
-//! is not quite right, a layout in memory, a time of the run. A thousand calls know the mean of their point well, and the formula no better
-//! than ten do. Weighed by their number, sizes that are called often would decide what is predicted of those called seldom, and each of
-//! their quirks would pay for a break.
+//! If the scatter of calls does not explain how far the points lie from every formula, the rest is an error of the
+//! whole point: a formula that is not quite right, a layout in memory, a condition of the run. A thousand calls then
+//! determine the mean of their point well, but the formula no better than ten calls do. Weighted by number of calls,
+//! sizes that are called often would dominate the prediction of rarely called sizes, and each of their quirks would
+//! justify a break.
 
 use crate::samples::points::Points;
 use crate::solve::likelihood::{Counts, Distance, FEW};
 
-/// The points as their means alone, each of `n` calls with the weight of `n / (1 + n ρ)`, where `ρ` is the variance between points over
-/// that of a call; `None` where the spread of the calls explains the distance, where it is not known, and where all points
-/// have as many calls, so that nothing changes.
+/// The points reduced to their means, each of `n` calls weighted `n / (1 + n ρ)`, where `ρ` is the ratio of the
+/// variance between points to that of a call. `None` where the scatter of calls explains the distance, where it is
+/// unknown, and where all points have equally many calls, so that nothing changes.
 ///
 /// # Arguments
 /// * `fitted_s` - times of a formula at the points, shape `[n_points]`, seconds
-/// * `n` - its coefficients
+/// * `n` - number of coefficients of the formula
 ///
 /// # Source
 /// R. DerSimonian, N. Laird, Controlled Clinical Trials 7 (1986) 177, for the variance between points by moments (recalled, not looked up).

@@ -1,20 +1,21 @@
 //! Weighted linear least squares within half-spaces: `Gβ ≥ 0`.
 //!
-//! Costs that are nowhere negative and do not fall are such: at each place looked at, a row of `G` says so
-//! of a formula that is linear in its coefficients.
+//! Costs that are nowhere negative and do not fall satisfy such limits: each row of `G` states one of them at one
+//! place, for a formula that is linear in its coefficients.
 //!
-//! A formula that comes out negative on the range, or falls with a parameter where that is not to be, is fitted again as the nearest that does
-//! neither; its standard errors are those of the directions left free. A formula that a user wrote is held too, its bounds beside these
-//! limits, by damped steps from several starts (`families/written/within.rs`); where nothing but 0 keeps them there is none.
+//! A formula that is negative on the range, or falls with a parameter where it must not, is fitted again within the
+//! limits; its standard errors are those of the directions that stay free. A user's formula obeys the same limits and
+//! its own bounds, by damped steps from several starts (`families/written/within.rs`). If only 0 satisfies the
+//! limits, there is no such formula.
 
 use crate::solve::least_squares::{
     Factorised, LeastSquares, RankDeficient, combine, dot, factorised, norm, remove, solve,
 };
 
-/// Length of a residual, relative to the whole, that is rounding.
+/// Length of a residual, relative to the whole, up to which it is rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// Relative length below which a limit follows from those before it.
+/// Relative length below which a limit is a combination of those before it.
 const DEPENDENT: f64 = 1e-9;
 
 /// A fit within limits.
@@ -22,14 +23,14 @@ const DEPENDENT: f64 = 1e-9;
 pub(crate) struct Constrained {
     /// The fit; covariance and leverages are those of the directions that the limits leave free.
     pub solution: LeastSquares,
-    /// How many directions the limits hold.
+    /// Number of directions that the limits fix.
     pub n_held: usize,
 }
 
 /// Minimises `Σᵢ wᵢ (yᵢ − Σⱼ xⱼᵢ βⱼ)²` where `Σⱼ gⱼ βⱼ ≥ 0` for every limit `g`.
 ///
 /// # Arguments
-/// * `columns`, `y`, `weights` - as of [`solve`]
+/// * `columns`, `y`, `weights` - as in [`solve`]
 /// * `limits` - shape `[n_limits][n_columns]`
 ///
 /// # Errors
@@ -53,7 +54,7 @@ pub(crate) fn solve_within(
     Ok(reduced(&factorised, &active, weights))
 }
 
-/// `R⁻ᵀg` as a unit vector, and its length; `None` where it has none.
+/// `R⁻ᵀg` as a unit vector, and its length; `None` if its length is 0.
 fn direction(factorised: &Factorised, g: &[f64]) -> Option<(Vec<f64>, f64)> {
     let inverse = &factorised.inverse;
     let n = g.len();
@@ -64,7 +65,7 @@ fn direction(factorised: &Factorised, g: &[f64]) -> Option<(Vec<f64>, f64)> {
     length.is_normal().then_some((a, length))
 }
 
-/// A half-space of coefficients that need not begin at 0: `Σⱼ slopesⱼ βⱼ ≥ least`.
+/// A half-space of coefficients whose border need not contain 0: `Σⱼ slopesⱼ βⱼ ≥ least`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Limit {
     /// Shape `[n_columns]`.
@@ -76,14 +77,14 @@ pub(crate) struct Limit {
 /// Minimises `Σᵢ wᵢ (yᵢ − Σⱼ xⱼᵢ βⱼ)²` within half-spaces.
 ///
 /// # Arguments
-/// * `columns`, `y`, `weights` - as of [`solve`]
+/// * `columns`, `y`, `weights` - as in [`solve`]
 ///
 /// # Returns
-/// The coefficients, and by how much the minimum grows with the `least` of each limit; `None` where columns
+/// The coefficients, and the derivative of the minimum with respect to the `least` of each limit; `None` if columns
 /// are dependent or the limits contradict each other.
 ///
 /// # Source
-/// As of [`solve_within`].
+/// As for [`solve_within`].
 pub(crate) fn solve_beyond(
     columns: &[Vec<f64>],
     y: &[f64],
@@ -92,7 +93,7 @@ pub(crate) fn solve_beyond(
 ) -> Option<(Vec<f64>, Vec<f64>)> {
     let factorised = factorised(columns, y, weights).ok()?;
     let free = &factorised.projection;
-    // What no coefficient moves is as it is.
+    // Limits with slopes of 0 do not depend on the coefficients and are skipped.
     let told = limits.iter().enumerate().filter_map(|(k, limit)| {
         let (a, length) = direction(&factorised, &limit.slopes)?;
         let side = limit.least / length - dot(&a, free);
@@ -124,7 +125,7 @@ pub(crate) fn solve_beyond(
     Some((combine(&factorised.inverse, &moved), prices))
 }
 
-/// The limits that hold the nearest point to the free fit, as unit vectors.
+/// The limits that are active at the point nearest to the free fit, as unit vectors.
 fn active<'a>(directions: &'a [Vec<f64>], free: &[f64]) -> Vec<&'a [f64]> {
     let length = norm(free).max(f64::MIN_POSITIVE);
     let with_side = |a: &Vec<f64>| {
@@ -140,7 +141,7 @@ fn active<'a>(directions: &'a [Vec<f64>], free: &[f64]) -> Vec<&'a [f64]> {
     held.map(|(_, a)| a.as_slice()).collect()
 }
 
-/// The fit in the directions at right angles to all of `active`.
+/// The fit restricted to the directions orthogonal to all of `active`.
 fn reduced(factorised: &Factorised, active: &[&[f64]], weights: &[f64]) -> Constrained {
     let Factorised {
         inverse,
@@ -191,7 +192,7 @@ fn reduced(factorised: &Factorised, active: &[&[f64]], weights: &[f64]) -> Const
     Constrained { solution, n_held }
 }
 
-/// Adds the part of a vector that is at right angles to the others, of length 1, if there is one.
+/// Appends the normalized component of a vector that is orthogonal to the others, if there is one.
 fn extend(basis: &mut Vec<Vec<f64>>, mut vector: Vec<f64>) {
     for _ in 0..2 {
         for other in basis.iter() {
@@ -234,7 +235,7 @@ fn non_negative(columns: &[Vec<f64>], target: &[f64]) -> Vec<f64> {
         loop {
             let chosen: Vec<Vec<f64>> = passive.iter().map(|&j| columns[j].clone()).collect();
             let Ok(solution) = solve(&chosen, target, &ones) else {
-                // It follows from the others.
+                // It is a combination of the others.
                 passive.retain(|&j| j != best);
                 barred[best] = true;
                 break;
@@ -251,7 +252,7 @@ fn non_negative(columns: &[Vec<f64>], target: &[f64]) -> Vec<f64> {
                 }
                 break;
             }
-            // As far towards it as none falls below 0; what is there is no longer passive.
+            // Move towards it until the first coefficient reaches 0; that one becomes active.
             let pairs = passive.iter().zip(&wanted);
             let shares = pairs
                 .filter(|(_, w)| **w <= 0.0)

@@ -1,6 +1,6 @@
 //! Covariances of fitted coefficients.
 //!
-//! In: cells. Out: [`Covariance`], which keeps the lower triangle and is stored as that, a row a coefficient.
+//! In: cells. Out: [`Covariance`], which stores the lower triangle, one row per coefficient.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::SmallVec;
@@ -17,7 +17,7 @@ pub struct Covariance {
 }
 
 impl Covariance {
-    /// Of its lower triangle.
+    /// A covariance from its lower triangle.
     ///
     /// # Arguments
     /// * `cell` - the covariance of coefficients `i` and `j`, `j <= i < size`
@@ -29,7 +29,7 @@ impl Covariance {
         Self { size, cells }
     }
 
-    /// How many coefficients it is of.
+    /// Number of coefficients.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -49,10 +49,10 @@ impl Covariance {
         (0..self.size).map(row).collect()
     }
 
-    /// Variance of a sum of the coefficients, each times a number; not below 0.
+    /// Variance of a linear combination of the coefficients, ≥ 0.
     ///
     /// # Arguments
-    /// * `gradient` - the numbers, shape `[size]`
+    /// * `gradient` - the factors of the coefficients, shape `[size]`
     pub fn variance(&self, gradient: &[f64]) -> f64 {
         let row = |i: usize| {
             let products = (0..self.size).map(|j| self.at(i, j) * gradient[j]);
@@ -66,7 +66,7 @@ impl Covariance {
         self.cells.iter().all(|cell| cell.is_finite())
     }
 
-    /// Multiplies every cell.
+    /// Multiplies every cell by a factor.
     pub(crate) fn widen(&mut self, factor: f64) {
         self.cells.iter_mut().for_each(|cell| *cell *= factor);
     }
@@ -79,7 +79,7 @@ impl Serialize for Covariance {
     }
 }
 
-/// Rows up to the diagonal, or the whole matrix, of which the lower triangle counts.
+/// The rows up to the diagonal; of a full matrix, only the lower triangle is read.
 impl<'de> Deserialize<'de> for Covariance {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let rows = Vec::<SmallVec<[f64; FEW]>>::deserialize(deserializer)?;

@@ -1,21 +1,24 @@
-//! How many points count as one, where what a formula leaves goes with the value of a parameter.
+//! Estimates how many correlated points are worth one independent point, where the residuals depend on the value of a
+//! parameter.
 //!
-//! In: points and fitted times. Out: a factor by which the points say less than as many independent ones.
+//! In: points and fitted times. Out: a factor, ≥ 1, by which the points carry less information than as many
+//! independent ones.
 //!
-//! Where the spread of the calls does not explain the rest, points with one value of a parameter are off alike. Covariances are wider by the
-//! factor and weights flatter; what is predicted stays the median by likelihood: flattened weights there too, or a choice by fewer points, lost
-//! real structure.
+//! Where the scatter of calls does not explain the residuals, points that share a value of a parameter share an
+//! error. The factor widens covariances and flattens the weights of formulas for intervals. The predicted value stays
+//! the median by untempered likelihood: with flattened weights, or with a selection by fewer points, real structure
+//! was lost.
 
 use crate::samples::points::Points;
 
-/// Distinct values of a parameter from which on it is looked at.
+/// Least number of distinct values of a parameter to estimate the effect from.
 const MIN_LEVELS: usize = 3;
 
 /// The design effect of the relative residuals, ≥ 1: for the parameter whose equal values have the most in common,
 /// `1 + (n − 1) ρ` with `n` points a value and `ρ` the correlation among them.
 ///
-/// What a formula does not follow, it misses for all points of one value alike: twenty points at four values of a parameter
-/// then say of it what four do.
+/// A formula that misses the effect of a value misses it for all points with that value: twenty points at four values
+/// of a parameter carry the information of four.
 ///
 /// # Arguments
 /// * `fitted_s` - times of a formula at the points, shape `[n_points]`, seconds
@@ -54,7 +57,7 @@ fn of_levels(column: &[f64], residuals: &[f64]) -> f64 {
     let (between, within) = (between / (n_levels - 1.0), within / (n - n_levels));
     let each = n / n_levels;
     let correlation = (between - within) / (between + (each - 1.0) * within);
-    // Not a number where nothing is left at all.
+    // NaN if all residuals are 0.
     if correlation > 0.0 {
         1.0 + (each - 1.0) * correlation
     } else {

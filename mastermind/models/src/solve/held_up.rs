@@ -1,22 +1,24 @@
-//! Calls that a busy machine held up, as a mixture about a curve.
+//! Separates clean calls from calls that a busy machine delayed, as a mixture about a curve.
 //!
-//! In: the calls of each point and a curve through the points. Out: how likely each call is to be clean, and how likely the mixture
-//! makes all calls. With `l = ln t` and the curve `f` clean calls are `N(ln f, s²)`; a share `p` of the calls took `f + d`, where the
-//! delay `d`, in seconds or as a share of `f`, whichever is likelier, is log-logistic of shape 2:
+//! In: the calls of each point and a curve through the points. Out: the probability that each call is clean, and the
+//! likelihood of all calls under the mixture. With the curve `f`, the logarithm of a clean call is distributed as
+//! `N(ln f, s²)`. A share `p` of the calls took `f + d`. The delay `d`, in seconds or as a share of `f`, whichever is
+//! likelier, is log-logistic of shape 2:
 //!
 //! ```text
 //! g(d) = (2/τ) (d/τ) / (1 + (d/τ)²)²        0 at 0, so that what is near the curve is scatter; a tail of d⁻³
 //! ```
 //!
-//! Or the machine has two speeds, and the share `p` took `N(ln f + ln (1 + d), s²)` with one `d` for all: then every call says where the
-//! curve is, the slow ones divided by `1 + d`.
+//! Alternatively, the machine has two speeds: the logarithm of a share `p` of the calls is distributed as `N(ln f +
+//! ln (1 + d), s²)`, with one `d` for all. Then every call locates the curve, slow calls after division by `1 + d`.
 //!
-//! The delay is added; the curve ties the sizes together, so that a size whose calls
-//! were all held up is seen by the others. A mixture without held-up calls is the plain model of log-normal scatter.
+//! The curve ties the sizes together, so that other sizes reveal a size all of whose calls were delayed. A mixture
+//! without delayed calls is the plain model of log-normal scatter.
 //!
 //! # Source
-//! A.P. Dempster, N.M. Laird, D.B. Rubin, J. R. Statist. Soc. B 39 (1977) 1, for the steps (recalled, not looked up); the densities
-//! are own choice, after median, Student's t, Huber's and trimmed means had failed on calls held up at 30 % and at one size of six.
+//! A.P. Dempster, N.M. Laird, D.B. Rubin, J. R. Statist. Soc. B 39 (1977) 1, for the steps (recalled, not looked up).
+//! The densities are our own choice, after the median, Student's t, Huber's and trimmed means failed with 30 % of the
+//! calls delayed and with all calls of one size in six delayed.
 
 use std::f64::consts::{PI, SQRT_2};
 
@@ -25,30 +27,31 @@ use statrs::function::erf::erfc;
 
 use crate::samples::sample::Summary;
 
-/// Scatter of clean calls, as a logarithm, that is expected before any is seen, worth one call.
+/// Prior scatter of clean calls, as a logarithm; it has the weight of one call.
 const EXPECTED_SCALE: f64 = 0.03;
 
-/// Held-up calls and calls that are expected before any is seen.
+/// Prior counts of delayed calls and of all calls.
 const EXPECTED: [f64; 2] = [0.1, 2.0];
 
-/// Steps of the estimate of a delay within one of the mixture.
+/// Steps that estimate the delay, within one step of the mixture.
 const DELAY_STEPS: usize = 8;
 
-/// What the calls of a delay are expected to be worth: half a call at the delay that is known.
+/// Weight of the current delay in the estimate of the next one, in calls.
 const DELAY_WORTH: f64 = 0.5;
 
-/// Scales, and shares held up, that a start is looked for with.
+/// Scales and shares of delayed calls to start from.
 const SCALES: [f64; 3] = [0.015, 0.06, 0.25];
 const SHARES: [f64; 2] = [0.06, 0.35];
 
-/// The one of them that curves are compared with first, and how many curves all of them are.
+/// The pair of scale and share that all curves are first compared with, and the number of curves that are then
+/// compared with all pairs.
 const ROUGH: [(f64, f64); 1] = [(SCALES[1], SHARES[1])];
 const N_STARTS: usize = 12;
 
-/// Excess from which on a call tells the delay of a start, as a share of the curve.
+/// Excess over the curve, as a share of it, from which on a call contributes to the initial delay.
 const EXCESS: f64 = 0.25;
 
-/// Variance between points over that of a call, and how likely each is before anything is seen: mostly none.
+/// Ratios of the variance between points to that of a call, each with its prior probability: most likely none.
 const BETWEEN: [(f64, f64); 5] = [
     (0.0, 0.6),
     (0.1, 0.1),
@@ -57,66 +60,67 @@ const BETWEEN: [(f64, f64); 5] = [
     (100.0, 0.1),
 ];
 
-/// The calls of each point, apart by time.
+/// The calls of each point, binned by time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Calls<'p> {
-    /// Shape `[n_points][..]`; those of no time say nothing here.
+    /// Shape `[n_points][..]`; bins with a time of 0 are ignored.
     pub bins: &'p [Vec<Summary>],
-    /// What the clock advances by at once, seconds.
+    /// Step of the clock, seconds.
     pub clock_step_s: f64,
 }
 
-/// What is clean of the calls of one point: their number, each as likely as it is clean, and the mean of their logarithms.
+/// Centre of the clean calls of one point: their expected number, and the mean of their logarithms weighted by the
+/// probability of being clean.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Centre {
-    /// Calls.
+    /// Expected number of clean calls.
     pub n: f64,
-    /// Mean logarithm; not a number without calls.
+    /// Mean logarithm; NaN without calls.
     pub ln_s: f64,
 }
 
-/// The scatter of clean calls, and the calls held up.
+/// Parameters of the mixture: scatter of clean calls, share of delayed ones, and their delay.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Mixture {
     /// Standard deviation of the logarithm of a clean call.
     pub scale: f64,
-    /// Share of the calls that were held up.
+    /// Share of the calls that were delayed.
     pub share: f64,
     /// Their median delay: seconds, or a share of the curve.
     pub delay: f64,
-    /// What the delays are.
+    /// The model of delays.
     pub delays: Delays,
 }
 
-/// What delays are.
+/// Models of delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delays {
-    /// Seconds, whatever a call takes.
+    /// Seconds, independent of the call time.
     Seconds,
-    /// A share of the curve, as where a call is preempted the more often the longer it takes.
+    /// A share of the curve: long calls are preempted more often.
     Share,
-    /// One share of the curve for all: a second speed.
+    /// The same share of the curve for all delayed calls: a second speed.
     Speed,
 }
 
-/// A bin of calls at the speed of the clean ones, and how many of them are there.
+/// The number of calls of a bin, and the bin scaled to the speed of clean calls.
 pub(crate) type Weighted = (f64, Summary);
 
 impl Calls<'_> {
-    /// Calls that took a time.
+    /// Number of calls with a time above 0.
     pub fn count(&self) -> f64 {
         let bins = self.bins.iter().flatten().filter(|bin| bin.mean_s > 0.0);
         bins.map(|bin| bin.count as f64).sum()
     }
 
-    /// Every bin that took a time with the place of its point.
+    /// Every bin with a time above 0, with the index of its point.
     fn each(&self) -> impl Iterator<Item = (usize, &Summary)> {
         let rows = self.bins.iter().enumerate();
         let each = rows.flat_map(|(row, bins)| bins.iter().map(move |bin| (row, bin)));
         each.filter(|(_, bin)| bin.mean_s > 0.0)
     }
 
-    /// The quarter of the calls of each point that is the shortest: the longest of it; not a number where none took a time.
+    /// Lower quartile of the call times of each point; NaN where no call has a time above 0.
     pub fn lower_quartiles(&self) -> Vec<f64> {
         let quartile = |bins: &Vec<Summary>| {
             let bins = bins.iter().filter(|bin| bin.mean_s > 0.0);
@@ -131,14 +135,14 @@ impl Calls<'_> {
         self.bins.iter().map(quartile).collect()
     }
 
-    /// The mixture that starts at a curve: of a few scales and shares the likeliest, its logarithm of the likelihood first.
+    /// The likeliest starting mixture about a curve among a few scales and shares, preceded by its log-likelihood.
     pub fn start(&self, curve_s: &[f64], some: &[Delays]) -> (f64, Mixture) {
         let scales = SCALES.iter();
         let all = scales.flat_map(|&scale| SHARES.map(|share| (scale, share)));
         self.likeliest(curve_s, some, &all.collect::<Vec<_>>())
     }
 
-    /// The likeliest mixture of some delays, scales and shares about a curve.
+    /// The likeliest mixture about a curve among the given delay models, scales and shares.
     fn likeliest(&self, curve_s: &[f64], delays: &[Delays], some: &[(f64, f64)]) -> (f64, Mixture) {
         let usual_s = curve_s.iter().sum::<f64>() / curve_s.len() as f64;
         let mixtures = delays.iter().map(|&delays| Mixture {
@@ -168,7 +172,7 @@ impl Calls<'_> {
         })
     }
 
-    /// The median of how much longer calls take that take [`EXCESS`] more than a curve, in the unit of a mixture's delays.
+    /// Median delay of the calls that exceed a curve by more than [`EXCESS`], in the unit of the mixture's delays.
     fn median_excess(&self, curve_s: &[f64], mixture: &Mixture) -> Option<f64> {
         let mut excess: Vec<(f64, f64)> = self
             .each()
@@ -190,7 +194,7 @@ impl Calls<'_> {
 }
 
 impl Mixture {
-    /// Of clean calls alone.
+    /// The mixture without delayed calls.
     pub fn none() -> Self {
         Self {
             scale: EXPECTED_SCALE,
@@ -200,7 +204,7 @@ impl Mixture {
         }
     }
 
-    /// What a delay is of, seconds.
+    /// Unit of the delays, seconds.
     pub fn unit_s(&self, curve_s: f64) -> f64 {
         match self.delays {
             Delays::Seconds => 1.0,
@@ -208,17 +212,17 @@ impl Mixture {
         }
     }
 
-    /// Whether it is of two speeds that differ by no more than clean calls may.
+    /// Whether the two speeds of the mixture differ by no more than the scatter of clean calls allows.
     pub fn is_scatter(&self) -> bool {
         self.delays == Delays::Speed && self.delay < EXCESS
     }
 
-    /// How many times as long a call of the second speed takes, as a logarithm; `None` where there is none.
+    /// Logarithm of the ratio of slow to clean call times; `None` without a second speed.
     fn ln_speed(&self) -> Option<f64> {
         (self.delays == Delays::Speed).then(|| self.delay.ln_1p())
     }
 
-    /// The calls that say where the curve is, by how likely they are clean, shape of `calls`.
+    /// The calls that locate the curve, weighted by their probability of being clean, shape of `calls`.
     pub fn weighted(&self, calls: &Calls<'_>, clean: &[Vec<f64>]) -> Vec<Vec<Weighted>> {
         let slower = self.ln_speed().map(f64::exp);
         let of = |(bins, clean): (&Vec<Summary>, &Vec<f64>)| {
@@ -235,12 +239,13 @@ impl Mixture {
         calls.bins.iter().zip(clean).map(of).collect()
     }
 
-    /// Variance of the logarithm of a clean call about the curve, the clock's step in it: a wall time is off by a sixth of its square.
+    /// Variance of the logarithm of a clean call about the curve, including the clock's step: its quantization adds a
+    /// sixth of the step's square.
     fn variance(&self, curve_s: f64, clock_step_s: f64) -> f64 {
         self.scale * self.scale + (clock_step_s / curve_s).powi(2) / 6.0
     }
 
-    /// Logarithms of the densities of the logarithm of a clean and of a held-up call.
+    /// Log-densities, on the logarithmic scale, of a call if it is clean and if it is delayed.
     fn ln_densities(&self, bin: &Summary, curve_s: f64, clock_step_s: f64) -> [f64; 2] {
         let variance = self.variance(curve_s, clock_step_s);
         let off = (bin.mean_s / curve_s).ln();
@@ -257,7 +262,7 @@ impl Mixture {
             return [clean, f64::NEG_INFINITY];
         }
         let density = 2.0 * delay / (1.0 + delay * delay).powi(2) / scale_s * bin.mean_s;
-        // Above a curve that scatters as clean calls do.
+        // Probability that a clean call would be shorter than this one.
         let above = 0.5 * erfc(-off / variance.sqrt() / SQRT_2);
         [clean, (density * above).ln()]
     }
@@ -274,7 +279,7 @@ impl Mixture {
         (largest + sum.ln(), (clean - largest).exp() / sum)
     }
 
-    /// Logarithm of the likelihood of all calls about a curve.
+    /// Log-likelihood of all calls about a curve.
     pub fn ln_likelihood(&self, calls: &Calls<'_>, curve_s: &[f64]) -> f64 {
         let each = calls.each().map(|(row, bin)| {
             let (ln_density, _) = self.weigh(bin, curve_s[row], calls.clock_step_s);
@@ -283,7 +288,7 @@ impl Mixture {
         each.sum()
     }
 
-    /// How likely the calls of each bin are clean, shape of `calls`; those of no time 0.
+    /// Probability that the calls of each bin are clean, shape of `calls`; 0 for bins with a time of 0.
     pub fn clean(&self, calls: &Calls<'_>, curve_s: &[f64]) -> Vec<Vec<f64>> {
         let probability = |(bins, &curve_s): (&Vec<Summary>, &f64)| {
             let of = |bin: &Summary| match bin.mean_s > 0.0 {
@@ -295,7 +300,7 @@ impl Mixture {
         calls.bins.iter().zip(curve_s).map(probability).collect()
     }
 
-    /// One step of the estimate: scale, share and delay as the calls say about a curve, held-up calls being none where there are none.
+    /// One step of expectation-maximization about a curve: updates scale, share and delay. A share of 0 stays 0.
     pub fn step(&mut self, calls: &Calls<'_>, curve_s: &[f64]) {
         let (mut n_clean, mut squares) = (1.0, EXPECTED_SCALE * EXPECTED_SCALE);
         let (mut n_slow, mut sum_off) = (0.0, 0.0);
@@ -342,7 +347,7 @@ impl Mixture {
     }
 }
 
-/// The centre of the calls of each point.
+/// The centre of the clean calls of each point.
 pub(crate) fn centres(weighted: &[Vec<Weighted>]) -> Vec<Centre> {
     let centre = |bins: &Vec<Weighted>| {
         let n = bins.iter().map(|(n, _)| n).sum();
@@ -352,8 +357,9 @@ pub(crate) fn centres(weighted: &[Vec<Weighted>]) -> Vec<Centre> {
     weighted.iter().map(centre).collect()
 }
 
-/// A curve between the centres and a formula, as near to the centres as they lie off the formula by more than their calls do, and minus
-/// the logarithm of the likelihood of that: what the likelihood of the calls about the curve lacks.
+/// A curve between the centres and a formula, and its cost. The curve approaches each centre as far as the centre
+/// deviates from the formula by more than its calls explain. The cost is what the log-likelihood of the calls about
+/// the curve lacks for that deviation.
 ///
 /// # Arguments
 /// * `scale` - standard deviation of the logarithm of a call
@@ -364,7 +370,7 @@ pub(crate) fn between(centres: &[Centre], scale: f64, formula_s: &[f64]) -> (Vec
         false => 0.0,
     };
     let off: Vec<f64> = centres.iter().zip(formula_s).map(off).collect();
-    // With the share of the distance that the curve goes towards the centre.
+    // `share` is how far the curve moves from the formula to the centre.
     let cost = |ratio: f64, prior: f64, is_about_curve: bool| {
         let each = centres.iter().zip(&off).map(|(centre, off)| {
             let share = toward(centre, ratio);
@@ -383,15 +389,16 @@ pub(crate) fn between(centres: &[Centre], scale: f64, formula_s: &[f64]) -> (Vec
     (curve.collect(), cost(ratio, prior, true))
 }
 
-/// How much of the distance from the formula to a centre is of the point, with a ratio of the variance between points to that of a call.
+/// Share of the distance from the formula to a centre that is due to the point, for a ratio of the variance between
+/// points to that of a call.
 fn toward(centre: &Centre, ratio: f64) -> f64 {
     centre.n * ratio / (1.0 + centre.n * ratio)
 }
 
-/// Points that curves are laid through, two at a time.
+/// Maximum number of points that curves are laid through, two at a time.
 const MAX_PLACES: usize = 10;
 
-/// Points that curves are compared at.
+/// Maximum number of points at which curves are compared.
 const MAX_COMPARED: usize = 40;
 
 /// Powers and logarithms of the curves that are laid through two points.
@@ -408,12 +415,13 @@ const SHAPES: [(f64, i32); 10] = [
     (-2.0, 0),
 ];
 
-/// The likeliest of the curves `a + b g(x)` through the lower quartiles of two points, and of the constants through one, with its mixture;
-/// of one point in each two a size of which all calls were held up is no part. `None` where none is positive.
+/// The likeliest curve with its mixture, among `a + b g(x)` through the lower quartiles of two points and constants
+/// through one. A size all of whose calls were delayed misleads only the curves through it. `None` if no curve is
+/// positive.
 ///
 /// # Arguments
 /// * `x` - values of the only parameter that varies, shape `[n_points]`
-/// * `delays` - what delays may be
+/// * `delays` - delay models to consider
 pub(crate) fn likeliest_start(
     calls: &Calls<'_>,
     x: &[f64],

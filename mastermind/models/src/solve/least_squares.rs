@@ -1,18 +1,18 @@
 //! Weighted linear least squares by an orthogonal factorisation.
 //!
-//! `linregress` gives the plain table but no weights, leverages or covariance (ARCHITECTURE,
-//! "What not to write ourselves"); the tests hold this module against NIST's certified values.
+//! `linregress` has no weights, leverages or covariance (ARCHITECTURE, "What not to write ourselves"); the tests
+//! compare this module with NIST's certified values.
 
 /// Relative length below which a column counts as a combination of those before it.
 const RANK_TOLERANCE: f64 = 1e-10;
 
-/// What a weighted least-squares problem gives.
+/// Solution of a weighted least-squares problem.
 #[derive(Debug, Clone)]
 pub(crate) struct LeastSquares {
     /// Coefficients, shape `[n_columns]`.
     pub coefficients: Vec<f64>,
-    /// `(XᵀWX)⁻¹`, shape `[n_columns][n_columns]`; were the variance of all observations of unit
-    /// weight the same, that times this would be the covariance of the coefficients.
+    /// `(XᵀWX)⁻¹`, shape `[n_columns][n_columns]`; times the variance of an observation of unit weight, if that is
+    /// the same for all, it is the covariance of the coefficients.
     pub unscaled_covariance: Vec<Vec<f64>>,
     /// Diagonal of the hat matrix, shape `[n_points]`, in 0..=1.
     pub leverages: Vec<f64>,
@@ -63,7 +63,7 @@ pub(crate) fn solve(
     })
 }
 
-/// Coefficients and residuals alone of what [`solve`] solves.
+/// Coefficients and residuals of [`solve`], without leverages and covariance.
 ///
 /// # Errors
 /// Those of [`solve`].
@@ -83,7 +83,7 @@ pub(crate) struct Factorised {
     pub inverse: Vec<f64>,
     /// `Qᵀ diag(√w) y`, shape `[n_columns]`.
     pub projection: Vec<f64>,
-    /// `diag(√w) y` without its part in the columns, shape `[n_points]`.
+    /// `diag(√w) y` minus its projection on the columns, shape `[n_points]`.
     pub rest: Vec<f64>,
 }
 
@@ -101,7 +101,7 @@ impl Factorised {
     }
 }
 
-/// The parts of the problem that [`solve`] solves.
+/// The factorization behind [`solve`].
 ///
 /// # Errors
 /// Those of [`solve`].
@@ -162,7 +162,7 @@ fn factorise(columns: &[Vec<f64>], roots: &[f64]) -> Result<(Vec<f64>, Vec<f64>)
     Ok((q, r))
 }
 
-/// Takes the component along the unit vector `q` out of `v` and returns its length.
+/// Subtracts the component along the unit vector `q` from `v` and returns its length.
 pub(crate) fn remove(q: &[f64], v: &mut [f64]) -> f64 {
     let length = dot(q, v);
     v.iter_mut().zip(q).for_each(|(v, q)| *v -= length * q);

@@ -17,7 +17,7 @@ const UNEXPLAINED: f64 = 4.0;
 /// Points from which on a formula of three coefficients or more may be seen to be the right one.
 const TOLD: f64 = 5.0;
 
-/// Points of one call each below which a criterion that knows of few points is taken.
+/// Points of one call each below which a criterion for small samples applies.
 pub(crate) const FEW: usize = 6;
 
 /// What is expected of how much a term changes the time over the range, before it is measured: any share from 1 % to ten times, each
@@ -71,7 +71,7 @@ impl Counts {
         }
     }
 
-    /// One call a point, and few points.
+    /// Whether there are few points, of one call each.
     pub fn are_few(self) -> bool {
         self.n_points < FEW && self.n_records <= self.n_points as f64
     }
@@ -107,8 +107,8 @@ impl Distance {
         distance
     }
 
-    /// The same on the scale of the geometric mean of the times, where the standard deviation goes with none of them: its logarithm at each
-    /// point is then that of the mean time there, on average.
+    /// As [`Self::new`], with the same standard deviation at all points: distances are relative to the geometric mean
+    /// of the times.
     pub fn even(points: &Points, fitted_s: &[f64]) -> Self {
         let smallest = 1e-6 * points.largest_s();
         let pairs = || points.mean_s.iter().zip(&points.count);
@@ -125,8 +125,9 @@ impl Distance {
 
     /// Whether the spread of the calls explains how far the means lie from a fit with `n` coefficients.
     ///
-    /// Calls that agree to rounding explain a fit that meets them to rounding. Of all sums of two terms some go through three or four points
-    /// by chance, so that a form of several terms is not explained below [`TOLD`] points.
+    /// Calls that agree to rounding explain a fit that meets them to rounding. Some of the many sums of two terms go
+    /// through three or four points by chance, so a form of several terms counts as unexplained below [`TOLD`]
+    /// points.
     pub fn is_explained(&self, n: usize, counts: Counts) -> bool {
         let n_points = counts.n_points as f64;
         let (between, within) = (n_points - n as f64, counts.n_records - n_points);
@@ -158,7 +159,7 @@ impl Distance {
     /// # Source
     /// G. Schwarz, Ann. Statist. 6 (1978) 461 (recalled, not looked up).
     pub fn by_calls(&self, n: usize, counts: Counts) -> f64 {
-        // One coefficient beside the constant goes through two points, and says what is not known beyond them.
+        // A constant and one coefficient fit two points exactly, and leave the uncertainty beyond them undetermined.
         if n > counts.n_points || n + 1 > counts.n_points.max(3) {
             return f64::INFINITY;
         }
@@ -167,8 +168,8 @@ impl Distance {
         finite(n_records * variance.ln() + 2.0 * self.log_ratio + n as f64 * n_records.ln())
     }
 
-    /// The same with each mean as an observation and Akaike's corrected price, which knows that there are few; below [`FEW`] points,
-    /// where the correction is infinite, the marginal likelihood.
+    /// As [`Self::by_calls`], with each mean as an observation and Akaike's price, corrected for few observations;
+    /// below [`FEW`] points, where the correction is infinite, the marginal likelihood.
     ///
     /// # Source
     /// C.M. Hurvich, C.-L. Tsai, Biometrika 76 (1989) 297 (recalled, not looked up).
@@ -188,10 +189,10 @@ impl Distance {
 
     /// −2 ln of the marginal likelihood of fewer than [`FEW`] means: standard deviation and coefficients integrated out.
     ///
-    /// Nothing is known of the standard deviation and the level but that they are scales, and of what each term changes only that it is within
-    /// [`GROWTH`]: by Laplace's method such a term of size `a` costs `2 ln ln G + ln(a² / 2πσ²)`, all `a²` together being what the fit
-    /// explains of the spread. So the unit of nothing counts, and a growth of 2 % that is followed within 0.2 % is as good as one of
-    /// 200 % within 20 %.
+    /// The standard deviation and the level have scale-invariant priors; the change by each term is only known to be
+    /// within [`GROWTH`]. By Laplace's method such a term of size `a` costs `2 ln ln G + ln(a² / 2πσ²)`, where all
+    /// `a²` together are the spread that the fit explains. So no unit matters, and a growth of 2 % that is followed
+    /// within 0.2 % is as good as one of 200 % within 20 %.
     ///
     /// # Source
     /// H. Jeffreys, *Theory of Probability* (1961), chapter V, for scales (recalled, not looked up); the rest is our derivation.

@@ -1,35 +1,36 @@
-//! What makes a formula a cost: nowhere negative on the range, and not falling where that is asked.
+//! Limits that make a formula a cost: nowhere negative on the range, and not falling with selected parameters.
 
 use crate::formula::sum::{Factor, Formula, Term};
 use crate::samples::points::Points;
 
-/// Places between the ends of the range where a formula is looked at.
+/// Places between the ends of the range where a formula is evaluated.
 const N_LOOKED_AT: u32 = 32;
 
-/// Distance from the ends to the places next to them, as a share of that between others: a curve that turns
-/// does so there, between the places, unseen.
+/// Distance of the outermost places from the ends, as a share of the distance between the others. Between an end and
+/// its neighbour a curve could turn unseen.
 const NEAR_END: f64 = 1e-3;
 
-/// Share of the longest time by which a formula may fall and count as monotone, or be negative.
+/// Share of the longest time by which a formula may fall or be negative and still satisfy the limits.
 const ROUNDING: f64 = 1e-12;
 
-/// Parameters that vary, at most, of whose ranges all corners are looked at: as many as normal forms are searched with.
+/// Maximum number of varying parameters for which all corners of the range are evaluated: as many as normal forms are
+/// searched with.
 const MAX_CORNERED: usize = 5;
 
 /// Limits of a fit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits<'a> {
-    /// Numeric parameters that the time must not fall with.
+    /// Numeric parameters with which the time must not fall.
     pub monotone: &'a [String],
 }
 
-/// Places along a parameter, the others as at one point.
+/// Places along one parameter, with the others as at one point.
 pub(crate) struct Walk<'a> {
     points: &'a Points,
     param: usize,
     /// The point.
     others: usize,
-    /// The time must not fall on it.
+    /// Whether the time must not fall along the walk.
     pub rises: bool,
     /// Ascending, the ends of the range among them.
     pub values: Vec<f64>,
@@ -37,7 +38,7 @@ pub(crate) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// # Arguments
-    /// * `terms` - of the formula: where a regime of theirs ends, both sides of the break are places
+    /// * `terms` - terms of the formula: both sides of a break of their regimes are places
     fn new(points: &'a Points, param: usize, others: usize, terms: &[Term]) -> Self {
         let [low, high] = points.range(param);
         let value = |k: u32| {
@@ -47,7 +48,7 @@ impl<'a> Walk<'a> {
             } else {
                 low + (high - low) * share
             };
-            // The ends exactly: beyond them a regime or a step may begin.
+            // The exact ends: a regime or a step may begin right beyond them.
             x.max(low).min(high)
         };
         let mut values: Vec<f64> = (0..=N_LOOKED_AT).map(value).collect();
@@ -76,7 +77,7 @@ impl<'a> Walk<'a> {
         &self.points.names[self.param]
     }
 
-    /// Value of a parameter, the walked one being `x`.
+    /// Value of a parameter, where the walked one is `x`.
     pub fn number(&self, name: &str, x: f64) -> Option<f64> {
         match name == self.points.names[self.param] {
             true => Some(x),
@@ -92,7 +93,7 @@ impl Limits<'_> {
         self.hold_on(&self.walks(points, &formula.terms), formula, points)
     }
 
-    /// The same on walks that were made before, for formulas without regimes.
+    /// As [`Self::hold`], on precomputed walks, for formulas without regimes.
     pub fn hold_on(&self, walks: &[Walk<'_>], formula: &Formula, points: &Points) -> bool {
         let smallest = -ROUNDING * points.largest_s();
         let is_positive = is_positive(formula, points);
@@ -106,7 +107,7 @@ impl Limits<'_> {
         if !is_positive && formula.written.is_none() && !corners().iter().all(is_time) {
             return false;
         }
-        // Along a parameter that it does not have, a formula is as at one place.
+        // Along a parameter that it does not contain, a formula is constant.
         let mut level_at = Vec::new();
         walks.iter().all(|walk| {
             let value = |&x: &f64| {
@@ -138,8 +139,9 @@ impl Limits<'_> {
         })
     }
 
-    /// Where a formula of these terms is looked at: along each parameter, the others as at the middle point; where it must
-    /// not fall with it, also as at the points with the least and the greatest value of each other.
+    /// The walks on which a formula of these terms is evaluated: along each parameter, with the others as at the
+    /// middle point. Along parameters that it must not fall with, there are more walks, at the points with the least
+    /// and the greatest value of each other parameter.
     pub fn walks<'p>(&self, points: &'p Points, terms: &[Term]) -> Vec<Walk<'p>> {
         let varying = points.varying();
         let along = |&param: &usize| {
@@ -168,7 +170,7 @@ impl Limits<'_> {
         self.monotone.contains(&points.names[param])
     }
 
-    /// The same for a sum of terms, as half-spaces of its coefficients; also at the points.
+    /// The same limits for a sum of terms, as half-spaces of its coefficients; the points are places too.
     ///
     /// # Returns
     /// Shape `[n_limits][n_coefficients]`; `None` where a term has no value.
@@ -180,7 +182,7 @@ impl Limits<'_> {
         for corner in points.corners(MAX_CORNERED) {
             rows.push(row(constant, terms, |name| points.at(&corner, name))?);
         }
-        // Along a parameter that no term has, the sum is as at one of the points.
+        // Along a parameter that no term contains, the sum is constant and equals its value at a point.
         let walks = self.walks(points, terms).into_iter();
         for walk in walks.filter(|walk| depends_on(terms, walk.name())) {
             let along = walk.values.iter();
@@ -212,8 +214,8 @@ fn depends_on(terms: &[Term], name: &str) -> bool {
     })
 }
 
-/// Whether a formula is nowhere negative on the range, and largest at its ends, by its form alone: a sum of powers, or of exponentials, with
-/// no coefficient below 0.
+/// Whether the form alone guarantees that a formula is nowhere negative on the range and largest at its ends: a sum
+/// of powers, or of exponentials, without a coefficient below 0.
 fn is_positive(formula: &Formula, points: &Points) -> bool {
     let low = |name: &str| {
         let param = points.names.iter().position(|known| known == name);
@@ -230,7 +232,7 @@ fn is_positive(formula: &Formula, points: &Points) -> bool {
     formula.written.is_none() && formula.constant >= 0.0 && formula.terms.iter().all(term)
 }
 
-/// What each coefficient of a sum is multiplied by at a place.
+/// Value of each term of a sum at a place, by which its coefficient is multiplied.
 fn row(constant: bool, terms: &[Term], number: impl Fn(&str) -> Option<f64>) -> Option<Vec<f64>> {
     let products = terms.iter().map(|term| term.product(&number).ok());
     let row: Vec<f64> = constant

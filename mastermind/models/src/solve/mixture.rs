@@ -2,7 +2,7 @@
 
 use statrs::function::erf::erfc;
 
-/// A part of the mixture.
+/// A component of the mixture.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {
     /// Its probability; all add up to one.
@@ -42,17 +42,17 @@ pub(crate) fn quantile(parts: &[Part], probability: f64) -> f64 {
 fn below(parts: &[Part], x: f64) -> f64 {
     let share = |part: &Part| {
         let z = (x - part.mean) / part.deviation;
-        // Without spread, and right at the mean, half lies below.
+        // A component without spread has half of its probability below its mean.
         let z = if z.is_nan() { 0.0 } else { z };
         0.5 * part.weight * erfc(-z / std::f64::consts::SQRT_2)
     };
     parts.iter().map(share).sum()
 }
 
-/// The median of the values of the parts by weight: half way between the two that enclose the middle.
+/// Weighted median of the values of the parts: halfway between the two that enclose the middle.
 ///
-/// Not their mean, which far from the points is that of the fastest growing part, however small its
-/// weight. Parts that are not above 0, which no time is, count only where all are so.
+/// The mean would not do: far from the points it follows the fastest growing part, however small its weight. Parts
+/// that are not above 0, which no time is, count only if all are so.
 pub(crate) fn middle(parts: &mut [Part]) -> f64 {
     parts.sort_unstable_by(|a, b| a.mean.total_cmp(&b.mean));
     let first = parts.partition_point(|part| part.mean <= 0.0);

@@ -32,7 +32,7 @@ pub(crate) fn residual_sum(y: &[f64], f: &[f64], w: &[f64]) -> f64 {
 /// Share of the squares of the times below which their variance is rounding.
 const ROUNDING: f64 = 1e-28;
 
-/// Share of the variance between points that the formula explains; `None` where there is none.
+/// Share of the variance between points that the formula explains; `None` if there is no variance.
 pub(crate) fn r_squared(y: &[f64], f: &[f64], w: &[f64]) -> Option<f64> {
     let mean = y.iter().zip(w).map(|(y, w)| y * w).sum::<f64>() / w.iter().sum::<f64>();
     let total = residual_sum(y, &vec![mean; y.len()], w);
