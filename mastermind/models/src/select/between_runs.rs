@@ -1,4 +1,5 @@
-//! How much runs differ: calls of one run share the state of the machine, so their spread says nothing of the next run.
+//! Estimates the variance between runs: calls of one run share the state of the machine, so their spread does not
+//! predict the next run.
 //!
 //! In: for each site (a method at a call path, say) and run, how far the measured time is from the model's, as a logarithm. Out:
 //! the variance of the factor that all sites of a run have in common, estimated over all sites together.
@@ -14,7 +15,7 @@ const N_STEPS: usize = 40;
 /// Ends of the standard deviations looked at, as factors of the largest residual.
 const RANGE: [f64; 2] = [1e-4, 4.0];
 
-/// A measured time beside the model's, of one site in one run.
+/// Ratio of a measured time to the modelled one, for one site in one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunResidual {
     /// Which site, from 0.
@@ -30,8 +31,7 @@ pub struct RunResidual {
 /// The variance between runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BetweenRuns {
-    /// Variance of the logarithm of the factor that the sites of a run share; `None` where there is one run, which does not
-    /// tell it.
+    /// Variance of the logarithm of the factor that the sites of a run share; `None` with a single run.
     pub variance: Option<f64>,
     /// Degrees of freedom behind it: runs less one.
     pub freedom: f64,

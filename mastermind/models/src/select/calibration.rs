@@ -1,4 +1,4 @@
-//! Whether calls scatter as wide as a normal distribution with the model's deviation says.
+//! Checks whether calls scatter as widely as a normal distribution with the model's standard deviation.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -7,24 +7,23 @@ use crate::samples::points::Points;
 use crate::samples::sample::Summary;
 use crate::select::shape::ratio_to_normal;
 
-/// Coordinates from which on the scatter is told from them.
+/// Least number of coordinates for estimating the scatter from held-out ones.
 const MIN_POINTS: usize = 40;
 
-/// Calls at a coordinate, on average, from which on.
+/// Least mean number of calls per coordinate.
 const MIN_CALLS: f64 = 3.0;
 
-/// Share of the calls that are no spikes which an interval holds at most.
+/// Upper bound of the share of the calls without spikes that an interval covers.
 const MOST_OF_OTHERS: f64 = 0.995;
 
 /// Parts that the calls of a bin are taken as, at most.
 const PARTS: usize = 20;
 
-/// Ends of the ratio.
+/// Bounds of the ratio.
 const RANGE: [f64; 2] = [0.2, 5.0];
 
-/// The ratio by which an interval of a call, made from the standard deviation as if calls were normal, must be wider
-/// (or may be narrower) to hold `level` of the calls at coordinates that were left out; 1 where they are too few to
-/// tell.
+/// The factor by which an interval for a call, derived from the standard deviation of normal calls, must be widened
+/// (or narrowed) to cover `level` of the calls at held-out coordinates; 1 if there are too few of them.
 ///
 /// Each coordinate counts the same, whatever its number of calls; calls set aside as spikes count as calls.
 ///
@@ -38,9 +37,9 @@ const RANGE: [f64; 2] = [0.2, 5.0];
 /// V. Vovk, A. Gammerman, G. Shafer, *Algorithmic Learning in a Random World* (2005): the quantile of the distances of what
 /// was left out, its rank for one observation more (recalled, not looked up).
 ///
-/// With too few coordinates, but several calls at each, the calls have one of a few shapes about the model ([`ratio_to_normal`]), and
-/// with few calls they are normal. Those that were set aside are none of them: an interval holds `level` of all calls where it holds more than
-/// that of the others.
+/// With too few coordinates, but several calls at each, the shape of the calls about the model is estimated
+/// ([`ratio_to_normal`]); with few calls they count as normal. The estimate excludes the calls that were set aside,
+/// so the interval must cover more than `level` of the others.
 pub(crate) fn interval_ratio(
     points: &Points,
     fitted_s: &[f64],
@@ -109,9 +108,10 @@ fn time_s(bin: &Summary, score: f64) -> f64 {
         .min(bin.max_s)
 }
 
-/// Distances of the calls that are not set aside to the model, in standard deviations, and how many calls each is of.
+/// Distances of the calls that are not set aside to the model, in standard deviations, each with its number of calls.
 ///
-/// Of a bin the shortest and the longest call are known, and mean and spread of the others: they lie as normal calls with these would.
+/// The shortest and the longest call of a bin are known exactly; the others are placed as normal calls with their
+/// mean and spread.
 fn distances(
     points: &Points,
     fitted_s: &[f64],

@@ -1,8 +1,10 @@
-//! The clean calls of a mode, told from those that a busy machine held up by a mixture about the curve of all forms.
+//! Separates the clean calls of a mode from those that a busy machine delayed, by a mixture about the curve of all
+//! forms.
 //!
-//! In: points and their best form. Out: the points of the clean calls, and how many were held up and by how much; nothing where calls that
-//! merely scatter are as likely. Centre and curve take turns: about a curve each call is as likely to be clean as `solve/held_up` says, the
-//! forms are fitted to what is clean, and what they predict is the next curve.
+//! In: points and their best form. Out: the points of the clean calls, and the number and delay of the others;
+//! nothing if plain scatter explains the calls as well. Mixture and curve alternate: `solve/held_up` gives the
+//! probability that each call is clean about a curve, the forms are fitted to the clean calls, and their prediction
+//! is the next curve.
 
 use rayon::prelude::*;
 
@@ -15,48 +17,51 @@ use crate::select::model::HeldUp;
 use crate::solve::held_up::{Calls, Delays, Mixture, between, centres, likeliest_start};
 use crate::solve::mixture::{Part, middle};
 
-/// Scatters of the other calls beyond which the longest makes a mixture worth a look: one of 10,000 normal calls is as far.
+/// Number of standard deviations of the other calls beyond which the longest call justifies fitting a mixture: one of
+/// 10,000 normal calls is as far.
 const FAR: f64 = 4.0;
 
-/// Scatter of calls about their size, and of sizes about the best form, as logarithms, that make a mixture worth a look: at noise of 10 % the
-/// generators of `benches/extrap` stay below the one, and with repetitions below the other.
+/// Scatter of calls about their size, and of sizes about the best form, as logarithms, that justify fitting a
+/// mixture: at noise of 10 % the generators of `benches/extrap` stay below the first, and with repetitions below the
+/// second.
 const WIDE: f64 = 0.15;
 const WIDE_APART: f64 = 0.1;
 
-/// Scatter, as a logarithm, that is expected at least.
+/// Least scatter to expect, as a logarithm.
 const LEAST_SCALE: f64 = 0.02;
 
-/// Turns of centre and curve.
+/// Maximum number of alternations of curve and mixture.
 const TURNS: usize = 6;
 
-/// Steps of the mixture in each.
+/// Steps of the mixture in each of them.
 const STEPS: usize = 3;
 
-/// Change of how likely a call is clean at which the turns end.
+/// Change of the probability that a call is clean below which the alternation ends.
 const SETTLED: f64 = 0.01;
 
-/// Numbers of a mixture, scatter, share and delay, and calls to spare that tell it.
+/// Least number of calls for a mixture: its scatter, share and delay, and two to spare.
 const N_MIXTURE: f64 = 5.0;
 
-/// What a mixture must gain in the logarithm of the likelihood, beside the price of its two numbers, and for each size called more than
-/// once of which it keeps no call. Without it clean scatter is taken apart.
+/// Log-likelihood that a mixture must gain in addition to the price of its two parameters, and for each repeatedly
+/// called size of which it keeps no call. Without this penalty clean scatter is split in two.
 const LN_MIXTURE: f64 = 3.0;
 const LN_LOST: f64 = 4.0;
 
-/// Share of the time below which a difference is not shown, however significant: arbitrary, below the scatter of any machine.
+/// Share of the time below which a difference is ignored, however significant: arbitrary, below the scatter of any
+/// machine.
 const SEEN: f64 = 0.01;
 
-/// The clean calls of a mode: their points as they are weighed, and what held up the others.
+/// The clean calls of a mode with their forms, and the delays of the other calls.
 pub(crate) struct Clean {
     /// The points of the clean calls.
     pub points: Points,
-    /// Their forms.
+    /// The forms fitted to them.
     pub weighed: Weighed,
-    /// The calls that were held up.
+    /// The delayed calls.
     pub held_up: HeldUp,
 }
 
-/// The clean calls, where a mixture is likelier than none.
+/// The clean calls, if a mixture is likelier than plain scatter.
 ///
 /// # Arguments
 /// * `best` - the form of the points as they are
@@ -71,7 +76,7 @@ pub(crate) fn clean(
         clock_step_s: points.clock_step_s,
     };
     let n_calls = calls.count();
-    // Of calls shorter than a step of the clock only their mean is told.
+    // For calls shorter than a step of the clock only the mean is known.
     let has_zero = points.bins.iter().flatten().any(|bin| bin.mean_s == 0.0);
     let is_told = !has_zero && n_calls >= best.coefficients.len() as f64 + N_MIXTURE;
     if !is_told || !is_worth_a_look(points, best) {
@@ -88,7 +93,8 @@ pub(crate) fn clean(
     (is_likelier && is_seen(&clean, best, points)).then_some(clean)
 }
 
-/// Whether a prediction shows the delays: at a point the clean calls, or the mean of all, differ from what the points as they are say.
+/// Whether predictions change by the mixture: at some point the prediction from clean calls, or the mean delay,
+/// differs noticeably from the prediction from all calls.
 fn is_seen(clean: &Clean, best: &Candidate, points: &Points) -> bool {
     let Some(form) = &clean.weighed.best else {
         return false;
@@ -96,18 +102,18 @@ fn is_seen(clean: &Clean, best: &Candidate, points: &Points) -> bool {
     let [own, all] = [form, best].map(|form| times(&form.formula, &form.alternatives, points));
     own.iter().zip(&all).any(|(own, all)| {
         let delays = clean.held_up.expected_s(*own) / own;
-        // Not a number is no sameness.
+        // NaN counts as a difference.
         !((own / all - 1.0).abs() < SEEN && delays < SEEN)
     })
 }
 
-/// What a form costs, as a logarithm of the likelihood.
+/// Price of a form, as a log-likelihood.
 fn price(form: &Candidate, n_calls: f64) -> f64 {
     0.5 * form.coefficients.len() as f64 * n_calls.ln() + form.odds_against
 }
 
-/// The clean calls that the turns of curve and mixture end with from a start, and the logarithm of their likelihood with the price of the
-/// form and of the sizes that are lost.
+/// Alternates curve and mixture from a start. Returns the clean calls and their log-likelihood, less the price of the
+/// form and of the sizes without a clean call.
 fn settled(
     points: &Points,
     calls: &Calls<'_>,
@@ -157,7 +163,7 @@ fn n_lost(points: &Points, weights: &[Vec<f64>]) -> usize {
     points.bins.iter().zip(weights).filter(is_lost).count()
 }
 
-/// The logarithm of the likelihood of all calls about a formula, without a mixture.
+/// Log-likelihood of all calls about a formula, without a mixture.
 fn plain(calls: &Calls<'_>, formula_s: &[f64]) -> f64 {
     let mut mixture = Mixture::none();
     let all = mixture.clean(calls, formula_s);
@@ -172,9 +178,11 @@ fn plain(calls: &Calls<'_>, formula_s: &[f64]) -> f64 {
     mixture.ln_likelihood(calls, &curve_s) - lacks
 }
 
-/// Curves to start at and their mixtures. A law: of one parameter the likeliest through two sizes, of several the form of the lower
-/// quartiles; it finds sizes all of whose calls were held up. And the lower quartiles themselves where a size has calls enough to tell a
-/// mixture alone: they follow a step or a bend that no such law has, and calls that agree at their size are clean there.
+/// Starting curves with their mixtures.
+///
+/// The first curve is a law: with one parameter the likeliest through two sizes, with several the form of the lower
+/// quartiles. It reveals sizes all of whose calls were delayed. The second curve consists of the lower quartiles
+/// themselves, if sizes have several calls: it follows steps and bends that no such law has.
 fn starts(
     points: &Points,
     calls: &Calls<'_>,
@@ -205,7 +213,7 @@ fn starts(
     starts.collect()
 }
 
-/// Whether calls or points scatter widely, or one of them is far above the others.
+/// Whether calls or points scatter widely, or one of them is far above the others, so that fitting a mixture pays.
 fn is_worth_a_look(points: &Points, best: &Candidate) -> bool {
     let mut of_points = Scatter::default();
     for (y, f) in points.mean_s.iter().zip(&best.fitted_s) {
@@ -223,7 +231,7 @@ fn is_worth_a_look(points: &Points, best: &Candidate) -> bool {
     of_points.is_wide(0.0, WIDE_APART) || of_calls.is_wide(n_means, WIDE)
 }
 
-/// How far logarithms lie from what they are about.
+/// Scatter of logarithms about their centres.
 #[derive(Default)]
 struct Scatter {
     n: f64,
@@ -232,14 +240,15 @@ struct Scatter {
 }
 
 impl Scatter {
-    /// Takes `n` that lie so far off on average, and differ by so much themselves.
+    /// Adds `n` values with mean deviation `off` and sum of squares about their mean `squares`.
     fn take(&mut self, n: f64, off: f64, squares: f64) {
         self.n += n;
         self.squares += n * off * off + squares;
         self.longest = self.longest.max(off);
     }
 
-    /// Whether they lie farther off than a limit, or one of them [`FAR`] times as far as the others, of which `n_means` are about themselves.
+    /// Whether the scatter exceeds a limit, or the longest value exceeds [`FAR`] times the scatter of the others;
+    /// `n_means` values serve as centres.
     fn is_wide(&self, n_means: f64, limit: f64) -> bool {
         let others = (self.squares - self.longest * self.longest).max(0.0);
         let scatter = (others / (self.n - n_means - 1.0).max(1.0)).sqrt();
@@ -247,7 +256,7 @@ impl Scatter {
     }
 }
 
-/// The median of calls that are apart by time, to the mean of its bin.
+/// Median of binned calls, as the mean of its bin.
 fn median_s(bins: &[Summary]) -> f64 {
     let n: u64 = bins.iter().map(|bin| bin.count).sum();
     let mut below = 0;
@@ -258,8 +267,8 @@ fn median_s(bins: &[Summary]) -> f64 {
     median.map_or(0.0, |bin| bin.mean_s)
 }
 
-/// What a formula and those averaged with it predict at points that they may not have been fitted to, seconds; not a number where they have
-/// no value.
+/// Weighted median of a formula and its alternatives at points that they need not have been fitted to, seconds; NaN
+/// where they have no value.
 pub(crate) fn times(formula: &Formula, alternatives: &[Alternative], points: &Points) -> Vec<f64> {
     let mut parts = Vec::with_capacity(alternatives.len());
     let at = |i: usize| {
@@ -281,18 +290,18 @@ pub(crate) fn times(formula: &Formula, alternatives: &[Alternative], points: &Po
     (0..points.len()).map(at).collect()
 }
 
-/// What a form predicts, where all that are positive times.
+/// Prediction of a form; `None` unless all times are positive.
 fn positive_times(form: &Candidate, points: &Points) -> Option<Vec<f64>> {
     let times = times(&form.formula, &form.alternatives, points);
     let is_time = |time: &f64| *time > 0.0 && time.is_finite();
     times.iter().all(is_time).then_some(times)
 }
 
-/// Shares of the delays that may come with the time of calls rather than with each: so many, evenly from none to all. Arbitrary: a sum
-/// that stands for an integral.
+/// Number of values of the share of delays that come with call time, from none to all. Arbitrary: a sum that
+/// approximates an integral.
 const INTENSITY_SHARES: usize = 21;
 
-/// What is said of the calls that were held up.
+/// Summary of the delayed calls.
 fn held_up(calls: &Calls<'_>, mixture: &Mixture, curve_s: &[f64]) -> HeldUp {
     let clean = mixture.clean(calls, curve_s);
     let (mut n_held, mut delay, mut squares, mut times_s) = (0.0, 0.0, 0.0, 0.0);
@@ -316,7 +325,7 @@ fn held_up(calls: &Calls<'_>, mixture: &Mixture, curve_s: &[f64]) -> HeldUp {
     let of_any = delay / n_calls;
     let of_s = (mixture.delays != Delays::Seconds).then_some(time_s);
     let [per_call, per_second] = match of_s {
-        // A share of the time is so however long the call.
+        // Delays proportional to the call time are as frequent for calls of any length.
         Some(_) => [n_held / n_calls, 0.0],
         None => intensity(&points),
     };
@@ -332,15 +341,15 @@ fn held_up(calls: &Calls<'_>, mixture: &Mixture, curve_s: &[f64]) -> HeldUp {
     }
 }
 
-/// How often calls are held up, `a + b f`: delays come with a call or, as preemption does, with its time.
+/// Frequency of delays, `a + b f`: some come with each call, others, as by preemption, with its time.
 ///
-/// Of all delays a share `φ` comes with the time; before anything is seen, none, all and any share between are as likely. With `nᵢ` calls of `fᵢ` and `hᵢ` of
-/// them held up at each point, a delay is one of a point's with the probability `nᵢ ((1 − φ) / Σ n + φ fᵢ / Σ n f)`. What is returned has
-/// the mean of `φ` by that likelihood: few delays do not tell, and taken for one or the other they would be many times too few or too
-/// many beyond the sizes.
+/// A share `φ` of the delays comes with the time; a priori none, all and any share between are equally likely. With
+/// `nᵢ` calls of `fᵢ` seconds and `hᵢ` delayed ones at each point, a delay occurs at point `i` with the probability
+/// `nᵢ ((1 − φ) / Σ n + φ fᵢ / Σ n f)`. The result uses the posterior mean of `φ`: a few delays do not determine `φ`,
+/// and the wrong extreme would give many times too few or too many delays beyond the measured sizes.
 ///
 /// # Arguments
-/// * `points` - calls, those of them held up and the time of a clean one, seconds, of each point
+/// * `points` - number of calls, number of delayed calls and time of a clean call, seconds, of each point
 fn intensity(points: &[(f64, f64, f64)]) -> [f64; 2] {
     let n: f64 = points.iter().map(|(n, ..)| n).sum();
     let time_s: f64 = points.iter().map(|(n, _, f)| n * f).sum();
@@ -374,7 +383,7 @@ fn intensity(points: &[(f64, f64, f64)]) -> [f64; 2] {
 mod tests {
     use super::*;
 
-    /// Of three delays nobody can tell; of many all come with the time, or with each call.
+    /// Three delays do not determine the share; many of them all come with the time, or with each call.
     #[test]
     fn few_delays_do_not_say_what_they_come_with() {
         let with_time = |n: f64, held: [f64; 3]| {

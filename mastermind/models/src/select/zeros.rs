@@ -1,18 +1,18 @@
-//! Times of 0, which no call takes: each is below one step of the clock, and no value.
+//! Handles readings of 0, which are below one step of the clock and no valid time.
 //!
-//! In: points, some of whose calls read 0. Out: the points that tell a time, each worth as many calls as its readings are sharp. A point
-//! all of whose calls read 0 says only that the time there is below a step: it is no point unless the formula is above that, and then it is
-//! one of a step, the most that it may be.
+//! In: points, some of whose calls read 0. Out: the points with a time above 0, each weighted by the precision of its
+//! readings. If all calls of a point read 0, the time is below a step: the point is dropped, unless the formula is
+//! above a step there. Then the point is set to one step, its upper bound.
 
 use crate::samples::points::Points;
 use crate::solve::likelihood::ROUNDING;
 
-/// Scatter of a call, as a logarithm, that a step of the clock is compared with: what is expected before any is seen.
+/// Scatter of a call, as a logarithm, that a step of the clock is compared with: the prior value.
 const SCALE: f64 = 0.03;
 
-/// What the clock advances by at once, seconds: where it is not known, the shortest time that it tells; `None` where no point reads 0 alone.
+/// Step of the clock, seconds; if unknown, the shortest time above 0. `None` unless all calls of some point read 0.
 ///
-/// Of a point that reads 0 now and then the mean is right: a call begins anywhere within a step.
+/// A point that reads 0 only sometimes has the right mean, since a call begins anywhere within a step.
 pub(crate) fn step_s(points: &Points) -> Option<f64> {
     let bins = points.bins.iter().flatten().map(|bin| bin.mean_s);
     let shortest_s = bins.filter(|s| *s > 0.0).fold(f64::INFINITY, f64::min);
@@ -24,7 +24,7 @@ pub(crate) fn step_s(points: &Points) -> Option<f64> {
     is_told.then_some(step_s)
 }
 
-/// The least difference of two times that were read, seconds: no clock that steps by more tells them apart.
+/// Least difference between two readings, seconds: an upper bound of the clock's step.
 fn least_difference_s(points: &Points) -> f64 {
     let bins = points.bins.iter().flatten();
     let mut read_s: Vec<f64> = bins.flat_map(|bin| [bin.min_s, bin.max_s]).collect();
@@ -36,10 +36,10 @@ fn least_difference_s(points: &Points) -> f64 {
     })
 }
 
-/// The points that tell a time.
+/// The points with a time above 0.
 ///
 /// # Arguments
-/// * `above` - rows of zeros where the formula is above a step of the clock: there it is a step
+/// * `above` - rows of zeros where the formula is above a step of the clock; they are set to a step
 pub(crate) fn telling(points: &Points, step_s: f64, above: &[usize]) -> Points {
     let mut points = points.clone();
     for &row in above {
