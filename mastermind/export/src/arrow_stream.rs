@@ -1,8 +1,8 @@
-//! Records as Arrow record batches, made while they are asked for.
+//! Records as Arrow record batches, decoded on demand.
 //!
-//! A run's logs are decoded ahead of who reads them, a few pieces at a time, each by a thread of its own; who reads them finds where
-//! the pieces of long logs begin. The batches come in the order of the one table. Texts are dictionaries, of all that the run has
-//! defined, the same in every batch.
+//! Threads decode the logs of a run ahead of the reader, a few pieces at a time, one thread per piece; the reader
+//! finds the beginnings of the pieces of long logs. The batches come in the order of the one table. Texts are
+//! dictionary-encoded, with one dictionary of everything the run defines for all batches.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::num::NonZero;

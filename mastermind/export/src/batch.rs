@@ -559,7 +559,7 @@ impl<'p> Batches<'p> {
         self.paths[place] = Some(path);
     }
 
-    /// Holds what all records of a path have against a condition, or has the condition held against each of them.
+    /// Checks a condition on values that all records of a path share; schedules the other conditions for each record.
     fn require(
         &self,
         path: &mut Path<'p>,
@@ -617,7 +617,7 @@ impl<'p> Batches<'p> {
         RecordBatch::try_new_with_options(Arc::clone(&self.plan.schema), columns, &options)
     }
 
-    /// A column of texts that the call paths tell.
+    /// A dictionary column of texts that are the same for all records of a call path.
     fn texts(&mut self, source: Source) -> Result<ArrayRef, ArrowError> {
         let dictionary = self.plan.dictionaries.of_column(source);
         let number = |path: &Option<Path<'_>>| match path {

@@ -1,4 +1,4 @@
-//! What the writers of tables share: cells, how a column is best written, and where the bytes go.
+//! Parts common to the writers of tables: cells, the best encoding of a column, and the destination of the bytes.
 
 use std::io::Write;
 

@@ -1,9 +1,9 @@
 //! Memory of the columns of batches.
 //!
-//! Touching memory for the first time costs more than all else that is done for a number: 1 to 6 µs for 4 KiB on a virtual machine. So
-//! columns have mappings of their own, for which the system is asked for large pages; what a batch's column leaves of one is the next
-//! one's; and a batch in which every row has the same number (of rank, class, time in MPI, a parameter of other methods) takes the
-//! memory of an earlier one.
+//! The first access to a page of memory costs more than everything else about a number: 1 to 6 µs for 4 KiB on a
+//! virtual machine. Therefore columns have mappings of their own, for which large pages are requested; the next
+//! batch's column takes what a batch's column leaves of a mapping; and a batch in which every row has the same number
+//! (rank, class, time in MPI, a parameter of other methods) reuses the memory of an earlier one.
 
 use std::collections::HashMap;
 use std::io;

@@ -116,8 +116,9 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Those of all methods of a run: parameters in the order in which methods define them, then counters. One column for all
-    /// parameters of a name and kind; where a name has several kinds, or is that of another column, `_2` follows it.
+    /// The columns of all methods of a run: parameters in the order in which methods define them, then counters.
+    /// Parameters of the same name and shape share a column. If a name occurs with several shapes, or is that of
+    /// another column, `_2` is appended.
     pub(crate) fn of(run: &Run) -> Self {
         let mut wanted: Vec<((String, Shape), String, &'static str)> = Vec::new();
         let mut add = |key: (String, Shape), unit: &str, about| match wanted

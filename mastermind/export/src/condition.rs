@@ -1,6 +1,7 @@
-//! Conditions on the values of rows, held against records before a row is made of them.
+//! Conditions on the values of rows, checked on records before they become rows.
 //!
-//! Comes in: [`Condition`]s on columns by name. Goes out: whether a cell meets one. A cell without a value meets none, as in SQL.
+//! In: [`Condition`]s on columns by name. Out: whether a cell meets one. A cell without a value meets none, as in
+//! SQL.
 
 use crate::cell::{Cell, Shape};
 use crate::columns::{Columns, N_FIRST, N_LAST};

@@ -1,4 +1,4 @@
-//! Why records cannot be exported.
+//! Errors of exports.
 
 use std::io;
 use std::path::{Path, PathBuf};

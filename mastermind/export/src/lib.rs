@@ -8,8 +8,9 @@
 //! * [`write_perfetto`]: a trace in Chrome's JSON format, for Perfetto;
 //! * [`write_extrap`]: Extra-P's text format and its JSON lines.
 //!
-//! CSV by method is `mastermind_records::write_csv`. This crate is apart from the records because Parquet and Arrow are much to build; without
-//! the feature `parquet` there are no `RecordBatches`, and what would write either is [`ExportError::WithoutParquet`].
+//! CSV by method is `mastermind_records::write_csv`. This crate is separate from the records because Parquet and
+//! Arrow take long to build. Without the feature `parquet` there are no `RecordBatches`, and writing either format
+//! fails with [`ExportError::WithoutParquet`].
 
 #[cfg(feature = "parquet")]
 mod arrow_stream;

@@ -1,4 +1,15 @@
-//! One Parquet file: columns collected in memory, written a row group at a time.
+//! Writes one Parquet file: columns collected in memory, written one row group at a time.
+//!
+//! A row has one cell per column, either of the column's type or absent. Cells are appended to the columns, and a
+//! full row group goes to the file, so that memory does not grow with the number of rows. Texts with few distinct
+//! values are stored once each, as a dictionary.
+//!
+//! ```text
+//! push(["flux", 1620, absent])      columns in memory, with a level of 0 for the absent cell
+//! push(["mesh", absent, 151])
+//! ... a full row group              -> file
+//! finish                            -> last row group, footer
+//! ```
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,7 +28,7 @@ use parquet::schema::types::{ColumnPath, Type};
 use crate::cell::{Cell, Out, Shape};
 use crate::error::ExportError;
 
-/// Rows of a row group: what a table holds in memory at most.
+/// Rows per row group, the most that a table keeps in memory.
 const ROWS_PER_GROUP: usize = 1 << 19;
 
 /// Values of one column; absent ones have a level of 0 and no value.
@@ -29,7 +40,7 @@ enum Values {
     Flags(Vec<bool>),
 }
 
-/// Texts of few values: each is kept once.
+/// Texts with few distinct values, each stored once.
 #[derive(Debug, Default)]
 struct Texts {
     rows: Vec<ByteArray>,
@@ -54,7 +65,7 @@ struct Column {
     levels: Option<Vec<i16>>,
 }
 
-/// A table that is being written.
+/// A table while it is being written.
 pub(crate) struct ParquetTable {
     path: PathBuf,
     writer: SerializedFileWriter<Out>,
@@ -79,7 +90,7 @@ impl ParquetTable {
     /// * `path`, `out` - where it goes, and its name for errors
     /// * `columns` - names, each once, shapes, and whether there may be absent values
     /// * `metadata` - keys and values of the file
-    /// * `is_compressed` - whether pages are, over their encoding
+    /// * `is_compressed` - whether pages are compressed after encoding
     pub(crate) fn create_with(
         (path, out): (&Path, Out),
         columns: &[(String, Shape, bool)],
@@ -112,7 +123,7 @@ impl ParquetTable {
         })
     }
 
-    /// Appends a row: a cell a column, each of its column's type or absent.
+    /// Appends a row: one cell per column, either of the column's type or absent.
     pub(crate) fn push<'a>(
         &mut self,
         cells: impl Iterator<Item = Cell<'a>>,
@@ -161,7 +172,7 @@ impl ParquetTable {
         Ok(())
     }
 
-    /// Writes what is left, and the footer.
+    /// Writes the last row group and the footer.
     ///
     /// # Returns
     /// The file.
@@ -221,7 +232,7 @@ fn properties(
         .set_offset_index_disabled(true);
     for (name, shape, _) in columns {
         let path = ColumnPath::from(name.as_str());
-        // The encoding beside a dictionary is the one it falls back to.
+        // Columns with a dictionary fall back to the encoding that is set here.
         properties = properties.set_column_dictionary_enabled(
             path.clone(),
             !matches!(shape, Shape::Delta | Shape::Flag),

@@ -1,7 +1,7 @@
 //! Plain tables in Parquet files.
 //!
-//! What is read may be anybody's file: a column that is missing, of another type or length is an error, and no count in the file
-//! decides how much memory is taken before it is checked.
+//! The file may come from anywhere: a missing column, or one of another type or length, is an error, and every count
+//! in the file is checked before memory is allocated by it.
 
 use std::fs::File;
 use std::io::BufWriter;

@@ -1,12 +1,13 @@
 //! All records of a run as one table.
 //!
-//! Every format has the same columns in the same order, and a row a call, in the order of ranks, threads and ends of calls:
+//! Every format has the same columns in the same order, and one row per call, in the order of ranks, threads and ends
+//! of calls:
 //!
 //! ```text
 //! run,rank,thread,instance,class,port,method,seq,start_ns,wall_ns,mpi_ns,compute_ns,PARAMETERS,COUNTERS,callpath,parent_seq,failed
 //! ```
 //!
-//! A parameter that a method does not have is absent in its rows, and so is what was not measured; nothing is ever 0 in its place.
+//! Absent parameters (those that a method does not have) and values that were not measured have empty cells, never 0.
 
 use std::collections::HashMap;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! In place of `parquet_writer.rs` where the feature `parquet` is off: what would write says so.
+//! Replaces `parquet_writer.rs` if the feature `parquet` is off: writing returns an error that says so.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,11 @@
-//! What can go wrong between samples, models and predictions.
+//! Errors of samples, models and predictions.
+//!
+//! Every expected error is a variant of [`Error`]; its text names the method, what was found and what to do, and
+//! needs no context from the caller. Comma lists in a variant contain the names that would have been valid.
+//!
+//! ```text
+//! cannot predict "flux.compute": no number for parameter "q", expected one; add q=VALUE
+//! ```
 
 use crate::formula::arithmetic::ArithmeticError;
 use crate::formula::family::Family;
@@ -76,7 +83,7 @@ pub enum Error {
         /// The numeric parameters, a comma list.
         known: String,
     },
-    /// A formula that leaves a parameter out and has more unknowns than the points tell apart without it.
+    /// A formula that omits a parameter and has more unknowns than the points can determine without it.
     #[error(
         "cannot fit formula \"{text}\": the points do not tell \"{unknown}\" from the other unknowns ({others}), \
          expected a parameter that varies ({unused}) in place of one; give all of them bounds if they are meant"
@@ -239,7 +246,7 @@ pub enum Error {
         /// Where.
         coordinate: String,
     },
-    /// A residual that tells nothing of the variance between runs.
+    /// A residual that cannot enter the variance between runs: not finite, or with a variance that is not above 0.
     #[error(
         "cannot tell the variance between runs: {log_ratio} with variance {variance} of site {site} in run {run}, expected finite \
          numbers and a variance above 0"

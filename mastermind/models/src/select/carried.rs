@@ -1,14 +1,14 @@
-//! A model of one machine made one of another: its times by a factor, and how that is known.
+//! A model carried over from one machine to another: a factor, and the origin of that factor.
 //!
-//! In: a model and a factor. Out: the model of the other machine, with where it is from. What the factor is says
-//! [`carry`](crate::carry).
+//! In: a model and a factor. Out: the model for the other machine, with its origin. [`carry`](crate::carry)
+//! determines the factor.
 
 use serde::{Deserialize, Serialize};
 
 use crate::formula::family::Family;
 use crate::select::model::{HeldUp, Model};
 
-/// A machine, as it is named where a model is shown.
+/// A machine, as named where a model is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NamedMachine {
     /// Its machine file.
@@ -17,26 +17,26 @@ pub struct NamedMachine {
     pub processor: String,
 }
 
-/// How the factor of a model is known.
+/// Origin of the factor of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KnownBy {
-    /// Calls of the method on the other machine, which the common factor is too far from.
+    /// Calls of the method on the other machine, whose factor is far from the common one.
     OwnCalls,
-    /// Calls on the other machine: those of the method agree with the common factor.
+    /// Calls on the other machine; those of the method agree with the common factor.
     CommonFactor,
-    /// Other methods of the class, of which all have a factor of their own.
+    /// Other methods of the class, all of which have factors of their own.
     Class,
     /// Calls of other methods on the other machine.
     OtherMethods,
-    /// What was measured of the two processors.
+    /// Measurements of the two processors.
     Processors,
     /// Nothing: libraries run other code there, and no call was measured.
     Nothing,
 }
 
 impl KnownBy {
-    /// As it is shown in tables.
+    /// The text in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::OwnCalls => "own calls",
@@ -49,20 +49,20 @@ impl KnownBy {
     }
 }
 
-/// Where a model that was not fitted on its machine is from.
+/// Origin of a model that was carried over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Carried {
-    /// Where it was fitted.
+    /// The machine it was fitted on.
     pub from: NamedMachine,
-    /// Where it is for.
+    /// The machine it is for.
     pub to: NamedMachine,
-    /// Time there by time here.
+    /// Time on the other machine over time on the first.
     pub factor: f64,
-    /// How the factor is known.
+    /// Origin of the factor.
     pub known_by: KnownBy,
-    /// Standard deviation of the logarithm of a time there, by the factor; `None` where nothing bounds it.
+    /// Standard deviation of the logarithm of a time predicted with the factor; `None` if nothing bounds it.
     pub deviation: Option<f64>,
-    /// Sizes of the method that were measured there.
+    /// Number of sizes of the method that were measured on the other machine.
     pub n_points: usize,
 }
 
@@ -76,7 +76,7 @@ fn are_seconds(family: Family) -> bool {
 }
 
 impl Model {
-    /// The same model of a machine on which every call takes `factor` times as long.
+    /// The same model for a machine on which every call takes `factor` times as long.
     #[must_use]
     pub fn times(mut self, factor: f64) -> Self {
         if are_seconds(self.family) {
@@ -109,7 +109,7 @@ impl Model {
 }
 
 impl HeldUp {
-    /// Delays of a machine on which they, and the calls, take `factor` times as long: as many a call.
+    /// Delays on a machine where they and the calls take `factor` times as long; they are as frequent per call.
     fn times(self, factor: f64) -> Self {
         Self {
             mean_s: self.mean_s * factor,

@@ -35,13 +35,13 @@ const UNLIKELY: f64 = 6.0;
 /// Where a form is among those that are weighed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Among the normal forms.
+    /// An index into the normal forms.
     Found(usize),
-    /// Among the other candidates.
+    /// An index into the other candidates.
     Other(usize),
 }
 
-/// Deviance of a form, −2 ln of its likelihood and its prior, and what it is made of.
+/// Deviance of a form, −2 ln of its likelihood and its prior, with its parts.
 #[derive(Debug, Clone, Copy)]
 struct Scored {
     place: Place,
@@ -67,7 +67,7 @@ pub(crate) struct Field<'a> {
     pub found: Option<Found<'a>>,
     /// All others.
     pub others: Vec<Candidate>,
-    /// What the fits are held within.
+    /// Limits of the fits.
     pub limits: &'a Limits<'a>,
 }
 
@@ -87,7 +87,7 @@ impl Field<'_> {
             true => s.by_calls,
             false => s.by_means(counts),
         };
-        // Of forms that are as likely but for rounding, the earlier: a normal form, and the shorter.
+        // Among forms that are equally likely up to rounding, the earlier one wins: a normal form, and the shorter.
         let deviances: Vec<f64> = scored.iter().map(deviance).collect();
         let rounded = |i: usize| (deviances[i] * PER_UNIT).round() as i64;
         let finite = (0..scored.len()).filter(|&i| deviances[i].is_finite());
@@ -129,17 +129,18 @@ impl Field<'_> {
         fitted_s.map_or(1.0, |fitted_s| design_effect(self.points, &fitted_s))
     }
 
-    /// Takes out the forms with breaks or a step that were searched for, where they are not nearer to points left out of the search than
-    /// the likeliest other form is, on average.
+    /// Removes the forms with searched breaks or steps, unless they are nearer, on average, to points that were held
+    /// out of the search than the likeliest other form.
     ///
-    /// Where the spread of the calls does not explain the distance, some points are far off, and a few breaks follow those.
+    /// If the scatter of the calls does not explain the distances, some points are far off, and a few breaks would
+    /// follow them.
     fn drop_chance(&mut self, ranked: &mut Vec<(f64, Place)>) {
         let is_searched = |candidate: &Candidate| candidate.n_free > candidate.coefficients.len();
         let searched = |place: Place| match place {
             Place::Other(i) => Some(i).filter(|&i| is_searched(&self.others[i])),
             Place::Found(_) => None,
         };
-        // Lines that meet are no form that breaks are held against: they are near a break wherever it is.
+        // Lines that meet are no baseline for breaks: wherever the break is, they come near it.
         let is_whole = |place: Place| match place {
             Place::Other(i) => {
                 self.others[i].family != Family::Regimes && searched(place).is_none()
@@ -171,8 +172,8 @@ impl Field<'_> {
         }
     }
 
-    /// Puts the likeliest form without a searched break or step before one that has some and is not much likelier: where a formula and a
-    /// plateau at the last size are about as likely, the plateau is a possibility, and no answer.
+    /// Puts the likeliest form without a searched break or step before one with a break that is not much likelier: if
+    /// a formula and a plateau at the last size are about equally likely, the plateau remains an alternative only.
     fn show_plain(&self, ranked: &mut [(f64, Place)]) {
         let is_searched = |place: Place| match place {
             Place::Other(i) => self.others[i].n_free > self.others[i].coefficients.len(),
@@ -187,7 +188,7 @@ impl Field<'_> {
         }
     }
 
-    /// What the forms that are no normal forms cost.
+    /// Deviances of the forms other than normal forms.
     fn price(&mut self) {
         let paths = Paths::new(self.points);
         for candidate in &mut self.others {
@@ -309,7 +310,7 @@ impl Field<'_> {
         n + 1 < counts.n_points && distance.is_met(counts)
     }
 
-    /// Whether a form may be negative on the range or fall where it must not.
+    /// Whether a form may be negative on the range, or fall with a parameter where it must not.
     fn may_break(&self, place: Place) -> bool {
         match place {
             Place::Found(i) => {
@@ -323,7 +324,7 @@ impl Field<'_> {
         }
     }
 
-    /// A form as one of those that predictions average over; its fitted times go to the end of `fitted_s`.
+    /// Converts a form to an alternative; its fitted times are appended to `fitted_s`.
     fn alternative(
         &mut self,
         place: Place,
@@ -351,7 +352,7 @@ impl Field<'_> {
         }
     }
 
-    /// A form as the one that is shown; `None` where its fit does not come to an end.
+    /// Converts a form to the shown one; `None` if its fit does not converge.
     fn shown(&mut self, place: Place, explained: bool) -> Option<Candidate> {
         match place {
             Place::Found(i) => self.found.as_mut()?.candidate(i, explained),
@@ -359,7 +360,8 @@ impl Field<'_> {
         }
     }
 
-    /// The simplest of the plain families within one standard error of the best, with the credible forms beside it.
+    /// The simplest of the plain families within one standard error of the best, with the credible forms as
+    /// alternatives.
     fn simplest(mut self, ranked: &[(f64, Place)]) -> Option<Candidate> {
         let plain = |c: &Candidate| {
             let plain = [

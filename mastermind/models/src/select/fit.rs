@@ -57,13 +57,13 @@ use crate::solve::likelihood::{Counts, Distance};
 use crate::solve::quality::{aicc, bic, r_squared, residual_sum, smape};
 use crate::solve::uncertainty::LEVEL;
 
-/// Coordinates that are fitted one by one.
+/// Maximum number of coordinates that are fitted without thinning.
 const MAX_POINTS: usize = 4096;
 
 /// Sizes that are few: three coefficients go through them.
 const FEW_SIZES: usize = 3;
 
-/// What a user wishes of a fit; by default, nothing.
+/// Options of a fit; the defaults restrict nothing.
 #[derive(Debug, Clone, Default)]
 pub struct FitOptions {
     /// The only family to try.
@@ -82,7 +82,7 @@ pub struct FitOptions {
 /// families are fitted to the mean time at each coordinate, weighted by its calls and their spread; of
 /// those that are nowhere negative on the range the simplest is shown whose error on left-out
 /// coordinates is within one standard error of the smallest, and predictions average over the credible
-/// ones. With too few coordinates to tell, a line is taken and [`Note::NotValidated`] says so; with one
+/// ones. With too few coordinates for validation, a line is fitted and [`Note::NotValidated`] reports it; with one
 /// coordinate, a constant.
 ///
 /// Calls far above the others at their coordinate are set aside, and [`Note::SetAside`] says how many;
@@ -165,7 +165,7 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     }
 }
 
-/// Fits a model to the points of a mode, those of the clean calls where some were held up.
+/// Fits a model to the points of a mode, without the calls that the machine delayed.
 fn fit_points(samples: &Samples, points: &Points, options: &FitOptions) -> Result<Model, Error> {
     let limits = Limits {
         monotone: &options.monotone,
@@ -179,7 +179,7 @@ fn fit_points(samples: &Samples, points: &Points, options: &FitOptions) -> Resul
                 others: fitted.into_iter().collect(),
                 limits: &limits,
             };
-            // A user's formula is fitted to the calls as they are.
+            // A user's formula is fitted to all calls.
             Weighed {
                 best: choose(field),
                 notes: Vec::new(),
@@ -209,7 +209,7 @@ fn fit_points(samples: &Samples, points: &Points, options: &FitOptions) -> Resul
     Ok(model)
 }
 
-/// The form to show of a mode, if there is one, and what was seen on the way.
+/// The form to show of a mode, if there is one, with the notes of the search.
 pub(crate) struct Weighed {
     /// The form.
     pub best: Option<Candidate>,
@@ -268,8 +268,8 @@ fn of_weighed(
     }
     if is_free && follows_nothing(points, &best) {
         notes.push(Note::NoModel);
-        // A likeliest constant keeps the formulas beside it, as one of few calls does: that nothing was seen to follow the
-        // parameters does not say that nothing does.
+        // The constant keeps the other formulas as alternatives, as with few calls: no visible dependence on the
+        // parameters is no proof of independence.
         if best.family != Family::Constant {
             let few = Counts::of(points).are_few();
             if let Some(mut constant) = constant() {
@@ -284,14 +284,14 @@ fn of_weighed(
     if best.left_out_s.is_none() {
         best.left_out_s = left_out(weighed, &limits, &best);
     }
-    // What overflowed is unknown.
+    // Covariances that overflowed are unknown.
     let parts = best.alternatives.iter_mut().map(|a| &mut a.covariance);
     for covariance in parts.chain([&mut best.covariance]) {
         covariance.take_if(|covariance| !covariance.is_finite());
     }
     let needed = best.coefficients.len() + 1;
     let entangled = match &options.formula {
-        // Limits may take from an unknown what told it from the others.
+        // Unknowns may be indistinguishable because of active limits.
         Some(formula) if !best.held => formula.entangled(points, &best.coefficients)?,
         _ => None,
     };
@@ -340,12 +340,12 @@ fn of_weighed(
     let is_said = notes.iter().any(Note::is_of_fit);
     notes.extend(left_out_far(points, &best).filter(|_| !is_said));
     notes.extend(may_soar(&best));
-    // Blurred points are worth fewer calls than they have.
+    // Blurred points count fewer calls than they have, which does not mean that calls were set aside.
     notes.extend(set_aside(points).filter(|_| points.blurred_below_s == 0.0));
     notes.extend(uneven(points));
     notes.extend(zero(samples, points));
     let drift = match &options.formula {
-        // What follows the points, and what a user wrote, was not seen to drift.
+        // Formulas that meet all points, and users' formulas, get no drift.
         Some(_) => 0.0,
         None if is_met(points, &best) => 0.0,
         None => drift(weighed, &best),
@@ -438,7 +438,7 @@ fn field<'a>(
     (field, notes)
 }
 
-/// The alternatives, a constant in front; none where no constant is credible.
+/// The alternatives with a constant moved to the front; empty if no constant is credible.
 fn constant_first(mut alternatives: Vec<Alternative>) -> Vec<Alternative> {
     let constant = |alternative: &Alternative| alternative.family == Family::Constant;
     match alternatives.iter().position(constant) {
@@ -483,7 +483,7 @@ fn nothing_fits(samples: &Samples, points: &Points, family: Family, monotone: &[
     }
 }
 
-/// Distinct coordinates that a family needs at least.
+/// Least number of distinct coordinates for a family.
 fn needed(family: Family) -> usize {
     match family {
         Family::Constant | Family::Written => 1,
@@ -567,7 +567,7 @@ fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) 
     model
 }
 
-/// The measured values on either side of each break that none of them is at.
+/// For each break that lies between measured values, the two values that enclose it.
 fn gaps<'f>(
     points: &Points,
     formulas: impl Iterator<Item = &'f Formula>,
@@ -592,15 +592,15 @@ fn gaps<'f>(
     gaps
 }
 
-/// Values of a formula at the points; not a number where it has none.
+/// Values of a formula at the points; NaN where it has none.
 fn values(formula: &Formula, points: &Points) -> Vec<f64> {
     let value = |i: usize| formula.evaluate(|name| points.number(i, name));
     let values = (0..points.len()).map(value);
     values.map(|value| value.unwrap_or(f64::NAN)).collect()
 }
 
-/// Time of all calls by what predictions give them; 1 where that is nothing. Of medians it is their number times the median:
-/// what disturbed calls took beyond does not belong to such a total. Delays of calls that were held up are counted apart.
+/// Ratio of the time of all calls to their predicted time; 1 if that is undefined. With medians, the measured total
+/// is the number of calls times the median, without the excess of disturbed calls. Delays are counted separately.
 fn total_ratio(
     predicted_s: &[f64],
     points: &Points,

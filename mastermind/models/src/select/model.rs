@@ -1,4 +1,13 @@
-//! A fitted model and a set of them, as they are stored.
+//! A fitted model and a set of models, as they are stored.
+//!
+//! A [`Model`] describes one method in one mode, that is, one combination of the enumeration parameters that matter.
+//! It contains the shown formula, the alternatives that predictions average over, the standard deviation of a call,
+//! and what was measured: range, number of calls, notes. A [`ModelSet`] is read from and written to JSON; reading it
+//! back gives equal models, to the bit.
+//!
+//! ```text
+//! { "models": [ { "method": "line", ..., "expression": "2 + 0.03 * n", ..., "range": { "n": [100, 1600] }, ... } ] }
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -16,7 +25,7 @@ use crate::select::carried::Carried;
 use crate::select::layout::ListDocument;
 use crate::solve::covariance::Covariance;
 
-/// Bytes of JSON that are written at once.
+/// Bytes of JSON per write.
 const PIECE_BYTES: usize = 1 << 16;
 
 /// A fitted number.
@@ -27,7 +36,7 @@ pub struct Coefficient {
     pub name: String,
     /// Its value.
     pub value: f64,
-    /// Its standard error; `None` where the samples do not tell.
+    /// Its standard error; `None` if the samples do not determine it.
     pub std_error: Option<f64>,
     /// Unit of both.
     pub unit: String,
@@ -42,25 +51,27 @@ pub struct Freedom {
     pub sigma: f64,
 }
 
-/// Calls that the machine held up while it was measured: they are not in the formula.
+/// Calls that the machine delayed during the measurement: the formula excludes them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HeldUp {
     /// Their share of the calls, 0 to 1.
     pub share: f64,
-    /// How much longer they took, seconds, on average.
+    /// Their mean delay, seconds.
     pub mean_s: f64,
     /// The delay that half of them exceed, seconds: of a log-logistic distribution of shape 2.
     pub median_s: f64,
     /// Variance that they add to the time of any call, s².
     #[serde(default)]
     pub variance_s2: f64,
-    /// The time of a clean call that the delays are for, seconds, where they are a share of it; `None` where any call may take them.
+    /// Time of the clean call that the delays refer to, seconds, if they are proportional to it; `None` if they do
+    /// not depend on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_s: Option<f64>,
-    /// How many times as long as a clean call they take, where all take the same: the machine has two speeds. `None` where they differ.
+    /// Ratio of a delayed call's time to a clean one's, if it is the same for all: the machine has two speeds. `None`
+    /// if delays differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slower: Option<f64>,
-    /// How many delays a call has, however long it is, and how many for each second that it takes when clean, 1/s.
+    /// Delays per call, independent of its time; `per_second` are those per second of clean call time, 1/s.
     #[serde(default)]
     pub per_call: f64,
     /// See `per_call`.
@@ -69,7 +80,7 @@ pub struct HeldUp {
 }
 
 impl HeldUp {
-    /// Of a clean call that takes a time, seconds.
+    /// The delays of a clean call that takes a time, seconds.
     pub(crate) fn at(self, time_s: f64) -> Self {
         let share = self.n_delays(time_s).min(1.0);
         let Some(of_s) = self.of_s else {
@@ -90,17 +101,17 @@ impl HeldUp {
         }
     }
 
-    /// How many delays a call has that takes a time, seconds, when clean.
+    /// Expected number of delays of a call with a clean time, seconds.
     pub fn n_delays(&self, time_s: f64) -> f64 {
         self.per_call + self.per_second * time_s.max(0.0)
     }
 
-    /// What delays add on average to a call that takes a time when clean, both in seconds.
+    /// Expected delay of a call with a clean time, both in seconds.
     pub fn expected_s(&self, time_s: f64) -> f64 {
         self.n_delays(time_s) * self.at(time_s).mean_s
     }
 
-    /// The note of it.
+    /// The note that reports the delays.
     pub(crate) fn note(&self) -> Note {
         let percent = 100.0 * self.share;
         match self.slower {
@@ -112,7 +123,7 @@ impl HeldUp {
         }
     }
 
-    /// The upper end of an interval of clean calls about a time, all in seconds, with the delays in it.
+    /// Upper end of the interval for a call with delays, from that of clean calls, all in seconds.
     pub(crate) fn upper_s(&self, upper_s: f64, time_s: f64, above: f64) -> f64 {
         let held_up = self.at(time_s);
         match self.slower {
@@ -122,7 +133,7 @@ impl HeldUp {
         }
     }
 
-    /// How much longer than a clean call one takes of which there are as many above as an interval leaves there, seconds, ≥ 0.
+    /// The delay that a share `above` of all calls exceeds, seconds, ≥ 0.
     fn delay_s(&self, above: f64) -> f64 {
         self.median_s * (self.share / above - 1.0).max(0.0).sqrt()
     }
@@ -153,7 +164,7 @@ pub struct Model {
     /// The fitted numbers: the constant where the family has one, then one for each term; of `ln T`
     /// for a power law or an exponential; the unknowns of a written formula in the order of their names.
     pub coefficients: Vec<Coefficient>,
-    /// Covariance of `coefficients`; `None` where the samples do not tell.
+    /// Covariance of `coefficients`; `None` if the samples do not determine it.
     #[serde(default)]
     pub covariance: Option<Covariance>,
     /// Error over the samples, per cent, 0 to 200, weighted by calls.
@@ -168,43 +179,44 @@ pub struct Model {
     /// Schwarz's criterion; comparable within one method and mode.
     #[serde(default)]
     pub bic: Option<f64>,
-    /// As `smape`, each coordinate predicted from the others; `None` without one to spare.
+    /// As `smape`, with each coordinate predicted from the others; `None` without a spare one.
     pub cv_smape: Option<f64>,
     /// Smallest and largest value measured of each numeric parameter.
     pub range: BTreeMap<String, [f64; 2]>,
-    /// Standard deviation of one call about the formula, seconds, for within the range; beyond it the
-    /// deviation stays the share of the time that it is at the border. `None` where the samples do not
-    /// tell.
+    /// Standard deviation of one call about the formula, seconds, within the range; beyond it, the deviation is the
+    /// same share of the time as at the border. `None` if the samples do not determine it.
     pub sigma: Option<Formula>,
     /// Form of `sigma`.
     #[serde(default)]
     pub sigma_family: Option<Family>,
-    /// Half-width of the interval for a call by that of normal calls with `sigma`, so that it holds as many of those that
-    /// were left out as it says, or of few sizes as the shape of their scatter says; 1 where they are too few to tell.
+    /// Ratio of the interval's half-width to that of normal calls with `sigma`, so that it covers its level of
+    /// held-out calls, or of few sizes as the shape of their scatter requires; 1 if there are too few calls.
     #[serde(default = "one")]
     pub interval_ratio: f64,
-    /// Time of all calls fitted, those set aside included but without delays, by what predictions give them: totals of
-    /// many calls are multiplied by it.
+    /// Ratio of the time of all fitted calls, including those set aside but without delays, to their predicted time;
+    /// totals of many calls are multiplied by it.
     #[serde(default = "one")]
     pub total_ratio: f64,
-    /// How many points count as one, ≥ 1, since those with one value of a parameter share what the formula is off by. The
-    /// covariances contain it; an interval takes the weights of `alternatives` to the power of its inverse.
+    /// Number of points that carry the information of one independent point, ≥ 1, since points that share a value of
+    /// a parameter share an error. The covariances include it; intervals raise the weights of `alternatives` to the
+    /// power of its inverse.
     #[serde(default = "one")]
     pub design_effect: f64,
     /// Standard deviation of the logarithm of the time over the prediction, for each factor of e beyond the range: what is expected,
     /// corrected by the errors at the largest sizes, predicted from smaller ones. 0 for a user's formula and one that meets all points.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub drift: f64,
-    /// Measured values between which a formula breaks, by parameter: where between them is not known.
+    /// Pairs of neighbouring measured values between which a formula breaks, by parameter; the exact position is
+    /// unknown.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub gaps: BTreeMap<String, Vec<[f64; 2]>>,
-    /// The calls that were held up; `None` where calls that scatter are as likely.
+    /// The delayed calls; `None` if plain scatter explains the calls as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_up: Option<HeldUp>,
     /// Degrees of freedom.
     #[serde(default)]
     pub freedom: Freedom,
-    /// Formulas that predictions average over, the shown one first; empty where it stands alone.
+    /// Formulas that predictions average over, the shown one first; empty if the shown formula is the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<Alternative>,
     /// Distinct coordinates fitted.
@@ -216,10 +228,10 @@ pub struct Model {
     /// Calls of the method, all modes, that were refused as samples.
     #[serde(default)]
     pub n_refused: u64,
-    /// Where it is from, if it was not fitted on its machine.
+    /// Origin of the model, if it was carried over from another machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried: Option<Carried>,
-    /// What else to know.
+    /// Warnings and remarks about the fit.
     #[serde(default)]
     pub notes: Vec<Note>,
 }
@@ -233,18 +245,18 @@ fn one() -> f64 {
 }
 
 impl Model {
-    /// Share of the shown formula among those that predictions average over, 0 to 1; 1 where it stands alone.
+    /// Weight of the shown formula among those that predictions average over, 0 to 1; 1 if it is the only one.
     pub fn weight(&self) -> f64 {
         self.alternatives.first().map_or(1.0, |first| first.weight)
     }
 
-    /// Mean time of a call whose clean time is predicted, seconds, ≥ 0: calls that were held up or set aside count as they were
-    /// measured. A sum over calls is one of these.
+    /// Mean time of a call with a predicted clean time, seconds, ≥ 0: includes delayed calls and calls that were set
+    /// aside, at their measured share. Totals over calls sum this value.
     pub fn mean_s(&self, predicted_s: f64) -> f64 {
         self.total_ratio * predicted_s + self.delays_s(predicted_s)
     }
 
-    /// The part of that which are delays, seconds.
+    /// The part of the mean that delays take, seconds.
     pub(crate) fn delays_s(&self, predicted_s: f64) -> f64 {
         let of = |held_up: &HeldUp| held_up.expected_s(predicted_s);
         self.held_up.as_ref().map_or(0.0, of)
@@ -262,7 +274,7 @@ impl Model {
             })
     }
 
-    /// The labels it holds for: `axis=x, level=0|1`.
+    /// The labels that the model applies to: `axis=x, level=0|1`.
     pub(crate) fn labels(&self) -> String {
         let told = self
             .mode
@@ -331,7 +343,7 @@ impl Model {
     }
 }
 
-/// Coefficients that a formula of a family has.
+/// Number of coefficients of a formula of a family.
 pub(crate) fn n_coefficients(family: Family, formula: &Formula) -> usize {
     match family {
         Family::PowerLaw | Family::Exponential => {
@@ -351,7 +363,7 @@ pub struct ModelSet {
 }
 
 impl ModelSet {
-    /// The same models, each its shown formula alone: predictions average over no others.
+    /// The same models without alternatives: predictions use the shown formulas only.
     #[must_use]
     pub fn shown_alone(mut self) -> Self {
         self.models
@@ -374,7 +386,7 @@ impl ModelSet {
     /// The models as JSON; reading it back gives equal models, to the bit.
     ///
     /// # Errors
-    /// [`Error::Json`] should a name not be writable, which no text is.
+    /// [`Error::Json`] if a name cannot be written, which does not happen for text.
     pub fn to_json(&self) -> Result<String, Error> {
         let mut document = ListDocument::new("models")?;
         let mut models = self.models.iter();
@@ -415,7 +427,8 @@ impl ModelSet {
     }
 }
 
-/// Writes the text that [`ModelSet::to_json`] gives, and a line end, of models one after the other: none need be kept.
+/// Writes what [`ModelSet::to_json`] returns, and a line end, one model at a time, so that no set is needed in
+/// memory.
 pub struct ModelWriter {
     document: ListDocument,
     out: Box<dyn Write + Send>,
@@ -434,7 +447,7 @@ impl ModelWriter {
     /// Adds a model.
     ///
     /// # Errors
-    /// [`Error::Json`], also of what `out` cannot write.
+    /// [`Error::Json`], also if `out` cannot be written.
     pub fn push(&mut self, model: &Model) -> Result<(), Error> {
         self.document.push(model)?;
         let text = self.document.text();
@@ -457,7 +470,7 @@ impl ModelWriter {
     }
 }
 
-/// The error of a method, one model at least, that has none for the mode of `coordinate`.
+/// The error for a method that has models, but none for the mode of `coordinate`.
 fn no_mode(models: &[&Model], coordinate: &Coordinate) -> Error {
     let known: Vec<String> = models.iter().map(|model| model.labels()).collect();
     let labels = coordinate.values.iter();

@@ -24,10 +24,10 @@ const CREDIBLE: f64 = 0.025;
 /// Times the median of its coordinate beyond which a call is long.
 const LONG: f64 = 5.0;
 
-/// By how much the median of the calls at a coordinate may differ from the formula without a word.
+/// Largest difference between the median of the calls at a coordinate and the formula that needs no note.
 const BESIDE: f64 = 0.25;
 
-/// Calls at a coordinate from which on their median is compared with their mean.
+/// Least number of calls at a coordinate for comparing their median with their mean.
 const MEDIAN_CALLS: u64 = 20;
 
 /// Share of the coordinates from which on a note reports such differences.
@@ -127,7 +127,7 @@ pub(super) fn set_aside(points: &Points) -> Option<Note> {
     })
 }
 
-/// That a formula of means is far from what half of the calls take, at many of the coordinates with calls enough to tell.
+/// Notes a formula of means that is far from the median call at many of the coordinates with enough calls.
 pub(super) fn beside_medians(points: &Points, best: &Candidate) -> Option<Note> {
     let parts = points.bins.iter().zip(&points.all).zip(&best.fitted_s);
     let ratios: Vec<f64> = parts
@@ -140,7 +140,7 @@ pub(super) fn beside_medians(points: &Points, best: &Candidate) -> Option<Note> 
     are_many.then_some(Note::BesideMedians { n_points, of })
 }
 
-/// The median of `count` calls that are apart by time, to the mean of its bin.
+/// Median of `count` binned calls, as the mean of its bin.
 fn median_s(bins: &[Summary], count: u64) -> Option<f64> {
     let mut below = 0;
     let median = bins.iter().find(|bin| {
