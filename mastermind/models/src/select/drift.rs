@@ -1,11 +1,12 @@
-//! By how much formulas are off at sizes beyond those that they were fitted to.
+//! Estimates how far formulas drift from the time at sizes beyond those that they were fitted to.
 //!
-//! In: the points of a mode, and the formulas that predict. Out: the share by which the time drifts from the prediction for each factor of e
-//! beyond the range.
+//! In: the points of a mode, and the formulas that predict. Out: the drift, the relative deviation of the time from
+//! the prediction for each factor of e beyond the range.
 //!
-//! Weights of formulas say which is right if one of them is. None may be: a buffer, a cache, another algorithm comes in at some size, and the
-//! next one comes beyond the range. How much that makes is known from other programs before anything is measured ([`PRIOR`]), and the
-//! points themselves correct it: the largest sizes are left out, and predicted by each formula with the coefficients of the smaller ones.
+//! Weights of formulas give the probability of each if one of them is right. All may be wrong: a buffer, a cache or
+//! another algorithm takes effect at some size, and the next one beyond the range. Other programs give a prior for
+//! the size of such effects ([`PRIOR`]). The points correct it: the largest sizes are held out, and each formula
+//! predicts them with coefficients from the smaller ones.
 //!
 //! The logarithm of a time left out is off by `e ~ N(0, v + γ² ln² d)` at `d` times the range of the others, where `v` is the variance by scatter
 //! and by coefficients that the others leave unknown. What scatters, or is predicted vaguely, leaves γ as it was expected, and a law that
@@ -30,8 +31,9 @@ use crate::solve::likelihood::ROUNDING;
 use crate::solve::mixture::{Part, quantile};
 use crate::solve::uncertainty::LEVEL;
 
-/// Drifts and their probabilities before anything is known, root mean square 0.1. Source: of seven such lists, on public series of 11 sources and 40
-/// shapes of a generator of our own; those of one mean square differ little, and one of 0.14 makes intervals after few sizes a fifth wider.
+/// Drifts and their prior probabilities, root mean square 0.1. Source: of seven such lists, on public series of 11
+/// sources and 40 shapes of a generator of our own. Lists of the same mean square differ little; one of 0.14 widens
+/// intervals after few sizes by a fifth.
 const PRIOR: [(f64, f64); 6] = [
     (0.0, 0.3),
     (0.025, 0.25),
@@ -48,11 +50,11 @@ const LEAST_SIZES: usize = 5;
 /// The largest sizes that are left out, one in so many, one after the other; and always the last one.
 const LEFT_OUT: [usize; 4] = [16, 8, 4, 2];
 
-/// Factor beyond the range from which on an error is a drift, and not what the size itself is off by. Arbitrary: below the factor of 2 between most
-/// measured sizes.
+/// Factor beyond the range from which on an error counts as drift rather than as an error of that size alone.
+/// Arbitrary: below the factor of 2 between most measured sizes.
 const LEAST_AHEAD: f64 = 1.3;
 
-/// Logarithm of the factor that a prediction counts as off by at most.
+/// Largest error of a prediction, as the logarithm of a factor.
 const MOST: f64 = std::f64::consts::LN_10;
 
 /// Standard deviation of the logarithm of the time over the prediction, for each factor of e beyond the range, where the parameter that
@@ -77,7 +79,8 @@ pub(crate) fn drift(points: &Points, best: &Candidate) -> f64 {
     equivalent(sum)
 }
 
-/// Probabilities of the drifts by Bayes, of what is seen from some sizes: from each of them one observation, however many lie ahead.
+/// Posterior probabilities of the drifts, from the errors seen from some sizes: one observation from each, however
+/// many sizes lie ahead.
 fn weights(seen: &[Vec<Miss>]) -> [f64; PRIOR.len()] {
     let ln_weights = PRIOR.map(|(gamma, probability)| {
         let ln_likelihoods = seen.iter().map(|ahead| ln_likelihood(ahead, gamma));
@@ -89,7 +92,7 @@ fn weights(seen: &[Vec<Miss>]) -> [f64; PRIOR.len()] {
     weights.map(|weight| weight / sum)
 }
 
-/// The one drift whose interval of [`LEVEL`] is that of all drifts together.
+/// The single drift with the same interval of [`LEVEL`] as all drifts together.
 fn equivalent(weights: [f64; PRIOR.len()]) -> f64 {
     let parts = PRIOR.iter().zip(weights).map(|((gamma, _), weight)| Part {
         weight,
@@ -100,9 +103,9 @@ fn equivalent(weights: [f64; PRIOR.len()]) -> f64 {
     (quantile(&parts, upper) / Normal::standard().inverse_cdf(upper)).max(0.0)
 }
 
-/// A size ahead, and what a law predicts of it.
+/// A larger size and its prediction by a law.
 struct Miss {
-    /// Logarithm of the factor beyond.
+    /// Logarithm of the factor beyond the range.
     ln_d: f64,
     /// Logarithm of the measured time over the predicted one.
     error: f64,
@@ -110,7 +113,8 @@ struct Miss {
     variance: f64,
 }
 
-/// Mean of the logarithms of the likelihood of what sizes ahead are off by, if the time drifts by `gamma`: they share what they are off by.
+/// Mean log-likelihood of the errors at larger sizes under the drift `gamma`. It is a mean because these sizes share
+/// an error.
 fn ln_likelihood(ahead: &[Miss], gamma: f64) -> f64 {
     let of_size = |size: &Miss| {
         let variance = size.variance + (gamma * size.ln_d).powi(2);
@@ -143,7 +147,8 @@ struct Law<'a> {
 }
 
 impl Law<'_> {
-    /// Variance of a call, relative, by what the formula leaves of all points; `None` where it is not above 0 at all of them.
+    /// Relative variance of a call, from the residuals of the formula at all points; `None` if the formula is not
+    /// above 0 at all of them.
     fn variance(&self, points: &Points) -> Option<f64> {
         let mut squares = 0.0;
         for i in 0..points.len() {
@@ -154,11 +159,12 @@ impl Law<'_> {
         Some(squares / points.len().saturating_sub(n.len()).max(1) as f64)
     }
 
-    /// How far the sizes above `end` lie from what is predicted with the coefficients of those up to it; `None` where those do not determine them.
+    /// Errors at the sizes above `end`, predicted with the coefficients of the sizes up to it; `None` if those do not
+    /// determine the coefficients.
     ///
     /// # Arguments
     /// * `column` - the size of each point, shape `[n_points]`
-    /// * `of_call` - variance of a call, relative
+    /// * `of_call` - relative variance of a call
     fn misses(&self, points: &Points, column: &[f64], end: f64, of_call: f64) -> Option<Vec<Miss>> {
         let formula = self.begun(end);
         let slopes = |i: usize| slopes(self.family, &formula, |name| points.number(i, name)).ok();

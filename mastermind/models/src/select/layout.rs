@@ -1,17 +1,17 @@
-//! How stored models are laid out: indented down to the members of a model, what lies deeper on one line.
+//! Layout of stored models: indented down to the members of a model, with everything deeper on one line.
 //!
-//! In: anything that serde writes. Out: JSON. A model with a hundred alternatives is read by people at its top only, and written in full
-//! indentation it is three times as long.
+//! In: anything that serde serializes. Out: JSON. People read only the top of a model with a hundred alternatives,
+//! and full indentation would make it three times as long.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
-/// Depth down to which there is a line each: the set, its models, a model, and each of its lists.
+/// Depth of the values that get a line each: the set, its models, a model, and each of its lists.
 const LINES_TO: usize = 4;
 
-/// A document with one list, of which the elements are written as they come: `{ name: [...] }`.
+/// A document with one list whose elements are written one at a time: `{ name: [...] }`.
 #[derive(Debug, Clone)]
 pub(crate) struct ListDocument {
     text: Vec<u8>,
@@ -61,7 +61,7 @@ impl ListDocument {
         ended.map_err(serde_json::Error::io)
     }
 
-    /// What was written since this was taken before.
+    /// Takes the text written since the last call.
     pub fn text(&mut self) -> &mut Vec<u8> {
         &mut self.text
     }

@@ -1,7 +1,8 @@
-//! The shape of the scatter of calls: from evenly spread between two ends over normal to peaked, with longer tails.
+//! The shape of the scatter of calls: from uniform between two ends, over normal, to peaked with long tails.
 //!
-//! In: distances of calls to the model. Out: by how much an interval is wider or narrower than if calls were normal.
-//! Calls spread evenly between two ends all lie within 1.73 standard deviations, so that an interval of normal calls holds them all:
+//! In: distances of calls to the model. Out: the factor by which an interval is wider or narrower than for normal
+//! calls. Uniformly distributed calls all lie within 1.73 standard deviations, so that an interval for normal calls
+//! contains them all:
 //!
 //! ```text
 //! p    shape                  95 % of the calls lie within, in standard deviations
@@ -22,13 +23,14 @@ const POWERS: [f64; 5] = [1.0, 4.0 / 3.0, 2.0, 4.0, f64::INFINITY];
 /// The normal one of them.
 const NORMAL: usize = 2;
 
-/// How likely each is before any call is seen: normal as likely as all others together, so that few calls are nearly normal.
+/// Prior probability of each shape: normal has as much as all others together, so that few calls count as nearly
+/// normal.
 const PRIOR: [f64; 5] = [0.125, 0.125, 0.5, 0.125, 0.125];
 
-/// Calls count as at most so many, since many are not independent, and their shape is none of these.
+/// Maximum number of calls that count: many calls are not independent, and their true shape is none of these.
 const MOST_CALLS: f64 = 1000.0;
 
-/// Weights below this are none.
+/// Weights below this count as 0.
 const NEGLIGIBLE: f64 = 1e-4;
 
 /// Up to where the incomplete beta function is a series of few terms, and the share of the sum at which it ends.
@@ -39,19 +41,20 @@ const LAST_TERM: f64 = 1e-7;
 const STEPS: usize = 50;
 const LAST_STEP: f64 = 1e-3;
 
-/// A shape, and what the calls say of its scale.
+/// A shape, with the statistics of the calls that determine its scale.
 #[derive(Clone, Copy)]
 struct Shape {
     power: f64,
     /// Sum of the distances to this power; of the even shape, the largest distance.
     sum: f64,
-    /// Calls that it is of.
+    /// Number of calls.
     n: f64,
     /// Logarithm of the beta function of `1/p` and `n/p`.
     ln_beta: f64,
 }
 
-/// The half-width of an interval of a call by what it would be if calls were normal, the shape being what the calls seen make likely.
+/// Ratio of the half-width of an interval for a call to that for normal calls, with the shape inferred from the
+/// calls.
 ///
 /// A new call is predicted by all shapes together, each as likely as it makes the calls seen. Their scale is integrated out, evenly over
 /// its logarithm: with `S = Σ |rᵢ|ᵖ` over `n` calls a shape has the likelihood `(p / 2 Γ(1/p))ⁿ Γ(n/p) / (p S^(n/p))`, and for a new call `x` the
@@ -112,7 +115,7 @@ impl Shape {
         }
     }
 
-    /// Logarithm of the likelihood of the distances, their scale integrated out.
+    /// Log-likelihood of the distances, with the scale integrated out.
     fn log_likelihood(&self) -> f64 {
         let Self { power, sum, n, .. } = *self;
         if power.is_infinite() {
@@ -122,7 +125,7 @@ impl Shape {
         n * each + ln_gamma(n / power) - power.ln() - n / power * sum.ln()
     }
 
-    /// Probability that a new call is within `x` of the model, and how fast that rises.
+    /// Probability that a new call is within `x` of the model, and its derivative.
     fn inside(&self, x: f64) -> [f64; 2] {
         let Self { power, sum, n, .. } = *self;
         if power.is_infinite() {
@@ -151,9 +154,9 @@ impl Shape {
     }
 }
 
-/// The distance within which `level` of new calls lie, by shapes and their weights.
+/// The distance within which `level` of new calls lie, by the weighted shapes.
 ///
-/// By Newton: all these densities fall with the distance, so that a step from below ends below.
+/// By Newton's method: all densities fall with the distance, so a step from below ends below the solution.
 fn quantile(shapes: &[Shape], weights: &[f64], level: f64, start: f64) -> f64 {
     let mut x = start;
     for _ in 0..STEPS {
