@@ -61,7 +61,7 @@ impl ListDocument {
         ended.map_err(serde_json::Error::io)
     }
 
-    /// Takes the text written since the last call.
+    /// The text written since the caller last took it.
     pub fn text(&mut self) -> &mut Vec<u8> {
         &mut self.text
     }
