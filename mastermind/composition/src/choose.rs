@@ -1,17 +1,16 @@
 //! The best assembly for a workload.
 //!
-//! In come the recorded calls, the classes that each instance may have, the assembly as it stands, and models; out comes
-//! a [`Choice`], with the best assembly and a row for each class of each instance (`choose/outcome.rs`).
-//! `Composition::new` predicts what each class would take for an instance's calls (`predicted`), adds what pairs cost
-//! together, and forbids what a requirement excludes; `optimise` finds the least sum, and `Composition::choice` tells
-//! what is in doubt. A class without a model is refused, or told and not chosen from; an instance that has one class only
-//! may count as measured.
-//!
+//! The input is the recorded calls, the candidate classes of each instance, the current assembly and the models. The
+//! result is a [`Choice`]: the best assembly, and a row for each class of each instance (`choose/outcome.rs`).
+//! `Composition::new` predicts the time of an instance's calls with each class (`predicted`), adds the interaction
+//! costs of pairs, and forbids assemblies that violate a requirement. `optimise` finds the assembly of least cost, and
+//! `Composition::choice` reports which results are uncertain. A class without a model is either an error or reported
+//! and not chosen; an instance with a single class may use its measured time instead.
 //! ```text
 //! flux is called 10 times with q = 2 and once with q = 8, states 3 times with q = 4, mesh never
-//! GodunovFlux takes 1 + 3 q    10 * 7 + 25 = 95 s   of flux, current
-//! EfmFlux takes     4 + q      10 * 6 + 12 = 72 s   of flux, chosen
-//! Muscl takes       q           3 * 4      = 12 s   of states, which has no alternative
+//! GodunovFlux takes 1 + 3 q    10 * 7 + 25 = 95 s   for flux, current
+//! EfmFlux takes     4 + q      10 * 6 + 12 = 72 s   for flux, chosen
+//! Muscl takes       q           3 * 4      = 12 s   for states, which has no alternative
 //! best 72 + 12 = 84 s, current 95 + 12 = 107 s, of 4 assemblies: mesh has two classes too
 //! ```
 
@@ -44,44 +43,46 @@ pub use pruning::Pruning;
 use pruning::without;
 use tables::{Auxiliary, SiteTable};
 
-/// What is asked of [`choose_with`].
+/// Options of [`choose_with`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChooseOptions {
-    /// How many of the best assemblies to give; at least 2 are looked at.
+    /// Number of best assemblies to return; at least 2 are computed.
     pub n_best: usize,
-    /// What an assembly must have.
+    /// Requirements on the assembly.
     pub requirements: Vec<Requirement>,
-    /// What the classes declare.
+    /// Attributes that the classes declare.
     pub attributes: Attributes,
-    /// An attribute whose sum over the instances is to be small too: gives the Pareto set.
+    /// An attribute whose sum over the instances is minimised together with time; the result then has a Pareto set.
     pub pareto: Option<String>,
-    /// Refuse where an alternative has no model, instead of choosing among the others.
+    /// Return an error where an alternative has no model, instead of choosing among the others.
     pub strict: bool,
-    /// How much the time of each class differs from run to run.
+    /// Spread of the time of each class between runs.
     pub run_spread: Option<RunSpread>,
-    /// How much totals differ from run to run.
+    /// Spread of totals between runs.
     pub between_runs: Option<BetweenRuns>,
-    /// Between which bounds runs lie about what models say of them, where enough were run; the interval is then by these.
+    /// Bounds of the ratio of measured to predicted totals, where there are enough runs; they then determine the
+    /// interval.
     pub run_bounds: Option<RunBounds>,
-    /// What classes cost beside one another.
+    /// Interactions of classes at coupled instances.
     pub interactions: Vec<Interaction>,
-    /// Which joined pairs of classes runs show; nothing is said of the others without.
+    /// Pairs of classes at coupled instances that runs show. With None, unseen pairs are not reported.
     pub pairs: Option<SeenPairs>,
-    /// Which calls each instance gets beside which classes; those of the workload count where no run shows an instance.
+    /// Calls of each instance by the classes of its neighbours. Instances that no run shows get the calls of the
+    /// workload.
     pub patterns: Option<CallPatterns>,
-    /// What the number of ranks makes of the time of each instance; None where the models are of it.
+    /// Effect of the number of ranks on the time of each instance; None where the models already include it.
     pub rank_effects: Option<RankEffects>,
-    /// Which of the seconds that the workload took the models predict, so that they are scored; None where it was not run.
+    /// Which seconds of the workload the models predict, so that they are scored; None where the workload was not run.
     pub scored: Option<Seconds>,
-    /// What is left out of the search; the Pareto set is searched as a whole.
+    /// Instances left out of the search. The Pareto search includes them.
     pub pruning: Pruning,
 }
 
-/// Chooses the class of each instance so that the predicted time of the workload is smallest: [`choose_with`] without wishes,
-/// every candidate having to have its models.
+/// Chooses the class of each instance so that the predicted time of the workload is smallest: [`choose_with`] with
+/// `strict` and no other options, so every candidate must have its models.
 ///
 /// # Errors
-/// Those of [`choose_with`].
+/// The errors of [`choose_with`].
 pub fn choose(
     workload: &Workload,
     alternatives: &Alternatives,
@@ -97,22 +98,23 @@ pub fn choose(
 
 /// Chooses the class of each instance so that the predicted time of the workload is smallest.
 ///
-/// The time of an assembly is `Σ count · T(class of the instance, coordinate)` over the recorded
-/// calls, and what interactions add to the time of a class beside another one; requirements forbid classes, or pairs of them. The current class of an instance is one of its candidates, listed or
-/// not. Of equal assemblies the one with more of the current classes, then of those listed first, is taken.
-/// Predicted times are expected ones, so that the assembly of least time is also the one of least expected regret.
+/// The time of an assembly is `Σ count · T(class of the instance, coordinate)` over the recorded calls, plus the
+/// interactions of its classes. Requirements forbid classes, or pairs of them. The current class of an instance is
+/// always a candidate, listed or not. Among equal assemblies, the one with more current classes wins, then the one with
+/// classes listed first. Predicted times are expected values, so the assembly of least time is also the one of least
+/// expected regret.
 ///
 /// # Arguments
-/// * `workload` - recorded calls; instances without any cost nothing
+/// * `workload` - recorded calls; an instance without calls costs nothing
 /// * `alternatives` - classes for some instances of `current`; the others keep theirs
-/// * `current` - the assembly as it stands
+/// * `current` - the current assembly
 /// * `models` - a model for each candidate class, method and mode called
 ///
 /// # Errors
-/// [`Error::UnknownInstance`]; [`Error::Requirement`]; [`Error::Problem`] where no assembly is allowed; [`Error::Lacking`]
-/// with every model that is missing: of any candidate with `strict`, else of the only one of an instance.
-/// An instance without alternatives may lack its model if it was recorded with its current class: it then counts
-/// as measured.
+/// [`Error::UnknownInstance`]; [`Error::Requirement`]; [`Error::Problem`] where no assembly is allowed;
+/// [`Error::Lacking`] with all missing models: of any candidate with `strict`, otherwise of an instance's only
+/// candidate. An instance without alternatives may lack its model if all its calls were recorded with its current
+/// class; its measured time then counts.
 pub fn choose_with(
     workload: &Workload,
     alternatives: &Alternatives,
@@ -127,7 +129,7 @@ pub fn choose_with(
 /// The problem that [`choose_with`] solves, for other solvers: see [`crate::optimise::cfn`].
 ///
 /// # Errors
-/// Those of [`choose_with`].
+/// The errors of [`choose_with`].
 pub fn problem_of(
     workload: &Workload,
     alternatives: &Alternatives,
@@ -145,7 +147,7 @@ fn check_known(instance: &str, current: &Assembly) -> Result<(), Error> {
     Err(Error::unknown_instance(instance, current))
 }
 
-/// The classes listed, each once, the current one among them.
+/// The listed classes without duplicates, plus the current one.
 fn candidates<'a>(listed: Option<&'a Vec<String>>, current: &'a str) -> Vec<&'a str> {
     let mut classes: Vec<&str> = Vec::new();
     for class in listed
@@ -161,7 +163,7 @@ fn candidates<'a>(listed: Option<&'a Vec<String>>, current: &'a str) -> Vec<&'a 
     classes
 }
 
-/// `∏ Cᵢ` over all instances that have alternatives, called or not.
+/// Number of assemblies: `∏ Cᵢ` over all instances that have alternatives, called or not.
 fn count(alternatives: &Alternatives, current: &Assembly) -> BigUint {
     let sizes = alternatives.iter().map(|(instance, listed)| {
         BigUint::from(candidates(Some(listed), &current[instance]).len())
@@ -177,7 +179,7 @@ struct Place<'a, 'c> {
 }
 
 impl Place<'_, '_> {
-    /// A row and its prediction for one candidate class; `only` where it is the only one.
+    /// The row and the prediction of one candidate class; `only` if the instance has no other candidate.
     fn row_of(
         &self,
         class: &str,
@@ -232,14 +234,14 @@ impl Place<'_, '_> {
     }
 }
 
-/// Adds what the number of ranks makes of an instance's time to each of its classes.
+/// Adds the effect of the number of ranks to the time of each class of an instance.
 ///
 /// # Arguments
 /// * `seen` - classes that the runs show
-/// * `mpi_s` - what the instance spends in MPI, whichever class it has
+/// * `mpi_s` - time of the instance in MPI, independent of its class
 ///
 /// # Returns
-/// Variance of what was added to its computing, seconds squared.
+/// Variance of the time added to its computing, seconds squared.
 fn add_effect(
     effect: &RankEffect,
     seen: &BTreeSet<String>,
@@ -263,11 +265,11 @@ fn add_effect(
     (effect.ratio * run_s * effect.deviation).powi(2)
 }
 
-/// The interval of one fresh run, where its spread is known.
+/// The 95 % interval of the time of one fresh run; None where the spread between runs is unknown.
 ///
 /// # Arguments
-/// * `time_s` - that it is about
-/// * `variance_s2` - of the models and of what is beside them, seconds squared
+/// * `time_s` - the predicted time, seconds
+/// * `variance_s2` - variance of `time_s` by models, interactions and other predicted parts, seconds squared
 fn interval_s(time_s: f64, variance_s2: f64, options: &ChooseOptions) -> Option<[f64; 2]> {
     let between_runs = options.between_runs.as_ref();
     let between_runs = between_runs.filter(|between_runs| between_runs.is_known())?;
@@ -281,12 +283,12 @@ fn interval_s(time_s: f64, variance_s2: f64, options: &ChooseOptions) -> Option<
     })
 }
 
-/// What two sites cost together.
+/// The interaction of two sites for one pair of classes.
 struct Together {
-    /// Site and class of each, the one that takes longer first.
+    /// Site and class of each; the first one takes the additional time.
     sites: [(usize, usize); 2],
     seconds: f64,
-    /// What the first takes by itself, seconds.
+    /// Time of the first one without the interaction, seconds.
     mean_s: f64,
     /// Runs that show both.
     runs: usize,
@@ -300,7 +302,7 @@ struct Scored {
     predicted: Option<Predicted>,
 }
 
-/// The sites with what each of their classes takes.
+/// The sites, and the time of each of their classes.
 struct Composition<'a> {
     alternatives: &'a Alternatives,
     current: &'a Assembly,
@@ -308,16 +310,16 @@ struct Composition<'a> {
     instances: Vec<&'a str>,
     /// Candidates of each site.
     classes: Vec<Vec<&'a str>>,
-    /// For each site what its classes take, by the calls that it gets.
+    /// Times of the classes of each site, by the calls that it gets.
     tables: Vec<SiteTable>,
     /// Sites of the problem beyond those of instances.
     auxiliaries: Vec<Auxiliary>,
     problem: Problem,
-    /// Variance of what the number of ranks makes of all sites' times, seconds squared.
+    /// Variance of the times that the number of ranks adds at all sites, seconds squared.
     ranks_s2: f64,
-    /// What all sites spend in MPI on that number, seconds.
+    /// Time of all sites in MPI on that number of ranks, seconds.
     mpi_s: f64,
-    /// What two sites cost together with one class each.
+    /// Interactions of pairs of sites.
     together: Vec<Together>,
     /// Whether every candidate must have its models.
     strict: bool,
@@ -325,7 +327,8 @@ struct Composition<'a> {
     refused: Vec<Lacking>,
     without_model: Vec<Lacking>,
     measured: Recorded,
-    /// What each instance took, where all of its calls were recorded with one class, which is given, and what models say of them.
+    /// For each instance whose calls were all recorded with one class: that class, the measured time, and the
+    /// prediction.
     measured_of: BTreeMap<&'a str, Scored>,
 }
 
@@ -389,14 +392,15 @@ impl<'a> Composition<'a> {
         Ok(composition)
     }
 
-    /// What the sites of an assembly cost together, seconds.
+    /// The sum of the interactions in an assembly, seconds.
     fn together_s(&self, choice: &[usize]) -> f64 {
         let is_so = |at: &Together| at.sites.iter().all(|(site, c)| choice[*site] == *c);
         let so = self.together.iter().filter(|at| is_so(at));
         so.map(|at| at.seconds).sum()
     }
 
-    /// Sites of an assembly that no run shows with these classes side by side, and the standard deviation of what they may cost.
+    /// Pairs of sites of an assembly whose two classes no run shows together, and the standard deviation of their
+    /// interaction.
     fn unseen(&self, choice: &[usize], pairs: &SeenPairs) -> Vec<([usize; 2], f64)> {
         let mut assembly = self.current.clone();
         assembly.extend(self.assembly(choice));
@@ -414,7 +418,7 @@ impl<'a> Composition<'a> {
         unseen.collect()
     }
 
-    /// Variance of what pairs of an assembly may cost that no run shows, seconds squared.
+    /// Variance of the interactions of pairs that no run shows, seconds squared.
     fn unseen_s2(&self, choice: &[usize], pairs: &SeenPairs) -> f64 {
         let unseen = self.unseen(choice, pairs).into_iter();
         unseen.map(|(_, seconds)| seconds * seconds).sum()
@@ -430,10 +434,10 @@ impl<'a> Composition<'a> {
         sites.map(|site| place(site).unwrap_or(0)).collect()
     }
 
-    /// The current assembly among the candidates; `None` where a class of it is none, or is forbidden.
+    /// The current assembly; `None` where one of its classes is no candidate, or is forbidden.
     ///
     /// # Arguments
-    /// * `like` - any other assembly
+    /// * `like` - any other assembly, which supplies the auxiliary sites
     fn found_current(&self, like: &Found) -> Option<Found> {
         let mut choice = like.choice.clone();
         for (site, classes) in self.classes.iter().enumerate() {
@@ -445,7 +449,7 @@ impl<'a> Composition<'a> {
         cost.is_finite().then_some(Found { choice, cost })
     }
 
-    /// Forbids what does not meet a requirement.
+    /// Forbids combinations of classes that violate a requirement.
     fn require(&mut self, requirement: &Requirement, attributes: &Attributes) -> Result<(), Error> {
         let mut sites = Vec::new();
         for instance in requirement.instances() {
@@ -621,7 +625,7 @@ impl<'a> Composition<'a> {
         }
     }
 
-    /// Takes the current class, else one listed before, where that costs no more.
+    /// Switches each site back to its current class, else to one listed earlier, where that costs no more.
     fn prefer_current(&self, best: &mut Found) {
         for (site, classes) in self.classes.iter().enumerate() {
             let is_current = |&at: &usize| classes[at] == self.current[self.instances[site]];
@@ -639,7 +643,7 @@ impl<'a> Composition<'a> {
         }
     }
 
-    /// The classes of the sites that have alternatives.
+    /// The classes at the sites that have alternatives.
     fn assembly(&self, choice: &[usize]) -> Assembly {
         let sites = self.instances.iter().zip(&self.classes).zip(choice);
         let open = sites.filter(|((_, classes), _)| classes.len() > 1);
@@ -655,7 +659,7 @@ impl<'a> Composition<'a> {
         }
     }
 
-    /// The Pareto set of time and an attribute, where one is asked for.
+    /// The Pareto set of time and an attribute; empty unless one is requested.
     fn pareto(&self, options: &ChooseOptions) -> Result<Vec<Ranked>, Error> {
         let Some(attribute) = &options.pareto else {
             return Ok(Vec::new());

@@ -1,28 +1,30 @@
 //! Whether the best assembly is distinguished from the next one.
 //!
-//! What counts is how well the means over runs are known ([`RunSpread`](crate::RunSpread)): the calls of one run share its state, so
-//! that their own spread distinguishes two copies of one class. To that come the errors of models and interactions, and of mean calls
-//! that follow from a class that differs. Where no class was run twice nothing is known, unless earlier runs show how much runs differ.
+//! The deciding figure is the precision of the means over runs ([`RunSpread`](crate::RunSpread)). The calls of one run
+//! share its state, so their spread within a run would distinguish even two copies of one class. The errors of models,
+//! of interactions, and of the mean calls that depend on a differing class are added. If no class was run twice, the
+//! precision is unknown, unless earlier runs show how much runs differ.
 
 use super::outcome::Doubt;
 use super::{ChooseOptions, Composition};
 use crate::optimise::{Found, compare_assemblies};
 use crate::run_spread::{MeanVariance, Part};
 
-/// Part of the time of the instances that differ below which no difference counts: formulas fitted to the same times at other sizes
-/// differ by as much. Source: a study of made assemblies, whose totals were predicted to 1.2 % on average from 75 runs.
+/// A difference below this share of the time of the differing instances is ignored: formulas fitted to the same times
+/// at other sizes differ by as much. Source: a study of synthetic assemblies, whose totals were predicted to 1.2 % on
+/// average from 75 runs.
 const LEAST_DIFFERENCE: f64 = 0.01;
 
-/// A site that takes another time in the second assembly.
+/// A site whose time differs between the two assemblies.
 struct Differing<'a> {
     site: usize,
     parts: [Part<'a>; 2],
-    /// Variance of the difference by all but the means over runs, seconds squared.
+    /// Variance of the difference from all sources except the means over runs, seconds squared.
     others_s2: f64,
 }
 
 impl Composition<'_> {
-    /// Compares the best with another one.
+    /// Compares the best assembly with another one.
     pub(super) fn doubt(&self, best: &Found, next: &Found, options: &ChooseOptions) -> Doubt {
         let sites = 0..self.instances.len();
         let differing = sites.filter_map(|site| self.differing(site, best, next, options));
@@ -33,7 +35,7 @@ impl Composition<'_> {
         let (variance_s2, freedom) = match of_runs {
             Some(of_runs) => {
                 let whole_s2 = of_runs.variance_s2 + others_s2;
-                // The other errors count as known.
+                // Degrees of freedom by Satterthwaite, with the other variances taken as exactly known.
                 let share = of_runs.variance_s2 / whole_s2;
                 (whole_s2, of_runs.freedom / (share * share))
             }
@@ -61,7 +63,7 @@ impl Composition<'_> {
         }
     }
 
-    /// What a site takes in two assemblies; None where that is the same.
+    /// The times of a site in two assemblies; None where they are equal.
     fn differing<'s>(
         &'s self,
         site: usize,
@@ -92,8 +94,8 @@ impl Composition<'_> {
         })
     }
 
-    /// Variance by the errors of a site's models, seconds squared. With the same class in both assemblies the error is the same too:
-    /// only its part in the difference is left.
+    /// Variance from the errors of a site's models, seconds squared. If both assemblies have the same class, its error
+    /// cancels except for the part that belongs to the difference in time.
     fn models_s2(&self, site: usize, best: &Found, next: &Found, options: &ChooseOptions) -> f64 {
         let predicted = [best, next].map(|found| self.predicted(site, &found.choice));
         let spread = options.run_spread.as_ref();
@@ -102,7 +104,7 @@ impl Composition<'_> {
             spread.is_some_and(|spread| spread.knows(self.instances[site], class))
         };
         let levelled = [best, next].map(is_levelled);
-        // A fit's scatter is that of its runs, whose means are the level of the class: within the sizes of the runs it counts once.
+        // The means over runs already contain the scatter of a fit, so within the measured sizes it is not added again.
         let variance_s2 = |of: usize| match predicted[of] {
             Some(predicted) if predicted.extrapolated || !levelled[of] => {
                 predicted.uncertainty.variance_s2()
@@ -118,8 +120,8 @@ impl Composition<'_> {
         }
     }
 
-    /// Variance by the mean calls of a site, which are drawn anew in each run, seconds squared. The same calls in both assemblies
-    /// have the same error.
+    /// Variance from the mean calls of a site, which each run draws anew, seconds squared. Equal calls in both
+    /// assemblies have the same error.
     fn calls_s2(
         &self,
         site: usize,
@@ -150,8 +152,8 @@ impl Composition<'_> {
         }
     }
 
-    /// Variance by what a site takes beside the classes of others, seconds squared: interactions that runs show, and pairs that none
-    /// shows.
+    /// Variance from the interactions of a site with its neighbours, seconds squared: those that runs show, and those
+    /// of unseen pairs.
     fn together_s2(&self, site: usize, best: &Found, next: &Found, options: &ChooseOptions) -> f64 {
         let is_in_one = |sites: &[(usize, usize); 2]| {
             let is_in = |found: &Found| sites.iter().all(|(site, c)| found.choice[*site] == *c);
@@ -168,7 +170,7 @@ impl Composition<'_> {
             let pairs = options.pairs.as_ref();
             for (sites, seconds) in pairs.map_or_else(Vec::new, |p| self.unseen(&found.choice, p)) {
                 let differs = |site: &&usize| found.choice[**site] != other.choice[**site];
-                // It counts to the first of the two that differs.
+                // An unseen pair counts once: at the first of its two sites that differs.
                 if sites.iter().find(differs) == Some(&site) {
                     unseen_s2 += seconds * seconds;
                 }
@@ -178,7 +180,7 @@ impl Composition<'_> {
     }
 }
 
-/// How well the means over runs are known; by earlier runs where those of the workload do not show it.
+/// Precision of the means over runs; estimated from earlier runs where those of the workload do not show it.
 fn of_runs(parts: &[Part<'_>], options: &ChooseOptions) -> Option<MeanVariance> {
     let spread = options.run_spread.as_ref();
     let known = spread.and_then(|spread| spread.of_difference(parts));

@@ -1,4 +1,4 @@
-//! What a choice tells.
+//! The result of a choice: [`Choice`], with its rows and comparisons.
 
 use serde::Serialize;
 
@@ -11,115 +11,115 @@ use crate::run_bounds::RunBounds;
 use crate::unseen::UnseenPair;
 use crate::workload::{Assembly, Recorded};
 
-/// The best assembly, and what the others would take.
+/// The best assembly, and the predicted times of the others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Choice {
-    /// Number of assemblies that the alternatives allow, `∏ Cᵢ`, in decimal digits: exact.
+    /// Number of assemblies that the alternatives allow, `∏ Cᵢ`, exact, in decimal digits.
     pub assemblies: String,
-    /// Predictions that were needed to know the best of them: classes of instances, `Σ Cᵢ`.
+    /// Number of predictions that the search needed: classes over all instances, `Σ Cᵢ`.
     pub evaluated: usize,
     /// Class of each instance of the best assembly.
     pub best: Assembly,
     /// Predicted time of the recorded calls in the best assembly, seconds.
     pub predicted_s: f64,
-    /// The part of `predicted_s` that is delays of calls that the machine held up, as often and as long as when the models' calls were
-    /// measured.
+    /// The part of `predicted_s` that delays of interrupted calls cause, assuming that they are as frequent and as long
+    /// as when the models' calls were measured.
     pub held_up_s: f64,
     /// Predicted time of the recorded calls in the current assembly, seconds.
     pub current_s: f64,
-    /// Ends of the 95 % interval of the total of one fresh run, seconds, in which the calls of `spread_unknown` take what is
-    /// predicted. None, two `null` in JSON, where the spread between runs is unknown: the calls of one run share its state, so
-    /// that their own spread says little of the next run.
+    /// 95 % interval of the total of one fresh run, seconds; the calls of `spread_unknown` count with their prediction.
+    /// None, two `null` in JSON, where the spread between runs is unknown: the calls of one run share its state, so
+    /// their spread says little about the next run.
     #[serde(serialize_with = "ends")]
     pub interval_s: Option<[f64; 2]>,
-    /// Models of the best assembly that do not tell how much calls spread, such as those of a method that was called once.
+    /// Models of the best assembly without an estimate of the spread of calls, such as those of a method that was
+    /// called once.
     pub spread_unknown: Vec<String>,
-    /// Predicted seconds of their calls.
+    /// Predicted time of their calls, seconds.
     pub spread_unknown_s: f64,
     /// The spread between runs, where it is known.
     pub between_runs: Option<BetweenRuns>,
-    /// What the interval is taken from, where enough runs are known.
+    /// The bounds that determine the interval, where enough runs are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_bounds: Option<RunBounds>,
-    /// Seconds that instances of the best assembly take beyond what each does by itself: below 0 where they save some. Part of
-    /// `predicted_s`.
+    /// Sum of the interactions in the best assembly, seconds; negative where they save time. Part of `predicted_s`.
     pub together_s: f64,
-    /// Which classes take longer, or less long, beside which.
+    /// Classes that take longer, or shorter, next to certain classes of other instances.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interactions: Vec<Interaction>,
-    /// Instances whose calls follow from the classes of others.
+    /// Instances whose calls depend on the classes of others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls_follow: Vec<CallsFollow>,
-    /// Joined instances whose classes in the best assembly no run shows side by side: they count with nothing in `predicted_s`, and
-    /// with what such a pair may cost in `interval_s`.
+    /// Coupled instances whose classes in the best assembly no run shows together. They add nothing to `predicted_s`;
+    /// their possible interaction widens `interval_s`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen_pairs: Vec<UnseenPair>,
-    /// Standard deviation of the seconds that these may cost.
+    /// Standard deviation of the sum of their interactions, seconds.
     pub unseen_pairs_s: f64,
-    /// What the wanted number of ranks makes of the time, where the models are not of it.
+    /// Effect of the requested number of ranks on the time; None where the models already include it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_ranks: Option<OnRanks>,
-    /// What the calls of the workload took when they were recorded.
+    /// Measured time of the workload's calls.
     pub measured: Recorded,
-    /// Instances that were left out of the search, since that was asked for.
+    /// Instances that were left out of the search on request.
     pub pruned: Vec<String>,
-    /// By how much the best assembly may be slower for it, seconds: part of `gap`.
+    /// Bound on the time lost by leaving them out, seconds: part of `gap`.
     pub pruned_s: f64,
-    /// No other allowed assembly is predicted to be faster; else `gap` says by how much one might be.
+    /// No other allowed assembly is predicted to be faster. If false, `gap` bounds how much faster one might be.
     pub proved: bool,
-    /// By what part of its time the best assembly may be slower than the fastest one: 0 where that is proved.
+    /// Bound on the share of its time by which the best assembly is slower than the optimum: 0 where it is proved
+    /// optimal.
     pub gap: f64,
-    /// The best assemblies, the fastest first, as many as were asked for.
+    /// The best assemblies, the fastest first, as many as requested.
     pub ranked: Vec<Ranked>,
-    /// The best assembly compared with the next one: whether runs distinguish them. None without another one.
+    /// Comparison of the best assembly with the next one: whether runs distinguish them. None if there is no other one.
     pub doubt: Option<Doubt>,
-    /// How sure it is that it is better than the current one; none where that is the best.
+    /// Comparison of the best assembly with the current one; None if the current one is the best.
     pub against_current: Option<Doubt>,
-    /// Every assembly that no other one beats in both time and the attribute asked for, the fastest first.
+    /// Assemblies that no other one beats in both time and the requested attribute, the fastest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pareto: Vec<Ranked>,
-    /// Classes that could not be chosen, since there is no model of them: empty where that is refused.
+    /// Classes that were not considered because they have no model; empty with `strict`, where they are an error.
     pub without_model: Vec<Lacking>,
-    /// One row for each class of each instance that was called, instances ascending, the classes
-    /// in the order of the alternatives.
+    /// One row for each class of each called instance: instances ascending, classes in the order of the alternatives.
     pub instances: Vec<Row>,
 }
 
-/// The ends of an interval, or two `null`: a reader finds two values in any case.
+/// Serialises the ends of an interval, or two `null`, so that readers always find two values.
 fn ends<S: serde::Serializer>(ends: &Option<[f64; 2]>, serializer: S) -> Result<S::Ok, S::Error> {
     ends.map_or([f64::NAN; 2], |ends| ends)
         .serialize(serializer)
 }
 
-/// An instance whose calls follow from the classes of others.
+/// An instance whose calls depend on the classes of others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CallsFollow {
-    /// The instance that is called.
+    /// The called instance.
     pub instance: String,
-    /// Those whose classes decide how often, and with which parameters.
+    /// The instances whose classes decide how often it is called, and with which parameters.
     pub from: Vec<String>,
-    /// Whether a run shows these with the classes of the best assembly; else the calls are those with the nearest classes.
+    /// Whether a run shows their classes in the best assembly; otherwise the calls of the nearest classes are used.
     pub seen: bool,
 }
 
-/// A total on a number of ranks, in its parts: computing takes processor time, MPI does where no other rank waits for the
-/// processor.
+/// A total on a number of ranks, split into computing and MPI. Computing takes processor time; MPI time counts in full
+/// only where no other rank waits for the processor.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OnRanks {
-    /// What the runs with that many ranks tell.
+    /// Effects estimated from the runs with that number of ranks.
     #[serde(flatten)]
     pub effects: RankEffects,
-    /// Seconds that all ranks compute, in the best assembly.
+    /// Computing time of all ranks in the best assembly, seconds.
     pub computation_s: f64,
-    /// Ends of its 95 % interval for one fresh run, seconds.
+    /// 95 % interval of the computing time in one fresh run, seconds.
     #[serde(serialize_with = "ends")]
     pub computation_interval_s: Option<[f64; 2]>,
-    /// Seconds that all ranks are in MPI: with those of `computation_s` the total.
+    /// Time of all ranks in MPI, seconds; the total is this plus `computation_s`.
     pub mpi_s: f64,
 }
 
 impl OnRanks {
-    /// Ends of the 95 % interval of the total, of those of its parts `p ± d`: each as far off as `√Σ d²`.
+    /// The 95 % interval of the total, from the intervals `p ± d` of its parts: half-widths combine as `√Σ d²`.
     ///
     /// # Source
     /// Zou and Donner, Statistics in Medicine 27, 2008, Eq. (8): limits of a sum from the limits of independent parts.
@@ -135,70 +135,71 @@ impl OnRanks {
     }
 }
 
-/// An assembly among the best.
+/// One of the best assemblies.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranked {
-    /// Class of each instance that has alternatives.
+    /// Class of each instance with alternatives.
     pub assembly: Assembly,
-    /// Its predicted time, seconds.
+    /// Predicted time, seconds.
     pub predicted_s: f64,
-    /// The sum of the attribute asked for over its instances.
+    /// The sum of the requested attribute over its instances.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attribute: Option<f64>,
 }
 
-/// How sure it is that the best assembly is better than the next one.
+/// The certainty that the best assembly is faster than another one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Doubt {
-    /// The difference and what is risked; its `deviation` and `regret` infinite (`null` in JSON) where no runs show how much they
-    /// differ.
+    /// The difference and the expected loss; its `deviation` and `regret` are infinite (`null` in JSON) where no runs
+    /// show the spread.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// Whether the difference is beyond doubt at 95 %, and at least 1 % of the time of the instances that differ.
+    /// Whether the difference is significant at 95 %, and at least 1 % of the time of the instances that differ.
     pub told_apart: bool,
-    /// Whether runs show how much they differ.
+    /// Whether runs show the spread.
     pub spread_known: bool,
-    /// Standard deviation of the difference by the models alone, without what runs differ by, seconds.
+    /// Standard deviation of the difference from the models alone, without the spread between runs, seconds.
     pub models_deviation: f64,
-    /// The instance and the two classes of which a run with each, side by side, would tell most.
+    /// The instance and its two classes for which further runs, one with each class, reduce the uncertainty most.
     pub run: Option<(String, [String; 2])>,
 }
 
-/// One class in the place of one instance.
+/// One candidate class of one instance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     /// The instance.
     pub instance: String,
     /// The class.
     pub class: String,
-    /// The best assembly has this class there.
+    /// The best assembly uses this class.
     pub chosen: bool,
-    /// The current assembly has this class there.
+    /// The current assembly uses this class.
     pub current: bool,
-    /// Recorded calls of the instance.
+    /// Number of recorded calls of the instance.
     pub calls: u64,
-    /// Predicted time of these calls by this class, seconds.
+    /// Predicted time of these calls with this class, seconds.
     pub predicted_s: f64,
-    /// The part of `predicted_s` that is delays of calls that the machine held up.
+    /// The part of `predicted_s` that delays of interrupted calls cause.
     pub held_up_s: f64,
     /// 95 % interval of `predicted_s`, seconds.
     pub interval_s: [f64; 2],
     /// Measured time, seconds, where all these calls were recorded with this class.
     pub measured_s: Option<f64>,
-    /// A call lies outside the range that the class was measured in.
+    /// A call lies outside the measured range of the class.
     pub extrapolated: bool,
-    /// The class's model was negative at a call; a class without this flag is preferred.
+    /// The model was negative at a call; classes without this flag are preferred.
     pub clamped: bool,
-    /// Outside the measured sizes the class's formula falls, or grows faster than it was seen to: the bound was taken.
+    /// Outside the measured sizes the formula decreases, or grows faster than the measured times, so a bound replaced
+    /// it.
     pub bounded: bool,
-    /// There is no model, and `predicted_s` is what was measured: an instance without alternatives.
+    /// There is no model, and `predicted_s` is the measured time: an instance without alternatives.
     pub measured_only: bool,
-    /// The calls took another time than a fresh run of what the model was fitted to would: it is out of date.
+    /// The model is out of date: the measured time lies outside the predicted interval of a fresh run.
     pub stale: bool,
 }
 
 impl Choice {
-    /// The delays that are part of the predicted time, in words; `None` where the models know of no calls that were held up.
+    /// The delays that are part of the predicted time, in words; `None` if the models contain no interrupted calls.
     pub fn held_up_line(&self) -> Option<String> {
         let percent = 100.0 * self.held_up_s / self.predicted_s;
         (self.held_up_s > 0.0).then(|| {

@@ -1,26 +1,26 @@
-//! What is left out of the search for the best assembly.
+//! Instances left out of the search for the best assembly.
 
 use std::collections::BTreeSet;
 
 use crate::optimise::{Insignificant, Problem, insignificant, least_lost};
 
-/// Instances that are left out of the search for the best assembly, each with the class with which the least can be lost.
+/// Instances to leave out of the search. Each keeps the class with the least possible loss.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Pruning {
-    /// Those that together can make the best assembly slower by at most this part of the time of the present one, whatever
-    /// is chosen elsewhere; 0 for none.
+    /// Leave out instances that together slow the best assembly by at most this share of the time of the current one,
+    /// whatever the other instances choose; 0 for none.
     pub tolerance: f64,
-    /// Those that matter little, as [`crate::CallGraph::minor_instances`] has it, however much they can; but none that
-    /// what is required may ask for another class of.
+    /// Leave out these instances whatever the possible loss (see [`crate::CallGraph::minor_instances`]), except where a
+    /// requirement may demand another class of one.
     pub minor: BTreeSet<String>,
 }
 
 impl Pruning {
-    /// The sites that are left out.
+    /// The sites to leave out.
     ///
     /// # Arguments
-    /// * `problem` - its sites have the names of their instances
-    /// * `present_s` - the time of the present assembly, seconds
+    /// * `problem` - the problem, whose sites have the names of their instances
+    /// * `present_s` - the time of the current assembly, seconds
     pub(super) fn of(&self, problem: &Problem, present_s: f64) -> Vec<Insignificant> {
         let mut pruned = match self.tolerance > 0.0 {
             true => insignificant(problem, self.tolerance * present_s),
@@ -37,7 +37,7 @@ impl Pruning {
     }
 }
 
-/// The problem with one alternative left to each of these sites.
+/// The problem with a single alternative at each of these sites.
 pub(super) fn without(problem: &Problem, pruned: &[Insignificant]) -> Problem {
     let mut left = problem.clone();
     for at in pruned {

@@ -1,8 +1,10 @@
-//! What each class of a site takes, by the classes that decide its calls.
+//! Cost of each class of a site, by the classes that decide its calls.
 //!
-//! Calls that no class decides make the cost of a class one number. Those that follow from one other site make a table of the two
-//! sites' classes. Those of two need a third dimension, which an auxiliary site takes: its alternatives are the combinations of
-//! the two sites' classes, and it may not go together with any other ones of these. So the sum over tables of two sites stays exact.
+//! If no other class decides a site's calls, the cost of each of its classes is one number. If the calls depend on one
+//! other site, the costs form a table over the classes of both sites. If they depend on two, the third dimension
+//! becomes an auxiliary site, whose alternatives are the combinations of the two sites' classes; an alternative that
+//! contradicts the classes chosen there is forbidden. So the cost of an assembly stays an exact sum of tables over two
+//! sites.
 
 use mastermind_models::ModelSet;
 
@@ -15,17 +17,17 @@ use crate::predicted::{Predicted, predict_calls};
 use crate::score::recorded_with;
 use crate::workload::{Assembly, Call, Workload};
 
-/// What the classes of a site take.
+/// The costs of the classes of a site.
 pub(super) struct SiteTable {
-    /// Sites whose classes decide the calls, none, one or two, and how many classes each has.
+    /// The sites whose classes decide the calls, none to two, and the number of classes of each.
     neighbours: Vec<(usize, usize)>,
-    /// For each combination of their classes, the last one fastest, a row and its prediction for each class that has a model; none
-    /// where the site is not called.
+    /// For each combination of their classes, the last site fastest: a row and its prediction for each class with a
+    /// model. Empty where the site is not called.
     patterns: Vec<Vec<(Row, Predicted)>>,
 }
 
 impl SiteTable {
-    /// The rows with the calls of an assembly.
+    /// The rows for the calls that the site gets in an assembly.
     pub fn rows(&self, choice: &[usize]) -> &[(Row, Predicted)] {
         let place = |at, (site, n): &(usize, usize)| at * n + choice[*site];
         &self.patterns[self.neighbours.iter().fold(0, place)]
@@ -36,7 +38,7 @@ impl SiteTable {
         self.patterns.iter().map(Vec::len).sum()
     }
 
-    /// Mean time of a class over the calls that the site gets beside a class of another one, seconds.
+    /// Mean time of a class over the calls that the site gets with a class of another site, seconds.
     fn mean_s(&self, class: &str, other: (usize, usize)) -> Option<f64> {
         let combinations = combinations(&self.neighbours);
         let is_meant = |combination: &[usize]| {
@@ -51,7 +53,7 @@ impl SiteTable {
     }
 }
 
-/// All combinations of the classes of some sites, the last site's fastest.
+/// All combinations of the classes of some sites, the last site fastest.
 fn combinations(neighbours: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for (_, n) in neighbours {
@@ -64,9 +66,9 @@ fn combinations(neighbours: &[(usize, usize)]) -> Vec<Vec<usize>> {
     all
 }
 
-/// A site of the problem that stands for two others.
+/// A site of the problem that represents the classes of two other sites.
 pub(super) struct Auxiliary {
-    /// The two sites, and how many classes each has.
+    /// The two sites, and the number of classes of each.
     sites: [(usize, usize); 2],
 }
 
@@ -90,20 +92,20 @@ fn of_class<'r>(rows: &'r [(Row, Predicted)], class: &str) -> Option<&'r Predict
 }
 
 impl<'a> Composition<'a> {
-    /// What the class of a site in an assembly takes.
+    /// The prediction for the class of a site in an assembly.
     pub(super) fn predicted(&self, site: usize, choice: &[usize]) -> Option<&Predicted> {
         let class = self.classes[site][choice[site]];
         of_class(self.tables[site].rows(choice), class)
     }
 
-    /// Seconds of an assembly without what classes cost together.
+    /// Time of an assembly without interactions, seconds.
     pub(super) fn alone_s(&self, choice: &[usize]) -> f64 {
         let sites = 0..self.instances.len();
         let predicted = sites.filter_map(|site| self.predicted(site, choice));
         predicted.map(|predicted| predicted.time_s).sum()
     }
 
-    /// Takes down what the recorded calls of an instance took, where one class answered all of them.
+    /// Records the measured time of an instance's calls, where one class answered all of them.
     pub(super) fn record(
         &mut self,
         instance: &'a str,
@@ -129,10 +131,10 @@ impl<'a> Composition<'a> {
         Ok(())
     }
 
-    /// Adds a site; classes without a model are forbidden, or refused.
+    /// Adds a site. Classes without a model are forbidden, or recorded as errors.
     ///
     /// # Arguments
-    /// * `recorded` - its calls in the workload, for an instance that no run shows
+    /// * `recorded` - the site's calls in the workload, used for an instance that no run shows
     pub(super) fn add(
         &mut self,
         site: usize,
@@ -193,7 +195,7 @@ impl<'a> Composition<'a> {
         Ok(())
     }
 
-    /// The rows of a site's classes for some calls, of those that have models.
+    /// The rows of a site's classes for some calls; only classes with models.
     fn rows_of(
         &self,
         place: &Place<'a, '_>,
@@ -220,7 +222,7 @@ impl<'a> Composition<'a> {
         Ok(rows)
     }
 
-    /// Adds what the number of ranks makes of a site's time.
+    /// Adds the effect of the number of ranks to a site's times.
     fn add_ranks(
         &mut self,
         instance: &str,
@@ -251,18 +253,18 @@ impl<'a> Composition<'a> {
         }
     }
 
-    /// What each class costs by itself: its time where no other class decides the calls, else nothing; infinite where it is not
-    /// chosen from.
+    /// Unary cost of each class: its time if no other class decides the calls, else 0; infinite if the class is not a
+    /// candidate.
     ///
     /// # Arguments
-    /// * `is_called` - whether there are calls, for each of `patterns`
+    /// * `is_called` - for each of `patterns`, whether it has calls
     fn own_costs(
         &self,
         site: usize,
         patterns: &[Vec<(Row, Predicted)>],
         is_called: &[bool],
     ) -> Vec<f64> {
-        // A time below 0 is no time: it wins only where there is no other.
+        // A negative prediction is not a valid time, so such a class is chosen only if there is no other.
         let is_clamped = |class: &str| {
             let mut rows = patterns.iter().flatten();
             rows.any(|(row, _)| row.class == class && row.clamped)
@@ -286,7 +288,7 @@ impl<'a> Composition<'a> {
         classes.iter().map(cost).collect()
     }
 
-    /// Adds the costs of calls that follow from the classes of other sites.
+    /// Adds the costs of calls that depend on the classes of other sites.
     pub(super) fn couple(&mut self) -> Result<(), Error> {
         for site in 0..self.tables.len() {
             let table = &self.tables[site];
@@ -310,7 +312,7 @@ impl<'a> Composition<'a> {
         Ok(())
     }
 
-    /// The site of the problem for the classes of two others.
+    /// The site of the problem that represents the classes of two others.
     fn auxiliary(&mut self, sites: [(usize, usize); 2], of: usize) -> Result<usize, Error> {
         let n_instances = self.instances.len();
         let mut known = self.auxiliaries.iter();
@@ -345,14 +347,14 @@ impl<'a> Composition<'a> {
         Ok(at)
     }
 
-    /// Makes the auxiliary sites of a choice agree with the others.
+    /// Sets the auxiliary sites of a choice to the combinations of the classes chosen.
     pub(super) fn complete(&self, choice: &mut [usize]) {
         for (at, auxiliary) in self.auxiliaries.iter().enumerate() {
             choice[self.instances.len() + at] = auxiliary.value(choice);
         }
     }
 
-    /// Adds what an instance takes more beside a class of another one, on the mean of the calls that it gets there.
+    /// Adds the interaction of an instance with a class of another one, for the mean of the calls that it gets there.
     pub(super) fn join(&mut self, interaction: &Interaction) -> Result<(), Error> {
         let place = |instance: &String, class: &String| {
             let site = self.instances.iter().position(|i| *i == instance)?;
@@ -382,7 +384,7 @@ impl<'a> Composition<'a> {
         Ok(())
     }
 
-    /// The called instances whose calls follow from the classes of others.
+    /// The called instances whose calls depend on the classes of others.
     pub(super) fn calls_follow(
         &self,
         assembly: &Assembly,
