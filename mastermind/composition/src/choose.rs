@@ -6,6 +6,7 @@
 //! costs of pairs, and forbids assemblies that violate a requirement. `optimise` finds the assembly of least cost, and
 //! `Composition::choice` reports which results are uncertain. A class without a model is either an error or reported
 //! and not chosen; an instance with a single class may use its measured time instead.
+//!
 //! ```text
 //! flux is called 10 times with q = 2 and once with q = 8, states 3 times with q = 4, mesh never
 //! GodunovFlux takes 1 + 3 q    10 * 7 + 25 = 95 s   for flux, current

@@ -1,18 +1,21 @@
-//! Choice inside a site: where models cross, which class a call of some parameters goes to, compiled into a table.
+//! Choice inside a site: computes where models cross and compiles a table that maps the parameters of a call to a
+//! class.
 //!
 //! ```text
 //! factors = two:   n < 8  default | n < 410  Gsl | n < 131073  RustFft | default
 //! factors = large: n < 11 default | n < 4592  RustFft | default
 //! ```
 //!
-//! At a point the class of least expected time is taken where it is faster than the default rather than not, by all credible formulas of
-//! both, and by more than a hundredth; else the default. A call can be sent elsewhere at no cost, so a class that is likely to be faster
-//! need not be proved to be. Where calls were measured near a point, what they took beyond their models counts in ([`Nearby`]).
+//! At each point, the class of least expected time replaces the default if it is likely to be faster, by all credible
+//! formulas of both classes, and by more than 1 %. Redirecting a call costs nothing, so the probability need only
+//! exceed one half. Where calls were measured near a point, their ratio of measured to predicted time corrects the
+//! prediction ([`Nearby`]).
 //!
-//! Of one number the points are a grid over the range that the default class was measured in; neighbours of one class are joined, and where the class changes, the place is found by halving. Several numbers of
-//! a method are hardly ever free of one another: most of the room that their ranges span is never called. So there the points are where
-//! calls were recorded, in the workload and in the runs that correct predictions, and between those that lie side by side, a thin grid
-//! beside them, and the table is a tree ([`tree`]).
+//! With one numeric parameter, the points form a grid over the measured range of the default class. Neighbouring points
+//! of the same class are merged, and bisection finds each bound between two classes. Several parameters of a method are
+//! usually correlated, so most combinations in their ranges never occur. The points are then the recorded coordinates,
+//! from the workload and from the runs that correct predictions, points between neighbouring ones, and a sparse grid.
+//! The table is a decision tree ([`tree`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,56 +32,58 @@ mod tree;
 use self::points::points;
 use self::tree::{Point, Splits, tree};
 
-/// Points along the parameter of a method that has one numeric one.
+/// Grid points along the parameter of a method with one numeric parameter.
 const N_ALONG: usize = 192;
 
-/// Calls larger or smaller than any that was measured, by up to this factor, go where those at the end of the range do; the default class
-/// alone has those that are further away.
+/// Calls outside the measured range, by up to this factor, go to the class at the end of the range. Calls further
+/// outside go to the default class.
 const BEYOND: f64 = 2.0;
 
-/// Halvings of the distance between two points where the class changes.
+/// Bisection steps between two neighbouring points of different classes.
 const HALVINGS: usize = 12;
 
-/// Share of the default's time that another class must be expected to save: less is worth no step of the table.
+/// Share of the default's time that another class must be expected to save; a smaller gain does not justify a table
+/// step.
 const LEAST_GAIN: f64 = 0.01;
 
-/// How much longer than in the best class a call takes at most, as a share of that: of a class without a prediction too.
+/// Upper limit of the additional time of a class relative to the best class; also used for classes without a
+/// prediction.
 const MOST_MORE: f64 = 1e3;
 
-/// Probability above which a class is taken to be faster.
+/// Probability of being faster above which a class replaces the default.
 const RATHER: f64 = 0.5;
 
-/// Calls whose mean time is compared: so many that how single calls spread does not count.
+/// Number of calls whose mean time is compared: so many that the spread of single calls is negligible.
 const N_COMPARED: f64 = 1e6;
 
-/// Where calls of one method go.
+/// The decision table of one method.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Decisions {
-    /// Steps, the first one first; a step leads to later ones. None where all calls go to the default class.
+    /// Steps, the first one first; each step leads only to later ones. Empty if all calls go to the default class.
     pub steps: Vec<DecisionStep>,
 }
 
-/// A look at one parameter.
+/// A test of one parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecisionStep {
     /// The parameter.
     pub parameter: String,
-    /// What tells its ranges apart.
+    /// How the parameter's values are divided.
     pub split: Split,
-    /// Where each range leads.
+    /// The target of each range.
     pub next: Vec<Next>,
 }
 
-/// What tells the ranges of a parameter apart.
+/// How the values of a parameter are divided.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Split {
-    /// Where the next range begins, ascending; there is one range more.
+    /// Lower bounds of all ranges but the first, ascending.
     Bounds(Vec<f64>),
-    /// A range for each of these values; any other goes to the default class.
+    /// One range for each of these values; any other value goes to the default class.
     Labels(Vec<String>),
 }
 
-/// Where a step leads.
+/// The target of a range.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
     /// A later step.
@@ -88,7 +93,7 @@ pub enum Next {
 }
 
 impl Decisions {
-    /// The classes that calls go to.
+    /// The classes that the table uses.
     pub fn classes(&self) -> BTreeSet<&str> {
         let ends = self.steps.iter().flat_map(|step| &step.next);
         ends.filter_map(|next| match next {
@@ -98,7 +103,7 @@ impl Decisions {
         .collect()
     }
 
-    /// The class for a call; None for the default one, where the table says nothing.
+    /// The class for a call; None for the default class, where the table has no entry.
     pub fn class(&self, coordinate: &Coordinate) -> Option<&str> {
         let mut step = self.steps.first()?;
         loop {
@@ -120,17 +125,17 @@ impl Decisions {
     }
 }
 
-/// Decides for each call of a method which class it goes to.
+/// Builds the table that assigns each call of a method to a class.
 ///
 /// # Arguments
 /// * `instance` - the site; errors name it
-/// * `classes` - the candidates, the default first; those without a model are never taken
+/// * `classes` - the candidates, the default first; a class without a model is never chosen
 /// * `port_method` - the method, `PORT.METHOD`
-/// * `workload` - the metric, and which sizes the site is called with; the times are not looked at
+/// * `workload` - the metric, and the sizes that the site is called with; its times are ignored
 /// * `nearby` - measured times that correct predictions
 ///
 /// # Returns
-/// The table, without steps where every call goes to the default.
+/// The table; without steps if every call goes to the default.
 ///
 /// # Errors
 /// [`Error::Predict`] if a model cannot be evaluated within its range.
@@ -155,10 +160,10 @@ pub fn decide(
     Ok(decisions(tree, classes))
 }
 
-/// A decision while it is made.
+/// A decision tree under construction.
 #[derive(Debug, Clone, PartialEq)]
 enum Tree {
-    /// A place among the classes.
+    /// Index of a class.
     Class(usize),
     Step {
         parameter: String,
@@ -191,7 +196,7 @@ impl Site<'_> {
         })
     }
 
-    /// Enumeration parameters, each with the values that some model is for.
+    /// Enumeration parameters, each with the values that at least one model covers.
     fn labels(&self) -> Vec<(String, BTreeSet<String>)> {
         let mut found: Vec<(String, BTreeSet<String>)> = Vec::new();
         for model in self.of_site() {
@@ -231,7 +236,7 @@ impl Site<'_> {
         })
     }
 
-    /// Models of the candidates in a mode, by the candidates' places.
+    /// Models of the candidates in a mode, with the index of each class.
     fn in_mode(&self, at: &Coordinate) -> Vec<(usize, &Model)> {
         let find = |class: &String| {
             self.models
@@ -305,7 +310,7 @@ impl Site<'_> {
         })
     }
 
-    /// A tree over several numbers, within the ranges that the default class was measured in.
+    /// A tree over several numeric parameters, within the measured ranges of the default class.
     fn by_numbers(
         &self,
         candidates: &[(usize, &Model)],
@@ -337,7 +342,8 @@ impl Site<'_> {
         Ok(ranges.iter().rev().fold(inner, outside))
     }
 
-    /// Where calls were recorded: those of the workload at the site, and those of each candidate that correct its predictions.
+    /// Recorded coordinates: those of the workload's calls at the site, and those of each candidate that correct
+    /// predictions.
     fn recorded(&self, candidates: &[(usize, &Model)]) -> Vec<&Coordinate> {
         let calls = self.workload.calls.iter();
         let of_site = calls
@@ -350,9 +356,9 @@ impl Site<'_> {
         of_site.chain(of_candidates).collect()
     }
 
-    /// What a call at a point takes more in each class than in the best one, as a share of that; None where the default class has no
-    /// prediction. The default takes no more where no class is to be taken in its place; a class without a prediction is as slow as can
-    /// be.
+    /// Additional time of a call at a point with each class, relative to the best class; None if the default class has
+    /// no prediction. It is 0 for the default where the default is chosen, and [`MOST_MORE`] for a class without a
+    /// prediction.
     fn more(
         &self,
         candidates: &[(usize, &Model)],
@@ -375,12 +381,12 @@ impl Site<'_> {
         Ok(Some(more.collect()))
     }
 
-    /// The class for calls at a point.
+    /// The chosen class for calls at a point.
     fn at_point(&self, candidates: &[(usize, &Model)], at: &Coordinate) -> Result<usize, Error> {
         Ok(self.best(&self.expected(candidates, at)?))
     }
 
-    /// What calls at a point are expected to take, by the classes' places; of those that were measured at such sizes.
+    /// Expected times of calls at a point, with the index of each class; only for classes whose model covers the point.
     fn expected(
         &self,
         candidates: &[(usize, &Model)],
@@ -397,7 +403,7 @@ impl Site<'_> {
         Ok(all)
     }
 
-    /// The class to take; the default where it has no prediction.
+    /// The class to choose; the default if it has no prediction.
     fn best(&self, expected: &[(usize, Expected)]) -> usize {
         let default = expected.iter().find(|(place, _)| *place == 0);
         let best = expected
@@ -421,10 +427,10 @@ impl Site<'_> {
     }
 }
 
-/// The table of a tree.
+/// Converts a tree into a table.
 ///
 /// # Arguments
-/// * `classes` - names of the places in it
+/// * `classes` - names of the classes, by index
 fn decisions(tree: Tree, classes: &[String]) -> Decisions {
     let mut steps = Vec::new();
     if let Tree::Step { .. } = tree {
@@ -434,10 +440,10 @@ fn decisions(tree: Tree, classes: &[String]) -> Decisions {
     Decisions { steps }
 }
 
-/// Writes a tree behind `steps`, each step behind those that it leads to, and what is the same once.
+/// Appends a tree to `steps`, each step after those that it leads to. Equal steps are stored once.
 ///
 /// # Returns
-/// Where the tree begins.
+/// The root of the tree.
 fn flatten(tree: Tree, classes: &[String], steps: &mut Vec<DecisionStep>) -> Next {
     let (parameter, split, next) = match tree {
         Tree::Class(place) => return Next::Class(classes[place].clone()),
@@ -470,13 +476,13 @@ fn split(names: &[&str], splits: Splits) -> Tree {
     }
 }
 
-/// The table by which calls of a method with parameters go where it is told for some of them, and those between and beyond these where
-/// the nearest do.
+/// Builds a table from calls of a method whose classes are given. Calls between and beyond these go to the class of the
+/// nearest given call.
 ///
 /// # Arguments
-/// * `calls` - coordinates, which have the same parameters, and where such a call goes: a place among the classes
-/// * `exceptions` - what is of calls of about these sizes alone, in place of that
-/// * `about` - from where on and up to where sizes are about a size
+/// * `calls` - coordinates with the same parameters, and the index of the class for each
+/// * `exceptions` - classes for calls of about these sizes only, which override `calls`
+/// * `about` - the range of sizes that count as about equal to a size
 pub fn of_calls(
     calls: &[(&Coordinate, usize)],
     exceptions: &[(&Coordinate, usize)],
@@ -487,7 +493,7 @@ pub fn of_calls(
     let first = calls
         .first()
         .and_then(|(at, _)| at.values.first_key_value());
-    // Where no question is asked calls go to the default.
+    // A table without steps sends calls to the default, so another single class needs a step.
     let rule = match (&tree, first) {
         (Tree::Class(1..), Some((parameter, Value::Number(x)))) => {
             let next = vec![tree.clone(), tree.clone()];
@@ -530,7 +536,7 @@ pub fn of_calls(
     Decisions { steps }
 }
 
-/// Whether a parameter is about a value.
+/// A step that tests whether a parameter is about equal to a value.
 fn within_step(
     calls: &[(&Coordinate, usize)],
     (name, value): (&String, &Value),
@@ -562,7 +568,7 @@ fn within_step(
 }
 
 /// # Arguments
-/// * `place` - of the label among those of a call from which on they are told apart
+/// * `place` - index of the first label that distinguishes the calls
 fn by_labels_of(calls: &[(&Coordinate, usize)], place: usize) -> Tree {
     let labels = |at: &Coordinate| {
         let values = at.values.iter();
@@ -624,7 +630,7 @@ fn by_numbers_of(calls: &[(&Coordinate, usize)]) -> Tree {
     split(&names, tree(&points.collect::<Vec<_>>(), 0.0))
 }
 
-/// Turns the order of steps round, so that each leads to later ones.
+/// Reverses the order of the steps, so that each leads to later ones.
 fn reverse(steps: &mut [DecisionStep]) {
     steps.reverse();
     let last = steps.len().saturating_sub(1);
@@ -635,19 +641,20 @@ fn reverse(steps: &mut [DecisionStep]) {
     }
 }
 
-/// The mean time of calls at a point, as a model has it.
+/// The mean time of calls at a point, predicted by a model.
 #[derive(Debug, Clone)]
 struct Expected {
     /// Seconds.
     time_s: f64,
-    /// What each credible formula says, and its weight; the weights add up to 1.
+    /// Prediction and weight of each credible formula; the weights sum to 1.
     formulas: Vec<(f64, f64)>,
-    /// Standard deviation of each by its coefficients, seconds; infinite where the samples do not tell.
+    /// Standard deviation of each prediction from its coefficients, seconds; infinite where the samples do not
+    /// determine it.
     deviation_s: f64,
 }
 
 impl Expected {
-    /// None where the model is negative.
+    /// None if the prediction is negative.
     fn of(model: &Model, at: &Coordinate) -> Result<Option<Self>, mastermind_models::Error> {
         let mut total = Total::new(model);
         total.add(at, N_COMPARED)?;
@@ -675,7 +682,7 @@ impl Expected {
         }))
     }
 
-    /// The same where calls take so many times as long.
+    /// The expected time multiplied by a factor.
     fn times(self, factor: f64) -> Self {
         let formulas = self.formulas.into_iter();
         Self {
@@ -685,7 +692,7 @@ impl Expected {
         }
     }
 
-    /// The probability that it is below another: over the formulas of both by their weights, each with a normal error.
+    /// The probability that this time is below another: over the weighted formulas of both, each with a normal error.
     fn chance_below(&self, other: &Self) -> f64 {
         let deviation_s = self.deviation_s.hypot(other.deviation_s);
         let mut chance = 0.0;
@@ -698,7 +705,7 @@ impl Expected {
     }
 }
 
-/// The share of a standard normal distribution below `z`; one half where that is no number.
+/// The cumulative standard normal distribution at `z`; one half if `z` is not a number.
 fn normal_below(z: f64) -> f64 {
     match z.is_nan() {
         true => 0.5,
@@ -706,7 +713,7 @@ fn normal_below(z: f64) -> f64 {
     }
 }
 
-/// From where to where, the end excluded, calls go where those at the ends of a range go.
+/// The range within which calls are assigned like those at its ends, the upper end excluded.
 fn beyond([low, high]: [f64; 2]) -> [f64; 2] {
     match low > 0.0 {
         true => [low / BEYOND, (high * BEYOND).next_up()],
@@ -714,7 +721,7 @@ fn beyond([low, high]: [f64; 2]) -> [f64; 2] {
     }
 }
 
-/// A step over ranges of a parameter; those that lead to a step over the same parameter are that step's.
+/// A step over ranges of a parameter. Children that test the same parameter are merged into it.
 fn step(parameter: &str, bounds: Vec<f64>, next: Vec<Tree>) -> Tree {
     let (mut all_bounds, mut all_next) = (Vec::new(), Vec::new());
     let begins = [None].into_iter().chain(bounds.into_iter().map(Some));
@@ -739,7 +746,8 @@ fn step(parameter: &str, bounds: Vec<f64>, next: Vec<Tree>) -> Tree {
     }
 }
 
-/// Points from one end of a range to the other, with equal ratios where it is positive, each once.
+/// Points from one end of a range to the other, without duplicates; equally spaced in logarithms where the range is
+/// positive.
 fn grid(low: f64, high: f64, n: usize) -> Vec<f64> {
     let share = |place: usize| place as f64 / (n - 1) as f64;
     let point = |place: usize| match place {
@@ -760,7 +768,7 @@ fn between(a: f64, b: f64) -> f64 {
     }
 }
 
-/// Where what holds at `a` and not at `b` ends.
+/// Bisects for the boundary between `a`, where `holds` is true, and `b`, where it is false.
 fn halved(a: f64, b: f64, holds: impl Fn(f64) -> Result<bool, Error>) -> Result<f64, Error> {
     let (mut a, mut b) = (a, b);
     for _ in 0..HALVINGS {

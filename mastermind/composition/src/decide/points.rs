@@ -1,28 +1,28 @@
-//! Where calls of several numbers are decided: where some were recorded, between those, and a thin grid.
+//! The points at which a decision tree over several parameters is computed.
 
 use mastermind_models::Coordinate;
 
 use super::{between, grid};
 
-/// Recorded places at most: of more, one in so many counts.
+/// Largest number of recorded points; of more, every n-th is used.
 const MAX_RECORDED: usize = 500;
 
-/// Neighbours of a recorded place that there is a point towards, for each number.
+/// Number of neighbours of a recorded point, for each parameter, towards which an intermediate point is added.
 const N_NEIGHBOURS: usize = 2;
 
-/// Points of the grid along each of two, three, and more numbers.
+/// Grid points along each parameter, for two, three, and more parameters.
 const GRID: [usize; 3] = [12, 8, 4];
 
-/// What all of the grid counts beside the other points.
+/// Total weight of the grid relative to the other points.
 const OF_GRID: f64 = 0.1;
 
 /// # Arguments
-/// * `ranges` - the numbers, and where the points may lie
+/// * `ranges` - the numeric parameters and their ranges
 /// * `mode` - the labels of the calls
 /// * `recorded` - coordinates of calls of any class, in any order
 ///
 /// # Returns
-/// Points, shape `[n_points][n_numbers]`, and what each counts.
+/// Points, shape `[n_points][n_numbers]`, and their weights.
 pub fn points(
     ranges: &[(&String, [f64; 2])],
     mode: &Coordinate,
@@ -52,7 +52,7 @@ pub fn points(
         .collect()
 }
 
-/// Recorded sizes within the ranges, each once.
+/// Recorded sizes within the ranges, without duplicates.
 fn places(
     ranges: &[(&String, [f64; 2])],
     mode: &Coordinate,
@@ -85,7 +85,7 @@ fn sort(points: &mut Vec<Vec<f64>>) {
     points.dedup();
 }
 
-/// Squared distance, in logarithms where both are positive.
+/// Squared distance, in logarithms where both values are positive.
 fn distance2(a: &[f64], b: &[f64]) -> f64 {
     let apart = a.iter().zip(b).map(|(a, b)| match *a > 0.0 && *b > 0.0 {
         true => (a / b).ln(),

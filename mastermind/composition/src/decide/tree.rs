@@ -1,47 +1,48 @@
-//! A tree of questions about several numbers, each whether one is below a bound, that sends each point to a class.
+//! A decision tree over several numeric parameters: each node compares one of them with a bound, each leaf is a class.
 //!
-//! Each question is the one after which the two sides are most of one mind: by the sums `S` of what calls take more in each class, the one
-//! with the least `1 / Σ 1/S` of both sides together. That is 0 where one class is best at all points, and falls with a question
-//! that leads there in two steps, for which the least sum alone has no eye. Questions that save nothing are taken back.
+//! Each node takes the split whose two sides agree most on one class. With `S` the sum over the points of the
+//! additional time of each class, that is the split with the least total of `1 / Σ 1/S` over both sides. The measure is
+//! 0 where one class is best at all points. Unlike the least sum alone, it also falls for a split that leads to such
+//! sides in two steps. Splits that save nothing are pruned.
 //!
 //! # Source
-//! L. Breiman, J. Friedman, R. Olshen, C. Stone, *Classification and Regression Trees* (1984), chapter 2, with costs for each point
-//! in place of a class of its own (recalled, not looked up).
+//! L. Breiman, J. Friedman, R. Olshen, C. Stone, *Classification and Regression Trees* (1984), chapter 2, with a cost
+//! for each class at each point instead of a class label (recalled, not looked up).
 
 use super::between;
 
-/// Most questions for a call.
+/// Largest depth: tests for a call.
 const MAX_DEPTH: usize = 10;
 
-/// Part of the points' weight that a question saves at least, beside the whole: it costs a step of each call.
+/// Share of the total weight of the points that a split must save, since it costs every call a step.
 const LEAST_OF_ALL: f64 = 1e-4;
 
-/// A point, and what its calls take in each class.
+/// A point, and the additional time of its calls with each class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
     /// Shape `[n_numbers]`.
     pub sizes: Vec<f64>,
-    /// How much more than in the best class, times the weight; shape `[n_classes]`.
+    /// Additional time relative to the best class, times the weight of the point; shape `[n_classes]`.
     pub more: Vec<f64>,
     pub weight: f64,
 }
 
-/// A question, or an answer.
+/// A split, or a class.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Splits {
-    /// A place among the classes.
+    /// Index of the class.
     Class(usize),
     At {
-        /// A place among the numbers.
+        /// Index of the parameter.
         number: usize,
         bound: f64,
-        /// Below the bound, and from there on.
+        /// The side below the bound, and the side at or above it.
         two: Box<[Splits; 2]>,
     },
 }
 
 /// # Arguments
-/// * `least` - share by which a class other than the first is to be better
+/// * `least` - share by which a class other than the first must be better
 pub fn tree(points: &[Point], least: f64) -> Splits {
     let weight: f64 = points.iter().map(|point| point.weight).sum();
     let all: Vec<&Point> = points.iter().collect();
@@ -56,7 +57,7 @@ struct Grower {
 
 impl Grower {
     /// # Returns
-    /// With the tree, what calls take more by it.
+    /// The tree, and the additional time of its calls.
     fn grow(&self, points: Vec<&Point>, depth: usize) -> (Splits, f64) {
         let Some(first) = points.first() else {
             return (Splits::Class(0), 0.0);
@@ -64,7 +65,7 @@ impl Grower {
         let weight: f64 = points.iter().map(|point| point.weight).sum();
         let sums = points.iter().fold(vec![0.0; first.more.len()], add);
         let alone = least_of(&sums);
-        // The first class where no other is better by what is worth it.
+        // The first class, unless another one is better by more than `least`.
         let class = match sums[0] <= sums[alone] + self.least * weight {
             true => 0,
             false => alone,
@@ -97,7 +98,7 @@ fn add(mut sums: Vec<f64>, point: &&Point) -> Vec<f64> {
     sums
 }
 
-/// The place of the least; the first of several.
+/// Index of the least sum; the first one of equal sums.
 fn least_of(sums: &[f64]) -> usize {
     let places = 0..sums.len();
     places
@@ -105,12 +106,12 @@ fn least_of(sums: &[f64]) -> usize {
         .unwrap_or(0)
 }
 
-/// How little of one mind calls are.
+/// Measure of disagreement among points about the best class.
 fn discord(sums: &[f64]) -> f64 {
     1.0 / sums.iter().map(|sum| 1.0 / sum).sum::<f64>()
 }
 
-/// Where a number is best split, and the discord of both sides then; None where all points have one value of it.
+/// The best split of a parameter, and the sum of the discords of both sides; None if all points have the same value.
 fn best_bound(points: &[&Point], number: usize, all: &[f64]) -> Option<(f64, f64)> {
     let mut sorted = points.to_vec();
     sorted.sort_by(|a, b| a.sizes[number].total_cmp(&b.sizes[number]));
