@@ -1,37 +1,37 @@
-//! How much the total of an assembly differs from one run to the next.
+//! Spread of the total of an assembly between runs.
 //!
-//! The calls of one run share the state of the process and of the machine, so that their own spread says little about the next
-//! run. What does is runs of the same: the spread of the logarithms of their totals, pooled over assemblies. The variance is
-//! estimated by `mastermind_models::between_runs`, each assembly being a site of its own.
+//! The calls of one run share the state of the process and of the machine, so their spread says little about the next
+//! run. Repeated runs do: the spread of the logarithms of their totals, pooled over assemblies. The variance is
+//! estimated by `mastermind_models::between_runs`, with each assembly as a site.
 
 use mastermind_models::{RunResidual, between_runs};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Degrees of freedom below which the spread counts as unknown: with two, the interval is 4.3 standard deviations to either
-/// side, with one 12.7, and says nothing.
+/// Degrees of freedom below which the spread counts as unknown: the interval is 4.3 standard deviations to either side
+/// with two and 12.7 with one, which is too wide to be useful.
 pub const LEAST_FREEDOM: f64 = 3.0;
 
-/// Relative standard deviation of a total by its own calls: their sum is told far better than runs agree.
+/// Relative standard deviation of a total due to its own calls: their sum is far more precise than runs agree.
 const WITHIN_RUN: f64 = 1e-4;
 
 /// Spread of totals between runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BetweenRuns {
-    /// Standard deviation of the logarithm of a total, which is about its relative one.
+    /// Standard deviation of the logarithm of a total, about equal to the relative standard deviation.
     pub deviation: f64,
-    /// Degrees of freedom of that.
+    /// Degrees of freedom of `deviation`.
     pub freedom: f64,
-    /// Runs of the assembly that was run least often.
+    /// Number of runs of the assembly that was run least often.
     pub runs: usize,
 }
 
-/// What is known of the spread on this machine from earlier.
+/// Earlier knowledge of the spread on this machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EarlierSpread {
     /// Standard deviation of the logarithm of a total.
     pub deviation: f64,
-    /// Degrees of freedom that it counts for.
+    /// Degrees of freedom with which it is weighted.
     pub freedom: f64,
 }
 
@@ -39,11 +39,11 @@ impl BetweenRuns {
     /// Pools the spread about the mean of each assembly, by restricted maximum likelihood.
     ///
     /// # Arguments
-    /// * `totals_s` - for each assembly and workload the total of each run of it, seconds, > 0
-    /// * `earlier` - weighed in by its degrees of freedom
+    /// * `totals_s` - for each assembly and workload the totals of its runs, seconds, > 0
+    /// * `earlier` - earlier spread, weighted by its degrees of freedom
     ///
     /// # Returns
-    /// None where nothing tells: no assembly was run twice, and nothing is known from earlier.
+    /// None if no assembly was run twice and there is no earlier spread.
     pub fn pooled(totals_s: &[Vec<f64>], earlier: Option<EarlierSpread>) -> Option<Self> {
         let run = totals_s.iter().map(Vec::len).filter(|n| *n > 0);
         let runs = run.clone().min().unwrap_or(1);
@@ -64,15 +64,15 @@ impl BetweenRuns {
         })
     }
 
-    /// Whether enough runs were repeated for an interval that says something.
+    /// Whether enough runs were repeated for a useful interval.
     pub fn is_known(&self) -> bool {
         self.freedom >= LEAST_FREEDOM
     }
 
-    /// The spread as what is known from earlier, for runs to come on the same machine.
+    /// Converts the spread into earlier knowledge for later runs on the same machine.
     ///
     /// # Arguments
-    /// * `most` - degrees of freedom that it counts for at most
+    /// * `most` - upper limit of its degrees of freedom
     pub fn as_earlier(&self, most: f64) -> EarlierSpread {
         EarlierSpread {
             deviation: self.deviation,
@@ -80,13 +80,14 @@ impl BetweenRuns {
         }
     }
 
-    /// The interval that the total of one fresh run lies in.
+    /// The interval of the total of one fresh run.
     ///
-    /// `exp(ln total ± t · √(s² (1 + 1/k) + v))`: `s` between runs, `k` runs that the total was learned from, `v` of the models.
+    /// `exp(ln total ± t · √(s² (1 + 1/k) + v))`: `s` between runs, `k` runs that the total was estimated from, `v` of
+    /// the models.
     ///
     /// # Arguments
     /// * `total_s` - the predicted total, seconds, > 0
-    /// * `model_variance` - of the logarithm of the prediction, by its models
+    /// * `model_variance` - variance of the logarithm of the prediction due to its models
     /// * `level` - probability, in 0..1
     pub fn interval_s(&self, total_s: f64, model_variance: f64, level: f64) -> [f64; 2] {
         let runs = self.runs.max(1) as f64;
@@ -102,7 +103,7 @@ impl BetweenRuns {
     }
 }
 
-/// Variance of the logarithm of a total between runs; None where a total is not above 0.
+/// Variance of the logarithm of a total between runs; None where a total is not positive.
 fn variance(totals_s: &[Vec<f64>]) -> Option<f64> {
     let mut residuals = Vec::new();
     for (site, totals_s) in totals_s.iter().enumerate() {
@@ -124,7 +125,7 @@ fn variance(totals_s: &[Vec<f64>]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Normal numbers from a linear congruential generator, by the polar method of Box and Muller.
+    /// Normal random numbers from a linear congruential generator, by the Box–Muller transform.
     struct Normal(u64);
 
     impl Normal {
@@ -142,7 +143,8 @@ mod tests {
         }
     }
 
-    /// Four assemblies run three times each; a fifth total, of the first assembly, is to lie in the interval about the mean.
+    /// Four assemblies run three times each; a fresh total of the first assembly must lie in the interval about its
+    /// mean.
     #[test]
     fn a_fresh_run_lies_in_the_interval_as_often_as_it_says() {
         let mut normal = Normal(1);
@@ -181,14 +183,14 @@ mod tests {
         let known = BetweenRuns::pooled(&[vec![1.0]], Some(earlier)).unwrap();
         assert_eq!((known.freedom, known.runs), (20.0, 1));
         assert!((known.deviation - 0.1).abs() < 1e-12 && known.is_known());
-        // One that is repeated once says nothing that is of use.
+        // A single repetition does not make a useful interval.
         let once = BetweenRuns::pooled(&[vec![1.0, 1.5]], None).unwrap();
         assert!(!once.is_known());
         let prior = BetweenRuns::pooled(&[vec![1.0, 1.5]], Some(earlier)).unwrap();
         assert!(prior.is_known() && prior.freedom == 21.0 && prior.runs == 2);
     }
 
-    /// ln 1 and ln e² about 1: s² = 2 of one degree of freedom, whose t is 12.706.
+    /// ln 1 and ln e² about 1: s² = 2 with one degree of freedom, whose t is 12.706.
     #[test]
     fn the_interval_by_hand() {
         let totals = [vec![1.0, std::f64::consts::E.powi(2)]];

@@ -1,17 +1,18 @@
-//! What was measured near a coordinate beyond what the model tells there.
+//! Corrections of a model's predictions from measurements near a coordinate.
 //!
-//! A formula is smooth, and a few per cent off where many sizes are fitted by one: where two classes cross, that sends calls to
-//! the slower one although calls of that very size were measured. So a prediction is corrected by the ratios of measured to
-//! predicted times nearby, in logarithms: the mean of a Gaussian process through them,
+//! A formula is smooth, and a few per cent off where it fits many sizes. Where two classes cross, such an error sends
+//! calls to the slower class even if calls of that very size were measured. So a prediction is corrected by the ratios
+//! of measured to predicted times nearby, in logarithms: the mean of a Gaussian process through them,
 //!
 //! ```text
 //! c(x) = Σ k(x, xᵢ) aᵢ,  (K + ν) a = r,  k(d) = (1 + d√5 + 5d²/3) exp(−d√5),  d = |x − x'| / h
 //! ```
 //!
-//! with `r` the logarithms of such ratios and `x` the logarithms of sizes, in which those of a model spread alike in all directions:
-//! sizes that always grow together count once, and by what they differ all the same. Far from all measurements the model alone
-//! speaks, and calls of other labels say nothing of one another. The reach `h` and the noise `ν` are those that tell each measured ratio
-//! best from the others (leave-one-out); where none does better than the model alone, the ratios are noise, and nothing is corrected.
+//! where `r` are the logarithms of the ratios and `x` the logarithms of sizes, scaled so that the sizes of a model have
+//! equal variance in all directions: sizes that always grow together then count as one direction, and their differences
+//! keep their weight. Far from all measurements the model alone predicts, and calls with different labels do not affect
+//! one another. The length scale `h` and the noise `ν` minimise the leave-one-out error of the measured ratios. If none
+//! improves on the model alone, the ratios are noise and nothing is corrected.
 //!
 //! # Source
 //! C.E. Rasmussen, C.K.I. Williams, *Gaussian Processes for Machine Learning* (2006), equations 2.25, 4.17 and 5.12.
@@ -24,47 +25,48 @@ use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use crate::score::Seconds;
 use crate::workload::{Workload, model_name};
 
-/// Reaches that are tried, in standard deviations of the sizes.
+/// Candidate length scales, in standard deviations of the sizes.
 const REACHES: [f64; 7] = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4];
 
-/// Variances of what no other ratio tells that are tried, in those of what the others do.
+/// Candidate noise variances, relative to the variance that the other ratios explain.
 const NOISES: [f64; 5] = [0.001, 0.01, 0.1, 0.3, 1.0];
 
-/// Part of the squared error of a model alone that the corrected one must stay below.
+/// The corrected squared error must stay below this share of the model's own error.
 const WORTH: f64 = 0.9;
 
-/// Ratios by which reach and noise are found at most, and those that correct: of more, one in so many counts.
+/// Largest number of ratios used to select length scale and noise, and to correct; of more, every n-th is used.
 const MAX_TRIED: usize = 150;
 const MAX_PLACES: usize = 600;
 
-/// Part of the variance of all sizes that a direction has at least: what hardly varies is not stretched beyond all measure.
+/// Smallest variance of a direction, as a share of the variance of all sizes: limits how far a nearly constant size is
+/// stretched.
 const LEAST_SPREAD: f64 = 1e-3;
 
-/// Calls whose mean time is compared: so many that how single calls spread does not count.
+/// Number of calls whose mean time is compared: so many that the spread of single calls is negligible.
 const N_COMPARED: f64 = 1e6;
 
-/// Measured times beside predicted ones, by model.
+/// Measured times compared with predicted ones, by model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Nearby {
     measured: BTreeMap<String, Measured>,
 }
 
-/// What was measured of a model.
+/// The measurements of one model.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Measured {
     coordinates: Vec<Coordinate>,
-    /// None where ratios tell nothing of one another.
+    /// None where the ratios do not predict one another.
     correction: Option<Correction>,
 }
 
-/// A measured time over the predicted one.
+/// Logarithm of the ratio of measured to predicted time at a coordinate.
 #[derive(Debug, Clone, PartialEq)]
 struct Ratio {
     at: Place,
     ln: f64,
 }
 
-/// A coordinate: its words, and its sizes in logarithms.
+/// A coordinate: its labels, and the logarithms of its sizes.
 #[derive(Debug, Clone, PartialEq)]
 struct Place {
     labels: Vec<String>,
@@ -77,14 +79,14 @@ impl Place {
         for value in coordinate.values.values() {
             match value {
                 Value::Label(label) => labels.push(label.clone()),
-                // So that 0 is a size too.
+                // Continued linearly below 1, so that 0 is a valid size.
                 Value::Number(x) => sizes.push(if *x >= 1.0 { x.ln() } else { x - 1.0 }),
             }
         }
         Place { labels, sizes }
     }
 
-    /// Squared distance; None between calls of other words.
+    /// Squared distance; None between coordinates with different labels.
     fn distance2(&self, other: &Self) -> Option<f64> {
         let apart = self.sizes.iter().zip(&other.sizes);
         let is_alike = self.labels == other.labels && self.sizes.len() == other.sizes.len();
@@ -94,8 +96,8 @@ impl Place {
 
 impl Nearby {
     /// # Arguments
-    /// * `runs` - of any classes
-    /// * `seconds` - which of them the models tell
+    /// * `runs` - runs with any classes
+    /// * `seconds` - which seconds the models predict
     pub fn of(runs: &[Workload], models: &ModelSet, seconds: Seconds) -> Self {
         let mut measured: BTreeMap<(String, String), (&Coordinate, f64, f64)> = BTreeMap::new();
         for run in runs {
@@ -137,23 +139,23 @@ impl Nearby {
         nearby
     }
 
-    /// By what a prediction is to be multiplied.
+    /// The factor that corrects a prediction.
     ///
     /// # Arguments
-    /// * `model` - name of the model, as [`model_name`] has it
+    /// * `model` - name of the model, as [`model_name`] returns it
     pub fn factor(&self, model: &str, at: &Coordinate) -> f64 {
         let measured = self.measured.get(model);
         let correction = measured.and_then(|measured| measured.correction.as_ref());
         correction.map_or(1.0, |correction| correction.ln_at(Place::of(at)).exp())
     }
 
-    /// Whether anything is corrected.
+    /// Whether any prediction is corrected.
     pub fn is_known(&self) -> bool {
         let mut measured = self.measured.values();
         measured.any(|measured| measured.correction.is_some())
     }
 
-    /// Where calls of a model were measured.
+    /// Coordinates at which calls of a model were measured.
     pub(crate) fn coordinates(&self, model: &str) -> &[Coordinate] {
         let measured = self.measured.get(model);
         measured.map_or(&[], |measured| &measured.coordinates)
@@ -163,16 +165,16 @@ impl Nearby {
 /// The mean of a Gaussian process through the ratios of one model.
 #[derive(Debug, Clone, PartialEq)]
 struct Correction {
-    /// Sizes are stretched.
+    /// Coordinates with scaled sizes.
     places: Vec<Place>,
-    /// What each counts, shape `[n_places]`.
+    /// Weight of each ratio, shape `[n_places]`.
     shares: DVector<f64>,
     reach: f64,
     stretch: Stretch,
 }
 
 impl Correction {
-    /// None where ratios tell nothing of one another.
+    /// None where the ratios do not predict one another.
     fn of(ratios: &[Ratio]) -> Option<Self> {
         let stretch = Stretch::of(ratios);
         let few = |most: usize| -> (Vec<Place>, DVector<f64>) {
@@ -204,7 +206,7 @@ impl Correction {
         })
     }
 
-    /// The logarithm of the factor at a place that is not stretched yet.
+    /// The logarithm of the factor at a coordinate whose sizes are not scaled yet.
     fn ln_at(&self, place: Place) -> f64 {
         let place = self.stretch.apply(place);
         let told = self.places.iter().zip(&self.shares);
@@ -213,7 +215,7 @@ impl Correction {
     }
 }
 
-/// How two ratios go together.
+/// Covariance of two ratios.
 fn together(a: &Place, b: &Place, reach: f64) -> f64 {
     a.distance2(b).map_or(0.0, |distance2| {
         let d = (5.0 * distance2).sqrt() / reach;
@@ -221,7 +223,7 @@ fn together(a: &Place, b: &Place, reach: f64) -> f64 {
     })
 }
 
-/// The same of all, shape `[n_places][n_places]`.
+/// The covariance matrix, shape `[n_places][n_places]`.
 fn near(places: &[Place], reach: f64) -> DMatrix<f64> {
     DMatrix::from_fn(places.len(), places.len(), |i, j| {
         together(&places[i], &places[j], reach)
@@ -233,7 +235,7 @@ fn with_noise(mut near: DMatrix<f64>, noise: f64) -> Option<Cholesky<f64, Dyn>> 
     Cholesky::new(near)
 }
 
-/// Sum of the squares by which each ratio is off what all the others tell.
+/// Sum of squared leave-one-out residuals of the ratios.
 fn left_out(near: DMatrix<f64>, noise: f64, lns: &DVector<f64>) -> Option<f64> {
     let inverse = with_noise(near, noise)?.inverse();
     let shares = &inverse * lns;
@@ -244,10 +246,11 @@ fn left_out(near: DMatrix<f64>, noise: f64, lns: &DVector<f64>) -> Option<f64> {
     )
 }
 
-/// Makes sizes spread alike in all directions.
+/// Scales sizes to equal variance in all directions.
 #[derive(Debug, Clone, PartialEq)]
 struct Stretch {
-    /// Factor of the covariance of the sizes, shape `[n_sizes][n_sizes]`, lower triangular; none where it has none.
+    /// Cholesky factor of the covariance of the sizes, shape `[n_sizes][n_sizes]`, lower triangular; None where it has
+    /// none.
     factor: Option<DMatrix<f64>>,
 }
 

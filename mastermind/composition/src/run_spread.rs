@@ -1,25 +1,27 @@
-//! How much the time of a class differs from run to run, and how well its mean over runs is known.
+//! Spread of the time of a class between runs, and the precision of its mean over runs.
 //!
-//! The calls of one run share the state of the process and of the machine. So the mean of a class is known as well as the runs that show
-//! it are many, however many calls each of them has. In run `r` the logarithm of the seconds of instance `s` with class `c`, over what
-//! the model of the class predicts for the run's own calls, is a mixed model:
+//! The calls of one run share the state of the process and of the machine. So the precision of a class's mean depends
+//! on the number of runs that show the class, however many calls each of them has. The logarithm of the seconds of
+//! instance `s` with class `c` in run `r`, relative to the model's prediction for the run's own calls, follows a mixed
+//! model:
 //!
 //! ```text
 //! y(r, s) = μ(s, c) + b(r) + e(r, s)      b ~ N(0, s_b²), e ~ N(0, s_e²(s))
 //! ```
 //!
-//! `b` is the speed of the machine during the run, which all instances share. A model is fitted to the runs as they are, so it holds
-//! the `b` of the runs with its class: [`RunSpread::shift`] is by how much it differs from `μ`, compared with the other classes of the
-//! instance. The variance of a difference `Σ a(s, c) μ(s, c)` is, with `k` runs of a class and `S = diag(1/s_b² + Σ 1/s_e²) − Σ 1/(k s_e²)` over the runs that share a class:
+//! `b` is the speed of the machine during the run, which all instances share. A model is fitted to the runs as
+//! measured, so it contains the `b` of the runs with its class. [`RunSpread::shift`] is its offset from `μ`, compared
+//! with the other classes of the instance. The variance of a difference `Σ a(s, c) μ(s, c)` is, with `k` runs of a
+//! class and `S = diag(1/s_b² + Σ 1/s_e²) − Σ 1/(k s_e²)` over the runs that share a class:
 //!
 //! ```text
 //! Σ a² s_e² / k + gᵀ S⁻¹ g      g(r) = Σ a / k over the classes of run r
 //! ```
 //!
 //! # Source
-//! C. R. Henderson, Biometrics 31 (1975) 423–447: the mixed-model equations (recalled, not looked up). The variances are by moments of
-//! the residuals about the means of classes: `E uᵀu = ν (s_b² + s_e²)`, `E uᵀw = tr(M N) s_b²` of two instances with residual
-//! projections `M` and `N`.
+//! C. R. Henderson, Biometrics 31 (1975) 423–447: the mixed-model equations (recalled, not looked up). The variances
+//! are estimated by the method of moments from the residuals about the class means: `E uᵀu = ν (s_b² + s_e²)`, and `E
+//! uᵀw = tr(M N) s_b²` for two instances with residual projections `M` and `N`.
 
 use std::collections::BTreeMap;
 
@@ -28,14 +30,14 @@ use statrs::function::gamma::digamma;
 
 use crate::interaction::RunTimes;
 
-/// Least relative standard deviation of an instance's time between runs: the sum over a run is never known better than its clock and
-/// its median, about 1e-4.
+/// Smallest relative standard deviation of an instance's time between runs: clock and median limit the precision of the
+/// sum over a run to about 1e-4.
 const LEAST_DEVIATION: f64 = 1e-4;
 
-/// Steps of the estimate of variances: each brings it nearer by the number of instances, at least by half.
+/// Iterations of the variance estimate: each one reduces the error by the number of instances, at least by half.
 const STEPS: usize = 20;
 
-/// Most runs for which variances are refined, which takes the cube of their number: of more the moments are known to 10 %.
+/// Largest number of runs for which variances are refined, at cubic cost: with more runs the moments are known to 10 %.
 const MOST_REFINED: usize = 200;
 
 /// Spread of the times of classes between runs.
@@ -45,7 +47,7 @@ pub struct RunSpread {
     cells: BTreeMap<(String, String), Cell>,
     /// By instance.
     sites: BTreeMap<String, SiteSpread>,
-    /// None where runs share nothing.
+    /// None where the instances of a run share no effect.
     shared: Option<Shared>,
     n_runs: usize,
 }
@@ -56,11 +58,11 @@ struct Cell {
     runs: Vec<usize>,
     /// Mean of `y` over them.
     mean: f64,
-    /// `μ` less the mean `μ` over the runs of the instance.
+    /// `μ` minus the mean `μ` over the runs of the instance.
     shift: f64,
 }
 
-/// Spread of an instance.
+/// Spread of an instance between runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct SiteSpread {
     /// `s_e²`.
@@ -68,18 +70,18 @@ struct SiteSpread {
     freedom: f64,
 }
 
-/// A number of seconds that a class takes in a difference of two assemblies.
+/// The time of a class in a difference of two assemblies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Part<'a> {
     /// The instance.
     pub instance: &'a str,
     /// Its class.
     pub class: &'a str,
-    /// Predicted seconds, negative in the assembly that is subtracted.
+    /// Predicted seconds; negative in the assembly that is subtracted.
     pub seconds: f64,
 }
 
-/// Variance of the means over runs in a difference.
+/// Variance of a difference due to the means over runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeanVariance {
     /// Seconds squared.
@@ -95,7 +97,7 @@ impl RunSpread {
     /// Estimates the spread from runs.
     ///
     /// # Arguments
-    /// * `runs` - runs of one workload, with whatever classes; runs of equal classes are needed to know anything
+    /// * `runs` - runs of one workload, with any classes; runs of equal classes are needed to estimate anything
     pub fn of(runs: &[RunTimes]) -> Self {
         let mut logs: BTreeMap<(String, String), BTreeMap<usize, f64>> = BTreeMap::new();
         for (number, run) in runs.iter().enumerate() {
@@ -141,26 +143,26 @@ impl RunSpread {
         };
         let (shared, parted) = spread.part(&residuals);
         spread.moderate();
-        // With the variances as they are now.
+        // Solved again with the final variances.
         spread.shared = parted.and(spread.solve(shared, &residuals));
         spread.level();
         spread
     }
 
-    /// Logarithm of the factor by which runs differ from the model of a class, compared with the other classes of its instance; 0 where
-    /// no class of it was run twice.
+    /// Logarithm of the factor between the runs and the model of a class, compared with the other classes of its
+    /// instance; 0 where no class of the instance was run twice.
     pub fn shift(&self, instance: &str, class: &str) -> f64 {
         let cell = self.cells.get(&(instance.to_owned(), class.to_owned()));
         cell.map_or(0.0, |cell| cell.shift)
     }
 
-    /// Whether runs show the level of a class, and how much those of its instance differ.
+    /// Whether runs show the mean of a class, and the spread of its instance.
     pub fn knows(&self, instance: &str, class: &str) -> bool {
         let cell = (instance.to_owned(), class.to_owned());
         self.sites.contains_key(instance) && self.cells.contains_key(&cell)
     }
 
-    /// Relative variance of an instance's time in one run, without what all instances share, and its degrees of freedom.
+    /// Relative variance of an instance's time in one run, without the shared part, and its degrees of freedom.
     pub fn of_instance(&self, instance: &str) -> Option<MeanVariance> {
         let site = self.sites.get(instance)?;
         Some(MeanVariance {
@@ -169,7 +171,7 @@ impl RunSpread {
         })
     }
 
-    /// How well the mean over runs of a difference is known; None where a class was not run, or no class of its instance twice.
+    /// Precision of a difference of means over runs; None where a class was not run, or no class of its instance twice.
     pub fn of_difference(&self, parts: &[Part<'_>]) -> Option<MeanVariance> {
         let mut seconds: BTreeMap<(&str, &str), f64> = BTreeMap::new();
         for part in parts {
@@ -194,7 +196,7 @@ impl RunSpread {
             Some(known) => known.variance(&shared),
             None => 0.0,
         };
-        // Known as well as the spread of the least known instance at best.
+        // The shared part is known at most as well as the spread of the instance with the fewest degrees of freedom.
         squares += of_runs * of_runs / least;
         variance += of_runs;
         Some(MeanVariance {
@@ -207,7 +209,7 @@ impl RunSpread {
         })
     }
 
-    /// Takes the speed of the machine from the means of classes.
+    /// Subtracts the speed of the machine from the class means.
     fn level(&mut self) {
         let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
         for ((instance, _), cell) in &mut self.cells {
@@ -226,8 +228,8 @@ impl RunSpread {
         }
     }
 
-    /// Variance of what all instances of a run share, by the products of residuals of two instances, each weighed by how well it is
-    /// known.
+    /// Variance of the effect that all instances of a run share, from the products of residuals of two instances, each
+    /// weighted by its precision.
     fn shared_variance(&self, residuals: &BTreeMap<&str, Residuals>) -> f64 {
         let (mut products, mut traces) = (0.0, 0.0);
         let known: Vec<_> = self.sites.iter().collect();
@@ -247,7 +249,7 @@ impl RunSpread {
         }
     }
 
-    /// `tr(M N)` of the projections onto the residuals of two instances, over the runs that call both.
+    /// `tr(M N)` of the residual projections of two instances, over the runs that call both.
     fn trace(&self, first: &str, second: &str) -> f64 {
         let of = |instance: &str| -> Vec<&[usize]> {
             let cells = self.cells.iter().filter(|((of, _), _)| of == instance);
@@ -265,7 +267,7 @@ impl RunSpread {
         trace
     }
 
-    /// The mixed-model equations: what the instances of each run share, with the means of classes eliminated.
+    /// Solves the mixed-model equations for the shared effect of each run, with the class means eliminated.
     fn solve(&self, shared: f64, residuals: &BTreeMap<&str, Residuals>) -> Option<Shared> {
         let n = self.n_runs;
         let mut system = DMatrix::from_diagonal_element(n, n, 1.0 / shared);
@@ -290,18 +292,18 @@ impl RunSpread {
         })
     }
 
-    /// Parts the variance of each instance into its own and what a run's instances share: restricted maximum likelihood by
-    /// expectation and maximisation, from the moments on.
+    /// Splits the variance of each instance into its own part and the part shared within a run: restricted maximum
+    /// likelihood by expectation-maximisation, starting from the moments.
     ///
     /// # Returns
-    /// The shared variance; None beside it where runs share nothing.
+    /// The shared variance, and the shared effects; None where runs share no effect.
     fn part(&mut self, residuals: &BTreeMap<&str, Residuals>) -> (f64, Option<Shared>) {
         let mut shared = self.shared_variance(residuals);
         if shared <= 0.0 {
             return (0.0, None);
         }
         for site in self.sites.values_mut() {
-            // A variance is known to within its own standard error only.
+            // A variance cannot be resolved below its own standard error.
             let least = site.variance * (2.0 / site.freedom).sqrt().min(1.0);
             site.variance = (site.variance - shared).max(least);
         }
@@ -315,7 +317,7 @@ impl RunSpread {
         (shared, solved)
     }
 
-    /// One step: the expected squares, given what the runs share, are the next variances.
+    /// One iteration: the expected squares, given the shared effects, become the next variances.
     fn refine(&mut self, known: &Shared, residuals: &BTreeMap<&str, Residuals>) -> f64 {
         let covariance = known.covariance();
         let mut squares: BTreeMap<&str, f64> = BTreeMap::new();
@@ -339,8 +341,8 @@ impl RunSpread {
         (known.speeds.norm_squared() + covariance.trace()) / self.n_runs as f64
     }
 
-    /// Moves the variance of each instance towards that of all, by as much as instances are alike: a variance of few degrees of freedom
-    /// is hardly known by itself.
+    /// Shrinks the variance of each instance towards the common one, more strongly the more alike the instances are: a
+    /// variance with few degrees of freedom is imprecise by itself.
     ///
     /// # Source
     /// G. K. Smyth, Statistical Applications in Genetics and Molecular Biology 3 (2004), section 6.2: the hyperparameters of an inverse
@@ -359,7 +361,7 @@ impl RunSpread {
         let spread = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0);
         let by_chance = self.sites.values().map(|site| trigamma(0.5 * site.freedom));
         let beyond = spread - by_chance.sum::<f64>() / n;
-        // The common variance is known no better than all residuals allow.
+        // The common variance has no more degrees of freedom than all residuals together.
         let most: f64 = self.sites.values().map(|site| site.freedom).sum();
         let prior = match beyond > 0.0 {
             true => (2.0 * inverse_trigamma(beyond)).min(most),
@@ -384,7 +386,7 @@ fn trigamma(x: f64) -> f64 {
     1.0 / x + 0.5 * y + y / x * (1.0 / 6.0 - y * (1.0 / 30.0 - y / 42.0))
 }
 
-/// By bisection of the logarithm; the trigamma function falls.
+/// Inverts [`trigamma`] by bisection of the logarithm; the function is decreasing.
 fn inverse_trigamma(value: f64) -> f64 {
     let (mut low, mut high) = (-20.0_f64, 20.0_f64);
     for _ in 0..60 {
@@ -397,7 +399,7 @@ fn inverse_trigamma(value: f64) -> f64 {
     (0.5 * (low + high)).exp()
 }
 
-/// What the instances of each run share.
+/// The effect that the instances of each run share.
 #[derive(Debug, Clone, PartialEq)]
 struct Shared {
     /// `b` of each run.
