@@ -1,19 +1,23 @@
-//! What a number of ranks, and a size of the problem, add to the times that models predict: ranks wait for one another and for the
-//! processor, and share memory and caches; the caches and the branch predictors of a processor serve a small problem better.
+//! Effects of the number of ranks and of the problem size on the times that models predict: ranks wait for one another
+//! and for the processor, and share memory and caches; small problems profit from a processor's caches and branch
+//! predictors.
 //!
-//! A model tells the time of a call by its parameters, not how many ranks made such calls at once, nor in which problem; fitted to
-//! runs of several of them it tells the middle, and how times differ among the calls of one run is taken for how they grow from run
-//! to run. So what the runs with the wanted number of ranks took is looked at in two parts:
+//! A model predicts the time of a call from its parameters; it does not know how many ranks made such calls at once, or
+//! in which problem. Fitted to runs with several rank counts and sizes, it predicts an average, and it extrapolates
+//! from run to run by the growth it saw among the calls within runs. So the measured times of the runs with the
+//! requested number of ranks are analysed in two parts:
 //!
-//! * computing, which takes processor time. What each instance of a run took of it is compared with what the models say of the
-//!   run's own calls, whichever classes the run has. Where runs of three sizes show it, the seconds of an instance are extrapolated to
-//!   the wanted size and compared with what the models say there. Beyond the largest size the error of the extrapolation is estimated
-//!   from the largest size, predicted from the smaller ones;
-//! * MPI, in which ranks wait for one another, since one has less to compute: what all instances of a run spend there is a part of
-//!   what they compute, or a power of the size times that where runs tell one. It is processor time as long as each rank has a processor, since MPI waits busily; where ranks share processors it
-//!   is time in which others compute.
+//! * computing, which takes processor time. The computing time of each instance is compared with the model's prediction
+//!   for   the run's own calls, whatever the classes of the run. If runs cover three sizes, the time of an instance is
+//!   extrapolated to the requested size and compared with the prediction there. Beyond the largest size, the error of
+//!   the   extrapolation is estimated by predicting the largest size from the smaller ones;
+//! * MPI, in which ranks with less to compute wait for others. The MPI time of all instances of a run is a share of
+//!   their   computing time, which may be a power of the size where the runs show one. It is processor time as long as
+//!   each rank   has a processor, since MPI waits busily; where ranks share processors, others compute during that
+//!   time.
 //!
-//! How long ranks wait for one another follows from no run with another number of ranks: without such a run nothing is predicted.
+//! Runs with other rank counts do not show how long ranks wait for one another, so a rank count without a run is an
+//! error.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,35 +32,36 @@ use crate::scaling::{Settings, SizedRun, grow_seconds, power, scale_workload};
 use crate::score::{Seconds, recorded_with};
 use crate::workload::{Call, Recorded, Workload};
 
-/// The setting that is the number of ranks.
+/// The setting with the number of ranks.
 pub const RANKS: &str = "ranks";
 
-/// Fewest sizes that tell a power.
+/// Fewest sizes from which a power is estimated.
 const LEAST_SIZES: usize = 3;
 
-/// What a number of ranks, and a size, make of the times of a run.
+/// Effects of a number of ranks, and of the problem size, on the times of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RankEffects {
-    /// The number.
+    /// The number of ranks.
     pub ranks: u32,
-    /// Processors that the runs with it had, where they tell: ranks that are more of them than that wait for one.
+    /// Number of processors of the runs with that many ranks, where known; with more ranks than processors, ranks wait
+    /// for one.
     pub processors: Option<u32>,
-    /// Computing of each instance.
+    /// Effect on the computing time of each instance.
     pub computing: BTreeMap<String, RankEffect>,
     /// Classes of each instance that the runs show.
     #[serde(skip)]
     pub classes: BTreeMap<String, BTreeSet<String>>,
-    /// Time in MPI of all of these, if they spend any.
+    /// Time in MPI of all of these; None if they spend none.
     pub mpi: Option<MpiTime>,
 }
 
 impl RankEffects {
-    /// Whether it is the size of the problem alone that makes times differ from what the models tell.
+    /// Whether only the size of the problem makes times differ from the models.
     pub fn is_of_size(&self) -> bool {
         self.ranks == 1 && self.mpi.is_none()
     }
 
-    /// Whether ranks share processors, so that their time in MPI is no processor time.
+    /// Whether ranks share processors, so that their time in MPI is not processor time.
     pub fn is_oversubscribed(&self) -> bool {
         self.processors.is_some_and(|there| self.ranks > there)
     }
@@ -70,59 +75,59 @@ impl RankEffects {
     }
 }
 
-/// What the ranks make of an instance's computing.
+/// Effect of the ranks on an instance's computing time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RankEffect {
-    /// What it takes, over what the models tell.
+    /// Computing time divided by the models' prediction.
     pub ratio: f64,
-    /// Standard error of the ratio's logarithm: by how far runs are off a power of the size, and beyond the largest size by how far a
-    /// prediction of that one from the smaller ones is off, for each e-fold.
+    /// Standard error of the ratio's logarithm: from the residuals of the runs about a power of the size and, beyond
+    /// the largest size, from the error of predicting that size from the smaller ones, in proportion to the distance.
     pub deviation: f64,
-    /// Runs that tell it.
+    /// Number of runs used.
     pub runs: usize,
 }
 
 impl RankEffect {
-    /// Seconds to add to what the models tell.
+    /// Seconds to add to the prediction.
     ///
-    /// What is beyond the models is added whichever class answers the calls, since it is no work of the class; where they
-    /// take less than the models tell, they do so in proportion.
+    /// Time in excess of the models is added in full to every class, since the class does not cause it; a saving is
+    /// applied in proportion to the class's time.
     ///
     /// # Arguments
-    /// * `run_s` - what the models tell of the classes that were run, on average
-    /// * `class_s` - of the class that is asked for
+    /// * `run_s` - mean prediction for the classes that were run, seconds
+    /// * `class_s` - prediction for the requested class, seconds
     pub fn added_s(&self, run_s: f64, class_s: f64) -> f64 {
         let of = if self.ratio > 1.0 { run_s } else { class_s };
         (self.ratio - 1.0) * of
     }
 }
 
-/// What the ranks of a run spend in MPI, together.
+/// Total time of a run's ranks in MPI.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MpiTime {
     /// In one run, seconds.
     pub seconds: f64,
-    /// Ends of the interval that one fresh run is in with a probability of 95 %, seconds; none where too few runs tell it.
+    /// The 95 % interval of one fresh run, seconds; None where there are too few runs.
     pub interval_s: Option<[f64; 2]>,
-    /// Runs that tell it.
+    /// Number of runs used.
     pub runs: usize,
-    /// What part of it each instance spends.
+    /// Share of each instance.
     pub shares: BTreeMap<String, f64>,
 }
 
-/// What a number of ranks makes of the times of a run.
+/// Estimates the effects of a number of ranks on the times of a run.
 ///
 /// # Arguments
-/// * `runs` - of any classes; what they took is compared with what the models say of their own calls
-/// * `wanted` - with the number of ranks
-/// * `seconds` - which of them the models tell
+/// * `runs` - runs with any classes; their measured times are compared with the models' predictions for their own calls
+/// * `wanted` - the requested settings, including the number of ranks
+/// * `seconds` - which seconds the models predict
 ///
 /// # Returns
-/// None where all runs had the wanted number of ranks, spend nothing in MPI, and are of fewer than three sizes, since the models are
-/// then of it.
+/// None where no correction is needed: all runs have the requested number of ranks, spend no time in MPI, and cover
+/// fewer than three sizes, so the models already include the effects.
 ///
 /// # Errors
-/// [`Error::RanksNotRun`]: no run had that number.
+/// [`Error::RanksNotRun`] if no run has that number of ranks.
 pub fn rank_effects(
     runs: &[SizedRun],
     wanted: &Settings,
@@ -157,7 +162,7 @@ pub fn rank_effects(
     let (mut computing, mut grown_s) = (BTreeMap::new(), 0.0);
     for instance in instances {
         let of_runs = taken.iter().map(|taken| taken.computed.get(instance));
-        // An instance that some runs do not call is not told by the others.
+        // An instance that some runs do not call is left out.
         let of_runs: Option<Vec<Computed>> = of_runs.map(|computed| computed.copied()).collect();
         let Some(of_runs) = of_runs.filter(|all| all.iter().all(|c| c.seconds > 0.0)) else {
             continue;
@@ -181,7 +186,7 @@ pub fn rank_effects(
     }))
 }
 
-/// What an instance computed in a run, and what the models tell of it, seconds.
+/// Computing time of an instance in a run, and the models' prediction of it, seconds.
 #[derive(Clone, Copy)]
 struct Computed {
     seconds: f64,
@@ -197,7 +202,7 @@ impl Computed {
 /// The class of each instance.
 type Classes<'r> = BTreeSet<(&'r str, &'r str)>;
 
-/// What a run took of the instances that have models.
+/// Times of the instances with models in a run.
 struct Taken<'r> {
     classes: Classes<'r>,
     /// By instance.
@@ -245,8 +250,9 @@ fn classes(run: &SizedRun) -> Classes<'_> {
         .collect()
 }
 
-/// What the models say of the assemblies that were run at most sizes. The ratios of all runs are of one size or another; times their
-/// mean prediction they are seconds, which grow with the size as no class of any one run makes them.
+/// Predictions for the assemblies that were run at the most sizes. Each run's ratio belongs to one size; multiplied by
+/// the mean prediction of these assemblies at that size, the ratios of all runs become comparable seconds that grow
+/// with the size.
 struct Reference<'r> {
     /// Logarithms of the sizes, ascending.
     sizes: Vec<f64>,
@@ -255,12 +261,12 @@ struct Reference<'r> {
     wanted: BTreeMap<String, f64>,
 }
 
-/// Seconds of an instance at a size that was not run.
+/// Time of an instance extrapolated to a size that was not run.
 #[derive(Clone, Copy)]
 struct Grown {
     seconds: f64,
     predicted_s: f64,
-    /// Standard deviation of their logarithm.
+    /// Standard deviation of the logarithm of `seconds`.
     deviation: f64,
 }
 
@@ -309,10 +315,10 @@ impl<'r> Reference<'r> {
         }))
     }
 
-    /// Seconds of an instance at the wanted size, as those at the sizes of the runs grow.
+    /// Time of an instance at the requested size, extrapolated from the sizes of the runs.
     ///
     /// # Arguments
-    /// * `of_runs` - what each run took of the instance
+    /// * `of_runs` - computing time of the instance in each run
     fn grown(
         &self,
         instance: &str,
@@ -342,7 +348,7 @@ impl<'r> Reference<'r> {
             let own: Vec<f64> = own.collect();
             of_logs.resize(of_logs.len() + own.len(), *size);
             logs.extend(&own);
-            // One that was disturbed counts no more than another.
+            // The median, so that one disturbed run does not matter.
             seconds.push(median(own).exp());
         }
         let of_logs = Sizes {
@@ -357,8 +363,8 @@ impl<'r> Reference<'r> {
         })
     }
 
-    /// Standard deviation of the logarithm of seconds beyond the largest size: as far as that one is off what the smaller ones
-    /// predict, in proportion to the distance.
+    /// Standard deviation of the logarithm of the seconds beyond the largest size: the error of predicting that size
+    /// from the smaller ones, in proportion to the distance.
     fn drift(&self, seconds: &[f64], wanted: f64) -> f64 {
         let ([smaller @ .., before, last], [known @ .., last_s]) = (&self.sizes[..], seconds)
         else {
@@ -375,7 +381,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// What each instance took in a run, and seconds that the models tell of it.
+/// Measured time of each instance in a run, and the models' prediction of it, seconds.
 fn recorded_beside(
     workload: &Workload,
     models: &ModelSet,
@@ -399,11 +405,11 @@ fn recorded_beside(
     Ok(beside)
 }
 
-/// The ratio at the wanted settings, by the runs of the wanted number of ranks.
+/// The ratio at the requested settings, from the runs with the requested number of ranks.
 ///
 /// # Arguments
-/// * `of_runs` - what each run took
-/// * `grown` - seconds at the wanted size; None where no runs show how they grow
+/// * `of_runs` - computing time and prediction of each run
+/// * `grown` - extrapolated time at the requested size; None where the runs do not show its growth
 fn effect(of_runs: &[Computed], grown: Option<Grown>) -> RankEffect {
     let (ln_ratio, deviation) = match grown {
         Some(grown) => ((grown.seconds / grown.predicted_s).ln(), grown.deviation),
@@ -420,11 +426,11 @@ fn effect(of_runs: &[Computed], grown: Option<Grown>) -> RankEffect {
     }
 }
 
-/// Time in MPI at the wanted settings: in proportion to what ranks compute, or by a power of the size where runs tell that the
-/// proportion has one.
+/// Time in MPI at the requested settings: a constant share of the computing time, or a share that is a power of the
+/// size where the runs show one.
 ///
 /// # Arguments
-/// * `grown_s` - what is computed at the wanted size; None where no power tells it
+/// * `grown_s` - computing time at the requested size, seconds; None where it cannot be extrapolated
 fn mpi_time(sizes: Option<&Sizes>, taken: &[Taken<'_>], grown_s: Option<f64>) -> Option<MpiTime> {
     let is_there = |taken: &Taken<'_>| taken.mpi_s() > 0.0 && taken.computed_s() > 0.0;
     if !taken.iter().all(is_there) {
@@ -456,7 +462,7 @@ fn mpi_time(sizes: Option<&Sizes>, taken: &[Taken<'_>], grown_s: Option<f64>) ->
     })
 }
 
-/// Logarithms of the one size that varies among runs, or is wanted to be another.
+/// Logarithms of the one size that varies among the runs, or between the runs and the request.
 struct Sizes {
     of_runs: Vec<f64>,
     wanted: f64,
@@ -473,7 +479,8 @@ impl Sizes {
     }
 }
 
-/// The size of each run; None where all are alike, not numbers above 0, or several settings vary each by itself.
+/// The size of each run; None where all are equal, where one is not a number above 0, or where several settings vary
+/// independently.
 fn sizes(settings: &[&Settings], wanted: &Settings) -> Option<Sizes> {
     let varies = |name: &&String| {
         let first = settings.first().and_then(|settings| settings.get(*name));
@@ -498,20 +505,20 @@ fn sizes(settings: &[&Settings], wanted: &Settings) -> Option<Sizes> {
     })
 }
 
-/// A line through logarithms, at what is wanted: the mean where there are no two sizes.
+/// A fitted line through logarithms, evaluated at the requested size; the mean where there is only one size.
 struct Line {
     at: f64,
-    /// Standard error of that.
+    /// Standard error of that value.
     error: f64,
     slope: f64,
     slope_error: f64,
-    /// Standard deviation of the runs about the line; 0 where there are as few as coefficients.
+    /// Standard deviation of the runs about the line; 0 where there are no more runs than coefficients.
     spread: f64,
     freedom: usize,
 }
 
 impl Line {
-    /// # Arguments
+    /// * `logs` - one value for each run, at least one
     /// * `logs` - one for each run, at least one
     fn through(sizes: Option<&Sizes>, logs: &[f64]) -> Self {
         let n = logs.len() as f64;
@@ -543,12 +550,12 @@ impl Line {
         }
     }
 
-    /// Whether runs that tell a slope tell it to be none.
+    /// Whether the runs determine a slope and it does not differ significantly from 0.
     fn is_level(&self) -> bool {
         self.freedom > 0 && self.slope.abs() < 2.0 * self.slope_error
     }
 
-    /// Half of the interval of one more, in logarithms; None where no run is left to tell it.
+    /// Half-width of the interval of one further run, in logarithms; None without a degree of freedom.
     fn half_width(&self, level: f64) -> Option<f64> {
         let student = StudentsT::new(0.0, 1.0, self.freedom as f64).ok()?;
         Some(student.inverse_cdf(0.5 + 0.5 * level) * self.spread.hypot(self.error))

@@ -1,16 +1,21 @@
-//! The workload of other settings than those that were run: how often methods are called, and with which parameters, as these
-//! grow over runs of several sizes.
+//! The workload at settings that were not run: extrapolates the number of calls of each method and their parameters
+//! from runs of several sizes.
 //!
-//! The calls of a method are sorted by size and cut into slots of equal numbers of calls, so that the first slot of a small run
-//! stands for what the first slot of a large one does. The number of calls, and each parameter's mean in each slot, are then
-//! powers of the settings: `log y = a + Σ bᵢ log sᵢ`, by least squares over the runs. Patches with ghost cells are none,
-//! `(s + g)(s + h)`: where one setting varies and a sum of 1, `s` and `s²` with no negative part is nearer to the runs, it is taken; so is
-//! a power that becomes level, or begins there. Beyond the largest setting all are held between the slopes that the runs show.
-//! Nor is what calls took, since the work in a volume and that along its sides grow differently, and a power through both falls short
-//! of large sizes: of `b sʲ + c sᵏ`, with `k` the whole number above the power and `j` one below it, the nearest is taken, if it is
-//! nearer to the runs than the power. Of six programs at twice their largest size the power was up to 9 % off, this is up to 5 %.
+//! The calls of a method are sorted by size and cut into slots with equal numbers of calls, so that the first slot of a
+//! small run corresponds to the first slot of a large one. The number of calls, and the mean of each parameter in each
+//! slot, are then fitted as powers of the settings: `log y = a + Σ bᵢ log sᵢ`, by least squares over the runs.
 //!
-//! What the runs do not tell is an error, or said.
+//! Patches with ghost cells, `(s + g)(s + h)`, do not follow a power. So where one setting varies, two alternatives
+//! replace the power if they fit the runs better: a sum of 1, `s` and `s²` without negative parts, and a power that
+//! levels off at some size or begins there. Beyond the largest setting, all forms are bounded by the slopes that the
+//! runs show.
+//!
+//! Measured times do not follow a power either: the work in a volume and the work along its sides grow differently, so
+//! a power underestimates large sizes. Sums `b sʲ + c sᵏ` are tried, with `k` the next whole number above the fitted
+//! power and each whole `j` below it, and the best one is used if it fits the runs better than the power. For six
+//! programs at twice their largest size, the power was up to 9 % off, the sum up to 5 %.
+//!
+//! Whatever the runs do not determine is an error, or is reported in the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,46 +24,46 @@ use mastermind_models::{Coordinate, Value};
 use crate::error::Error;
 use crate::workload::{Call, Recorded, Workload};
 
-/// Slots that the calls of a method are cut into.
+/// Number of slots that the calls of a method are cut into.
 const SLOTS: usize = 32;
 
-/// Relative difference up to which settings that vary together are taken for one.
+/// Relative difference up to which two settings count as varying together.
 const TOGETHER: f64 = 0.02;
 
-/// Largest relative distance from a power of the settings up to which nothing else is tried.
+/// Largest relative residual of the power up to which no other form is tried.
 const NO_POWER: f64 = 0.005;
 
-/// The steepest power of a setting where none steeper was seen. Source: the specification of the composite model; a mesh of three
-/// dimensions has the cube of its side.
+/// Largest slope beyond the largest size, unless the runs show a steeper one. Source: the specification of the
+/// composite model; a three-dimensional mesh has the cube of its side.
 const STEEPEST: f64 = 3.0;
 
-/// Part of the power's distance that another form must keep to.
+/// Another form replaces the power if its residual is below this share of the power's.
 const NEARER: f64 = 0.5;
 
 /// Numerical settings of a run by name: parameters of the assembly, `mesh.nx`, and `ranks`.
 pub type Settings = BTreeMap<String, f64>;
 
-/// What a run was set to, and what it called.
+/// The settings of a run, and its calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizedRun {
     /// Its settings.
     pub settings: Settings,
     /// Its calls.
     pub workload: Workload,
-    /// Processors that its ranks had between them; None where the records do not tell.
+    /// Number of processors that its ranks shared; None where the records do not contain it.
     pub processors: Option<u32>,
 }
 
-/// A workload that was not run.
+/// A workload extrapolated to settings that were not run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScaledWorkload {
     /// Its calls.
     pub workload: Workload,
-    /// The settings that it was scaled by; of those that vary together the first.
+    /// The settings that it was scaled by; of those that vary together, the first one.
     pub by: Vec<String>,
-    /// Largest relative distance of a run's number of calls from the power law.
+    /// Largest relative residual of a run's number of calls from the fitted form.
     pub misfit: f64,
-    /// Methods, `INSTANCE.PORT.METHOD`, that only some of the runs call: taken as the nearest run has them.
+    /// Methods, `INSTANCE.PORT.METHOD`, that only some of the runs call; their calls are those of the nearest run.
     pub unscaled: Vec<String>,
 }
 
@@ -66,11 +71,11 @@ pub struct ScaledWorkload {
 ///
 /// # Arguments
 /// * `runs` - runs of the same classes; repetitions are averaged
-/// * `wanted` - a value for each setting that varies among the runs, > 0; others as the runs have them
+/// * `wanted` - a value for each setting that varies among the runs, > 0; other settings are those of the runs
 ///
 /// # Errors
-/// [`Error::NotVaried`] for a setting that no run varies, [`Error::Together`] where settings that vary together in the runs
-/// do not in `wanted`, [`Error::TooFewSizes`] with fewer sizes than settings that vary, and one.
+/// [`Error::NotVaried`] for a setting that no run varies; [`Error::Together`] where settings that vary together in the
+/// runs do not in `wanted`; [`Error::TooFewSizes`] with fewer sizes than the number of varying settings plus one.
 pub fn scale_workload(runs: &[SizedRun], wanted: &Settings) -> Result<ScaledWorkload, Error> {
     let points = points(runs);
     let by = independent(&points, wanted)?;
@@ -115,7 +120,7 @@ pub fn scale_workload(runs: &[SizedRun], wanted: &Settings) -> Result<ScaledWork
     Ok(scaled)
 }
 
-/// The runs by their settings.
+/// Groups the runs by their settings.
 fn points(runs: &[SizedRun]) -> Vec<(Settings, Vec<&Workload>)> {
     let mut points: Vec<(Settings, Vec<&Workload>)> = Vec::new();
     for run in runs {
@@ -130,7 +135,7 @@ fn points(runs: &[SizedRun]) -> Vec<(Settings, Vec<&Workload>)> {
     points
 }
 
-/// The settings that vary among the points, without those that vary as one before does.
+/// The settings that vary among the points, without those that vary together with an earlier one.
 fn independent(
     points: &[(Settings, Vec<&Workload>)],
     wanted: &Settings,
@@ -193,7 +198,7 @@ fn independent(
     Ok(kept)
 }
 
-/// `y` as a power of `x`, if it is one.
+/// Fits `y` as a power of `x`; None if there are fewer than three points, or one is off by [`TOGETHER`] or more.
 pub(crate) fn power(x: &[f64], y: &[f64]) -> Option<impl Fn(f64) -> f64 + use<>> {
     let law = Law {
         rows: x.iter().map(|x| vec![1.0, x.ln()]).collect(),
@@ -208,12 +213,12 @@ pub(crate) fn power(x: &[f64], y: &[f64]) -> Option<impl Fn(f64) -> f64 + use<>>
     (fits && x.len() > 2).then_some(at)
 }
 
-/// Seconds at a size that was not run, as those of runs grow.
+/// Seconds at a size that was not run, extrapolated from the sizes of the runs.
 ///
 /// # Arguments
-/// * `sizes` - logarithms, each another one; shape `[n_sizes]`
+/// * `sizes` - logarithms of distinct sizes; shape `[n_sizes]`
 /// * `seconds` - > 0, shape `[n_sizes]`
-/// * `wanted` - logarithm of a size
+/// * `wanted` - logarithm of the requested size
 pub(crate) fn grow_seconds(sizes: &[f64], seconds: &[f64], wanted: f64) -> Option<f64> {
     let law = Law {
         rows: sizes.iter().map(|x| vec![1.0, *x]).collect(),
@@ -243,7 +248,7 @@ struct Group {
 }
 
 impl Group {
-    /// A call for each slot; the whole number of calls is spread over them.
+    /// One call for each slot; the total number of calls is distributed over them.
     fn calls(&self, key: &Key) -> Vec<Call> {
         let n_slots = self.slots.len() as u64;
         let count = self.count.round().max(1.0) as u64;
@@ -274,7 +279,7 @@ impl Group {
     }
 }
 
-/// The methods of runs at one point: calls are means over the runs, what they took medians.
+/// The methods called by the runs at one point: calls are means over the runs, times are medians.
 fn groups(runs: &[&Workload]) -> BTreeMap<Key, Group> {
     let mut calls: BTreeMap<Key, Vec<(Vec<f64>, f64)>> = BTreeMap::new();
     let mut measured: BTreeMap<Key, Vec<Recorded>> = BTreeMap::new();
@@ -319,7 +324,7 @@ fn groups(runs: &[&Workload]) -> BTreeMap<Key, Group> {
     grouped.collect()
 }
 
-/// The median of what runs took: one that was disturbed counts no more than another.
+/// Median times of the runs, so that one disturbed run does not matter.
 fn middle(runs: &[Recorded]) -> Recorded {
     let of = |part: fn(&Recorded) -> f64| {
         let mut seconds: Vec<f64> = runs.iter().map(part).collect();
@@ -352,7 +357,7 @@ fn cut(mut calls: Vec<(Vec<f64>, f64)>, measured: Recorded) -> Group {
             sums.for_each(|(sum, value)| *sum += part / width * value);
             n -= part;
             room -= part;
-            // What rounding leaves over goes to the last slot.
+            // The last slot gets the remainder that rounding leaves.
             if room <= 1e-9 * width {
                 if slot + 1 == n_slots {
                     break;
@@ -369,16 +374,16 @@ fn cut(mut calls: Vec<(Vec<f64>, f64)>, measured: Recorded) -> Group {
     }
 }
 
-/// Least squares over the points, and where it is to be told.
+/// A least-squares fit over the points, and the settings to evaluate it at.
 struct Law {
-    /// For each point 1 and the logarithms of the settings.
+    /// For each point: 1, and the logarithms of the settings.
     rows: Vec<Vec<f64>>,
-    /// The same for what is wanted.
+    /// The same for the requested settings.
     at: Vec<f64>,
 }
 
 impl Law {
-    /// A group at what is wanted; None where a count or a parameter is no power of the settings.
+    /// A group at the requested settings; None where a count or a parameter cannot be fitted.
     fn group(&self, groups: &[&Group], misfit: &mut f64) -> Option<Group> {
         let counts: Vec<f64> = groups.iter().map(|g| g.count).collect();
         let (count, off) = self.value(&counts)?;
@@ -406,8 +411,8 @@ impl Law {
         })
     }
 
-    /// A parameter in each slot at what is wanted. How large patches are is rounded, all of them together are not: so the slots
-    /// are scaled each by itself, and then all by one factor to the mean over all calls.
+    /// A parameter in each slot at the requested settings. Sizes of single patches are rounded, their sum is not. So
+    /// each slot is scaled by itself, and then one factor adjusts all slots to the mean over all calls.
     fn parameter(&self, groups: &[&Group], parameter: usize) -> Option<Vec<f64>> {
         let n_slots = groups[0].slots.len();
         let mean = |slots: &[Vec<f64>]| {
@@ -429,7 +434,7 @@ impl Law {
         Some(slots)
     }
 
-    /// A quantity at what is wanted, and the largest relative distance of a point from the law.
+    /// A quantity at the requested settings, and the largest relative residual of a point.
     fn value(&self, values: &[f64]) -> Option<(f64, f64)> {
         if values.iter().all(|v| *v == values[0]) {
             return Some((values[0], 0.0));
@@ -459,7 +464,8 @@ impl Law {
         Some((self.bounded(value, values), off))
     }
 
-    /// The values by the one setting that varies, ascending, in logarithms, those of equal settings averaged; none where several vary.
+    /// Logarithms of the one varying setting and of the values, ascending, averaged over equal settings; empty where
+    /// several settings vary.
     fn by_setting(&self, values: &[f64]) -> Vec<(f64, f64)> {
         let mut points: Vec<(f64, f64)> = match self.at.len() {
             2 => {
@@ -477,8 +483,8 @@ impl Law {
         same.map(mean).collect()
     }
 
-    /// A quantity that is a power up to a size and level from there on, or level and then a power, and the largest relative distance of
-    /// a point from it. Two points at least must show the level.
+    /// A quantity that is a power up to a size and constant above it, or constant and then a power, and the largest
+    /// relative residual of a point. At least two points must lie on the constant part.
     fn with_knee(&self, values: &[f64]) -> Option<(f64, f64)> {
         let points = self.by_setting(values);
         let wanted = *self.at.get(1)?;
@@ -490,7 +496,7 @@ impl Law {
                 true => (above, below),
                 false => (below, above),
             };
-            // A power through one point goes to the knee.
+            // A power through a single point is drawn to the knee.
             let knee = if is_level_above {
                 above[0]
             } else {
@@ -517,8 +523,9 @@ impl Law {
         knees.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// A value beyond the largest size, held between what it was there, or the least slope seen if that falls, and the steepest slope
-    /// seen with twice its last increase, up to the cube.
+    /// Bounds a value beyond the largest size. The lower bound is the value at that size, or follows the least slope
+    /// seen if that is negative. The upper bound follows the steepest slope seen plus twice its last increase, up to
+    /// the cube.
     fn bounded(&self, value: f64, values: &[f64]) -> f64 {
         let points = self.by_setting(values);
         let ([.., last], Some(wanted)) = (&points[..], self.at.get(1)) else {
@@ -540,12 +547,12 @@ impl Law {
         };
         let most = (largest + 2.0 * increase).min(largest.max(STEEPEST));
         let at = |slope: f64| (last.1 + slope * away).exp();
-        // A power through all points is at a bound but for rounding.
+        // An exact power lies on a bound, so the tolerance absorbs rounding.
         let [low, high] = [at(least) * (1.0 - TOGETHER), at(most) * (1.0 + TOGETHER)];
         value.max(low).min(high)
     }
 
-    /// Seconds at what is wanted: the power, or the nearest sum of two powers of which one is above it.
+    /// Seconds at the requested settings: the power, or the best sum of two powers, one of them above the fitted power.
     fn time(&self, seconds: &[f64]) -> Option<f64> {
         let (told, off) = self.value(seconds)?;
         let logs: Vec<f64> = seconds.iter().map(|s| s.ln()).collect();
@@ -554,7 +561,7 @@ impl Law {
             .get(1)
             .map_or(-1.0, |power| power.floor());
         let above = power as i32 + 1;
-        // Two sizes fit each of them.
+        // With only two sizes, every sum would fit.
         let sums = (0..above).filter(|_| self.rows.len() > 2);
         let sums = sums.filter_map(|below| self.sum_of_powers([below, above], seconds));
         let sum = sums.min_by(|a, b| a.1.total_cmp(&b.1));
@@ -562,15 +569,15 @@ impl Law {
         Some(nearer.map_or(told, |(sum, _)| self.bounded(sum, seconds)))
     }
 
-    /// A sum of powers of the one setting that varies, by least squares of relative distances, and the largest of these; None where a
-    /// part would be below 0, or there are fewer values of it than powers.
+    /// A sum of powers of the one varying setting by least squares of relative residuals, and the largest residual;
+    /// None where a part would be negative, or there are fewer distinct values than powers.
     fn sum_of_powers<const N: usize>(
         &self,
         powers: [i32; N],
         values: &[f64],
     ) -> Option<(f64, f64)> {
         let [_, at] = self.at[..] else { return None };
-        // In units of what is wanted, so that the parts are about equal.
+        // In units of the requested setting, so that the parts have similar magnitudes.
         let scaled = |row: &Vec<f64>| (row[1] - at).exp();
         let rows = self.rows.iter().zip(values);
         let sum = Law {
@@ -587,7 +594,7 @@ impl Law {
         is_growing.then(|| (whole, off.fold(0.0, f64::max)))
     }
 
-    /// The point nearest to what is wanted.
+    /// The point nearest to the requested settings.
     fn nearest(&self) -> usize {
         let distance = |row: &Vec<f64>| {
             let parts = row.iter().zip(&self.at).map(|(a, b)| (a - b).powi(2));
@@ -599,7 +606,7 @@ impl Law {
             .map_or(0, |(at, _)| at)
     }
 
-    /// Solves the normal equations by elimination with pivots; None where they have no one solution.
+    /// Solves the normal equations by elimination with pivoting; None where they are singular.
     fn solve(&self, values: &[f64]) -> Option<Vec<f64>> {
         let n = self.at.len();
         let sum = |f: &dyn Fn(usize) -> f64| (0..self.rows.len()).map(f).sum::<f64>();
