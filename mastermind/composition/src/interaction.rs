@@ -1,37 +1,40 @@
-//! What two joined instances cost together beyond what each costs by itself, from runs that show their classes side by side.
+//! Interactions of coupled instances: the time they cost together beyond their separate times, estimated from runs.
 //!
-//! Caller and callee share data layout and cache, so that a class may take longer beside one class than beside another. In a
-//! run `r` the logarithm of the seconds of site `i` with class `c`, over what its model says of the run's own calls, is taken as
+//! Caller and callee share data layout and cache, so a class may take longer with one class of its neighbour than with
+//! another. For instance `i` with class `c` in run `r`, the logarithm of its seconds relative to the model's prediction
+//! for the run's own calls is modelled as
 //!
 //! ```text
 //! y = μ(i, c) + b(r) + Σⱼ θ(i, c, j, class of j) + e
 //! ```
 //!
-//! so that a class that changes how often, or with what, another one is called is not taken for one that slows it down; with `b` what all sites of the run share, and `θ` the interaction with each joined site `j`. An interaction counts where an
-//! F test tells it from the spread `e` of runs, at a level that all tests share, and then by the share of its variance that is
-//! not of that spread: few runs give nothing rather than noise.
+//! with `b` the effect that all instances of the run share, and `θ` the interaction with each coupled instance `j`.
+//! Since the model predicts the run's own calls, a class that changes how often, or with which parameters, another one
+//! is called does not appear to slow it down. An interaction is kept if an F test separates it from the spread `e` of
+//! runs, at a level shared among all tests. It is then shrunk to the share of its variance that is not due to that
+//! spread, so few runs give no interaction rather than noise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-/// Probability of telling any interaction where there is none.
+/// Probability of reporting any interaction if there is none.
 const LEVEL: f64 = 0.05;
 
-/// What one instance took in a run.
+/// The time of one instance in a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SiteTime {
     /// Its class there.
     pub class: String,
-    /// Time of its calls, without that of the calls made from them, over what the model of the class says of them.
+    /// Exclusive time of its calls divided by the model's prediction for them.
     pub ratio: f64,
 }
 
 /// The instances of a run.
 pub type RunTimes = BTreeMap<String, SiteTime>;
 
-/// By how much an instance takes longer where another one has a certain class.
+/// The change of an instance's time if another instance has a certain class.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Interaction {
     /// The instance.
@@ -42,20 +45,20 @@ pub struct Interaction {
     pub beside: String,
     /// Its class.
     pub beside_class: String,
-    /// Logarithm of the time there over the mean one beside all classes of the other instance.
+    /// Logarithm of the time with that class over the mean with all classes of the other instance.
     pub ln_ratio: f64,
     /// Runs that show both.
     pub runs: usize,
 }
 
-/// Estimates what joined instances cost together.
+/// Estimates the interactions of coupled instances.
 ///
 /// # Arguments
-/// * `runs` - runs of one workload; several of each assembly, else nothing can be told
-/// * `joined` - pairs of instances that may feel one another
+/// * `runs` - runs of one workload; several runs of each assembly are needed, otherwise nothing can be estimated
+/// * `joined` - pairs of coupled instances, which may affect one another
 ///
 /// # Returns
-/// The interactions that the runs tell, of each instance with each other one that it feels.
+/// The significant interactions, of each instance with each instance that affects it.
 pub fn interactions(runs: &[RunTimes], joined: &BTreeSet<[String; 2]>) -> Vec<Interaction> {
     let mut residuals = residuals(runs);
     let mut tests = Vec::new();
@@ -76,7 +79,7 @@ pub fn interactions(runs: &[RunTimes], joined: &BTreeSet<[String; 2]>) -> Vec<In
         for (class, groups) in groups {
             let found = effects(&groups, level);
             for ((beside_class, rows), ln_ratio) in groups.iter().zip(found) {
-                // What is explained by this one is not explained by the next.
+                // Subtracted, so that the next test does not explain the same variance again.
                 for (run, _) in rows {
                     if let Some(residual) = residuals[*run].get_mut(instance) {
                         *residual -= ln_ratio;
@@ -98,7 +101,7 @@ pub fn interactions(runs: &[RunTimes], joined: &BTreeSet<[String; 2]>) -> Vec<In
     told
 }
 
-/// Logarithms of times without the mean of the class at its site, and without what all sites of a run share; by run.
+/// Logarithms of times, minus the mean of the class at its site and the effect that all sites of a run share; by run.
 pub(crate) fn residuals(runs: &[RunTimes]) -> Vec<BTreeMap<String, f64>> {
     let mut means: BTreeMap<(&str, &str), (f64, f64)> = BTreeMap::new();
     let known = |time: &SiteTime| time.ratio > 0.0 && time.ratio.is_finite();
@@ -124,7 +127,7 @@ pub(crate) fn residuals(runs: &[RunTimes]) -> Vec<BTreeMap<String, f64>> {
 /// Run and residual.
 pub(crate) type Rows = Vec<(usize, f64)>;
 
-/// Residuals of an instance, by its class, and by the class of another one.
+/// Residuals of an instance, grouped by its class and by the class of another instance.
 pub(crate) fn groups<'r>(
     runs: &'r [RunTimes],
     residuals: &[BTreeMap<String, f64>],
@@ -145,10 +148,11 @@ pub(crate) fn groups<'r>(
     groups
 }
 
-/// The mean of each group beside the mean of all, as far as the spread within groups does not explain it.
+/// Shrunken deviation of each group's mean from the mean of all groups; zeros where the differences are not
+/// significant.
 ///
 /// # Arguments
-/// * `level` - probability below which differences between groups are taken for spread
+/// * `level` - value of the F distribution below which the differences count as spread
 fn effects(groups: &BTreeMap<&str, Rows>, level: f64) -> Vec<f64> {
     let none = vec![0.0; groups.len()];
     let n: usize = groups.values().map(Vec::len).sum();
@@ -178,7 +182,7 @@ fn effects(groups: &BTreeMap<&str, Rows>, level: f64) -> Vec<f64> {
     if fisher.cdf(explained / spread) < level {
         return none;
     }
-    // Of the variance of group means, what the spread of their runs is not.
+    // The share of the variance of the group means that the spread of their runs does not explain.
     let share = (1.0 - spread / explained).max(0.0);
     means.iter().map(|mean| share * (mean - middle)).collect()
 }
@@ -195,13 +199,13 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
 mod tests {
     use super::*;
 
-    /// Normal numbers by the sum of twelve.
+    /// Approximately normal random numbers: the sum of twelve uniform ones.
     fn normal(numbers: &mut fastrand::Rng) -> f64 {
         (0..12).map(|_| numbers.f64()).sum::<f64>() - 6.0
     }
 
-    /// Three sites with two classes each and two without a choice, every assembly `repeat` times; class "B" of `flux` takes longer
-    /// by `theta` beside "B" of `states`.
+    /// Three sites with two classes each and two without a choice, every assembly `repeat` times; class "B" of `flux`
+    /// takes longer by `theta` if `states` has "B".
     fn runs(theta: f64, repeat: usize, seed: u64) -> Vec<RunTimes> {
         let mut numbers = fastrand::Rng::with_seed(seed);
         let mut runs = Vec::new();
@@ -265,7 +269,7 @@ mod tests {
             (0..100).filter(|seed| !interactions(&runs(0.0, 5, *seed), &joined()).is_empty());
         let n = false_ones.count();
         assert!(n <= 12, "{n} of 100, 5 are expected");
-        // One run of each tells nothing of their spread.
+        // One run of each does not show their spread.
         assert_eq!(interactions(&runs(0.1, 1, 3)[..4], &joined()), []);
     }
 }

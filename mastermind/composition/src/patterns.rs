@@ -1,18 +1,20 @@
-//! Which calls an instance gets, by the classes of the instances that decide it.
+//! Calls of each instance by the classes of the instances that decide them.
 //!
-//! A class may change how often, or with which parameters, another instance is called: what a compressor makes is what a check sum
-//! reads. So the calls of an instance belong to a combination of classes, not to the one run that happens to be named. For each
-//! instance the smallest set `N` of instances is sought, none, one or two, whose classes explain how its calls differ between runs of
-//! one workload. The features of a run are the logarithms of the number of calls and of the sum of each parameter, and the share of
-//! each label. With `SS(N)` their squares about the means of runs of equal classes, `ν` the degrees of freedom, and `v = SS / ν`:
+//! A class may change how often, or with which parameters, another instance is called: a checksum reads what a
+//! compressor writes. So the calls of an instance belong to a combination of classes, not to a single run. For each
+//! instance, this module finds the smallest set `N` of at most two instances whose classes explain how its calls differ
+//! between runs of one workload. The features of a run are the logarithms of the number of calls and of the sum of each
+//! parameter, and the share of each label. With `SS(N)` the sum of squares about the means of runs of equal classes,
+//! `ν` its degrees of freedom, and `v = SS / ν`:
 //!
 //! ```text
 //! N explains the calls  where no other set M has 4 v(M) < v(N) and F = v(N) / v(M) beyond chance
 //! π(calls | classes of N) = mean number of each call over the runs with these classes
 //! ```
 //!
-//! Of equal sets the nearest in the assembly is taken: who calls the instance, then what its caller calls too, then the others. Where
-//! every run has other classes (`ν = 0`), the spread of the workload's other instances takes the place of `v`.
+//! Among equal sets, the nearest in the assembly is used: the callers of the instance, then the instances that its
+//! callers also call, then the others. If no two runs have the same classes (`ν = 0`), the spread of the workload's
+//! other instances replaces `v`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,14 +24,14 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 use crate::scaling::{Settings, SizedRun, scale_workload};
 use crate::workload::{Assembly, Call, Workload};
 
-/// How many times the variance of another set is tolerated. Source: a study of made assemblies of six sites, where calls are drawn:
-/// the variance of one set over that of another that explains as much stayed below 3.
+/// Factor by which a set's variance may exceed that of another set. Source: a study of synthetic assemblies of six
+/// sites with random calls: the variances of two sets that explain equally much differed by less than a factor of 3.
 const TOLERATED: f64 = 4.0;
 
-/// Probability of preferring any larger set of an instance by chance.
+/// Probability of choosing a larger set for an instance by chance.
 const LEVEL: f64 = 0.01;
 
-/// Variance below which features are equal: what rounding of sums leaves.
+/// Variance below which features count as equal, since sums are rounded.
 const ROUNDING: f64 = 1e-18;
 
 /// A run of the workload.
@@ -43,28 +45,29 @@ pub struct PatternRun<'a> {
     pub settings: &'a Settings,
 }
 
-/// A recorded call and how many of it a run makes on average. The seconds in the call are means over runs too.
+/// A recorded call, and the mean number of it in a run. The seconds in the call are also means over runs.
 pub(crate) type WeightedCall = (Call, f64);
 
-/// The calls of an instance by the classes of other ones.
+/// The calls of an instance by the classes of other instances.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallPattern {
     /// Instances whose classes decide the calls: none, one or two.
     pub neighbours: Vec<String>,
     /// Calls by the classes of these.
     calls: BTreeMap<Vec<String>, MeanCalls>,
-    /// Relative variance of a run's calls among runs of equal classes: of their number or a parameter's sum, whichever is more.
+    /// Relative variance of a run's calls among runs of equal classes: of the number of calls or of a parameter's sum,
+    /// the larger one.
     variance: f64,
 }
 
-/// The mean calls of a run, and over how many runs.
+/// The mean calls of a run, and the number of runs.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct MeanCalls {
     calls: Vec<WeightedCall>,
     n_runs: usize,
 }
 
-/// The calls of each instance that runs show.
+/// The call patterns of all instances that runs show.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallPatterns {
     of: BTreeMap<String, CallPattern>,
@@ -72,11 +75,11 @@ pub struct CallPatterns {
 }
 
 impl CallPatterns {
-    /// Takes the calls from runs.
+    /// Estimates the call patterns from runs.
     ///
     /// # Arguments
-    /// * `runs` - runs of any classes; only those of equal settings are compared
-    /// * `connections` - caller and callee
+    /// * `runs` - runs with any classes; only runs of equal settings are compared
+    /// * `connections` - pairs of caller and callee
     pub fn of(runs: &[PatternRun<'_>], connections: &BTreeSet<[String; 2]>) -> Self {
         let calls = runs.iter().flat_map(|run| &run.workload.calls);
         let instances: BTreeSet<&str> = calls.map(|call| call.instance.as_str()).collect();
@@ -99,12 +102,12 @@ impl CallPatterns {
         }
     }
 
-    /// The calls at settings that were not run, as those of each combination of classes grow; where too few runs show a combination,
-    /// from its nearest settings on as the other combinations do together.
+    /// The patterns at settings that were not run, extrapolated for each combination of classes. A combination with too
+    /// few runs grows from its nearest settings like the other combinations together.
     ///
     /// # Arguments
-    /// * `runs` - runs of any classes and settings
-    /// * `connections` - caller and callee
+    /// * `runs` - runs with any classes and settings
+    /// * `connections` - pairs of caller and callee
     /// * `wanted` - a value for each setting
     pub fn scaled(
         runs: &[PatternRun<'_>],
@@ -157,12 +160,12 @@ impl CallPatterns {
         self.of.get(instance)
     }
 
-    /// Whether no run was seen, so that nothing is known of any instance.
+    /// Whether there are no runs, so that no instance has a pattern.
     pub fn is_empty(&self) -> bool {
         self.n_runs == 0
     }
 
-    /// Instances whose calls follow from the classes of others, with these.
+    /// Instances whose calls depend on the classes of others, and those others.
     pub fn explained(&self) -> impl Iterator<Item = (&str, &[String])> {
         let explained = self.of.iter().filter(|(_, p)| !p.neighbours.is_empty());
         explained.map(|(instance, p)| (instance.as_str(), p.neighbours.as_slice()))
@@ -185,14 +188,14 @@ impl CallPattern {
         }
     }
 
-    /// The mean calls of a run with these classes of [`Self::neighbours`], in their order. Where no run shows them, those of the
-    /// combination that shares most of them, the nearest instance first.
+    /// The mean calls of a run with these classes of [`Self::neighbours`], in their order. If no run shows them, the
+    /// calls of the combination that shares most of them, the nearest instance first.
     pub(crate) fn calls(&self, classes: &[&str]) -> &[WeightedCall] {
         let nearest = self.nearest(classes);
         nearest.map_or(&[], |mean| &mean.calls)
     }
 
-    /// Relative variance of the mean calls with these classes: runs draw other sizes than the next ones will.
+    /// Relative variance of the mean calls with these classes, since the sizes that runs draw vary.
     pub(crate) fn mean_variance(&self, classes: &[&str]) -> f64 {
         let nearest = self.nearest(classes);
         nearest.map_or(0.0, |mean| self.variance / mean.n_runs as f64)
@@ -215,7 +218,7 @@ impl CallPattern {
     }
 }
 
-/// Instances that have several classes in the runs.
+/// Instances that have several classes among the runs.
 fn with_choice<'r>(runs: &[PatternRun<'r>]) -> Vec<&'r str> {
     let mut classes: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (instance, class) in runs.iter().flat_map(|run| run.classes) {
@@ -225,7 +228,7 @@ fn with_choice<'r>(runs: &[PatternRun<'r>]) -> Vec<&'r str> {
     several.map(|(instance, _)| instance).collect()
 }
 
-/// The other instances with a choice, the nearest to an instance first.
+/// The other instances with several classes, the nearest to an instance first.
 fn nearest_first<'r>(
     instance: &str,
     with_choice: &[&'r str],
@@ -254,7 +257,7 @@ fn nearest_first<'r>(
     others
 }
 
-/// What tells the calls of an instance in one run from those in another, shape `[n_runs][n_features]`.
+/// Features that describe the calls of an instance in each run, shape `[n_runs][n_features]`.
 struct Features(Vec<Vec<f64>>);
 
 impl Features {
@@ -289,7 +292,7 @@ impl Features {
             }
         }
         for values in columns.values() {
-            // A run without such calls is at half the least that another one has.
+            // A run without such calls counts as half the smallest positive value.
             let positive = values.iter().copied().filter(|value| *value > 0.0);
             let least = positive.fold(f64::INFINITY, f64::min);
             for (row, value) in rows.iter_mut().zip(values) {
@@ -302,21 +305,23 @@ impl Features {
         Self(rows)
     }
 
-    /// Squares about the means of runs that have equal classes at some instances, of all features, and degrees of freedom.
+    /// Sum of squares about the means of runs with equal classes at some instances, over all features, and degrees of
+    /// freedom.
     fn within(&self, runs: &[PatternRun<'_>], neighbours: &[String]) -> Variance {
         let (squares, freedom) = self.squares(runs, neighbours);
         let squares = squares.iter().sum();
         Variance { squares, freedom }
     }
 
-    /// The largest variance of a feature among runs that have equal classes at some instances.
+    /// The largest variance of a feature among runs with equal classes at some instances.
     fn largest_variance(&self, runs: &[PatternRun<'_>], neighbours: &[String]) -> f64 {
         let (squares, freedom) = self.squares(runs, neighbours);
         let largest = squares.into_iter().fold(0.0, f64::max);
         largest / freedom.max(1.0)
     }
 
-    /// Squares of each feature about the means of runs that have equal classes at some instances, and degrees of freedom.
+    /// Sum of squares of each feature about the means of runs with equal classes at some instances, and degrees of
+    /// freedom.
     fn squares(&self, runs: &[PatternRun<'_>], neighbours: &[String]) -> (Vec<f64>, f64) {
         let mut groups: BTreeMap<(Vec<String>, String), Vec<&Vec<f64>>> = BTreeMap::new();
         for (run, row) in runs.iter().zip(&self.0) {
@@ -340,7 +345,7 @@ impl Features {
     }
 }
 
-/// Squares and degrees of freedom of a variance.
+/// Sum of squares of a variance, and its degrees of freedom.
 #[derive(Debug, Clone, Copy)]
 struct Variance {
     squares: f64,
@@ -348,7 +353,7 @@ struct Variance {
 }
 
 impl Variance {
-    /// The variance, of another one where there is no degree of freedom.
+    /// This variance, or `common` if it has no degree of freedom.
     fn or(self, common: Self) -> Self {
         if self.freedom > 0.0 { self } else { common }
     }
@@ -357,7 +362,7 @@ impl Variance {
         (self.squares / self.freedom.max(1.0)).max(ROUNDING)
     }
 
-    /// Whether another variance is smaller beyond what is tolerated, and beyond chance.
+    /// Whether another variance is smaller by more than the tolerated factor, and significantly.
     fn is_beyond(self, other: Self, level: f64) -> bool {
         let ratio = self.value() / other.value();
         if ratio <= TOLERATED || self.freedom <= 0.0 || other.freedom <= 0.0 {
@@ -369,7 +374,7 @@ impl Variance {
 }
 
 impl PatternRun<'_> {
-    /// The calls of an instance, whichever class it has.
+    /// The calls of an instance in this run, whatever its class.
     fn of(&self, instance: &str) -> SizedRun {
         let own = self.workload.calls.iter();
         let own = own.filter(|call| call.instance == instance).cloned();
@@ -388,12 +393,12 @@ impl PatternRun<'_> {
     }
 }
 
-/// How the calls of an instance grow from one workload to another: their number and the mean of each parameter, by method.
+/// Growth of the calls of an instance between two workloads: of their number and the mean of each parameter, by method.
 struct Growth(BTreeMap<String, (f64, BTreeMap<String, f64>)>);
 
 impl Growth {
     /// # Arguments
-    /// * `from`, `to` - workloads of several combinations of classes; None where one is unknown
+    /// * `from`, `to` - workloads for several combinations of classes; None where one is unknown
     ///
     /// # Returns
     /// None where no combination is known in both.
@@ -449,7 +454,7 @@ impl Growth {
     }
 }
 
-/// The calls of a workload, as those of a mean run.
+/// The calls of a workload, weighted as those of a mean run.
 fn weighted(workload: &Workload) -> Vec<WeightedCall> {
     let calls = workload.calls.iter();
     calls
@@ -457,7 +462,7 @@ fn weighted(workload: &Workload) -> Vec<WeightedCall> {
         .collect()
 }
 
-/// Square of how far settings are from others, in e-folds.
+/// Squared distance of two settings, in e-folds.
 fn distance(settings: &Settings, wanted: &Settings) -> f64 {
     let ratios = settings.iter().filter_map(|(name, value)| {
         let ratio = value / wanted.get(name)?;
@@ -467,7 +472,7 @@ fn distance(settings: &Settings, wanted: &Settings) -> f64 {
     squares.sum::<f64>()
 }
 
-/// Runs by the classes that they have at some instances.
+/// Groups runs by their classes at some instances.
 fn groups<'r>(
     runs: &'r [PatternRun<'r>],
     instances: &[String],
@@ -481,14 +486,14 @@ fn groups<'r>(
     groups
 }
 
-/// The classes that a run has at some instances; None where it lacks one.
+/// The classes of a run at some instances; None where it lacks one of them.
 fn classes_of(run: &PatternRun<'_>, instances: &[String]) -> Option<Vec<String>> {
     let classes = instances.iter().map(|at| run.classes.get(at).cloned());
     classes.collect()
 }
 
-/// The spread of the calls of the instances of a workload that no class changes: the lower median of their least variances by
-/// one instance or none.
+/// The spread of calls that no class affects: over the instances of a workload, the lower median of the smallest
+/// variances with at most one neighbour.
 fn common_variance(
     runs: &[PatternRun<'_>],
     features: &BTreeMap<&str, Features>,
@@ -531,7 +536,7 @@ fn explaining(
         .iter()
         .map(|set| features.within(runs, set))
         .zip(&sets)
-        // A pair of instances that no two runs share the classes of explains everything, and nothing.
+        // A pair of neighbours without two runs of equal classes fits perfectly, but explains nothing.
         .map(|(variance, set)| match set.len() {
             2 if variance.freedom <= 0.0 => Variance {
                 squares: f64::INFINITY,
@@ -547,7 +552,7 @@ fn explaining(
     let sizes = (0..=2).find_map(|size| {
         let of_size = (0..sets.len()).filter(|at| sets[*at].len() == size);
         let good: Vec<usize> = of_size.filter(explains).collect();
-        // Of those the least, or a nearer one that is not beyond it.
+        // The nearest of these sets whose variance is within the tolerated factor of the least one.
         let least = good.iter().copied();
         let least = least.min_by(|a, b| variances[*a].value().total_cmp(&variances[*b].value()))?;
         let limit = TOLERATED * variances[least].value();
@@ -556,7 +561,7 @@ fn explaining(
     sizes.map_or_else(Vec::new, |at| sets[at].clone())
 }
 
-/// The mean calls of an instance over runs, those of equal parameters together.
+/// The mean calls of an instance over runs, with calls of equal parameters merged.
 fn mean_calls(runs: &[&Workload], instance: &str) -> Vec<WeightedCall> {
     let share = 1.0 / runs.len() as f64;
     let mut index: BTreeMap<(String, String, String), usize> = BTreeMap::new();

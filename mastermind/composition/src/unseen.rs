@@ -1,15 +1,16 @@
-//! What is not known of classes at joined instances that no run shows side by side.
+//! Uncertainty from classes at coupled instances that no run shows together.
 //!
-//! Such a pair counts with nothing in the expected time, as most pairs cost nothing together. By how much it may be off is told
-//! from the pairs that were seen: the standard deviation of their interactions, in logarithms of the time of either site,
+//! The interaction of such a pair counts as 0 in the expected time, since most pairs do not interact. Its uncertainty
+//! is estimated from the pairs that were seen: the standard deviation of their interactions, in logarithms of the time
+//! of either site,
 //!
 //! ```text
 //! s² = (ν₀ s₀² + Σ ν (explained − spread) / n) / (ν₀ + Σ ν)
 //! ```
 //!
-//! over the classes of a site that runs show beside several classes of a joined one: `explained` is the mean square between those
-//! groups with `ν` degrees of freedom, `spread` the one within them, `n` the mean number of runs in a group. `s₀` and `ν₀` say what
-//! is expected where hardly any pair was seen twice.
+//! summed over the classes of a site that runs show with several classes of a coupled site. `explained` is the mean
+//! square between those groups with `ν` degrees of freedom, `spread` the mean square within them, `n` the mean number
+//! of runs in a group. `s₀` and `ν₀` are the prior, which dominates where hardly any pair was seen twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,11 +19,11 @@ use serde::Serialize;
 use crate::interaction::{RunTimes, groups, residuals};
 use crate::workload::Assembly;
 
-/// Standard deviation of an interaction before any was seen, and the degrees of freedom that this counts for. A change of layout or
-/// of what stays in a cache is some per cent of a site's time where both ends stream through the same arrays.
+/// Prior standard deviation of an interaction, and its degrees of freedom. A change of layout, or of the contents of a
+/// cache, costs some per cent of a site's time if both instances stream through the same arrays.
 const EXPECTED: (f64, f64) = (0.05, 4.0);
 
-/// Two classes at joined instances that no run shows side by side.
+/// Two classes at coupled instances that no run shows together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct UnseenPair {
     /// The instances.
@@ -31,19 +32,19 @@ pub struct UnseenPair {
     pub classes: [String; 2],
 }
 
-/// Which pairs of joined instances runs show, and how much those may cost together that they do not show.
+/// The pairs of coupled instances that runs show, and the possible interaction of unseen pairs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenPairs {
     joined: BTreeSet<[String; 2]>,
     seen: BTreeSet<UnseenPair>,
-    /// Standard deviation of the logarithm of a site's time by what is beside it.
+    /// Standard deviation of the logarithm of a site's time due to an unseen neighbour.
     deviation: f64,
 }
 
 impl SeenPairs {
     /// # Arguments
     /// * `runs` - runs of one workload
-    /// * `joined` - pairs of instances that may feel one another
+    /// * `joined` - pairs of coupled instances, which may affect one another
     pub fn of(runs: &[RunTimes], joined: &BTreeSet<[String; 2]>) -> Self {
         let mut pairs = SeenPairs {
             joined: joined.clone(),
@@ -58,7 +59,7 @@ impl SeenPairs {
         pairs
     }
 
-    /// Takes note of a run more, of which no times count.
+    /// Adds the pairs of another run, without its times.
     pub fn see(&mut self, assembly: &Assembly) {
         let pairs = self.joined.iter();
         let shown = pairs.filter_map(|instances| pair_of(instances, assembly));
@@ -73,7 +74,7 @@ impl SeenPairs {
         all.filter(|pair| !self.seen.contains(pair)).collect()
     }
 
-    /// Standard deviation of the logarithm of a site's time by a class beside it that it was never seen with.
+    /// Standard deviation of the logarithm of a site's time due to a neighbour's class that no run shows with it.
     pub fn deviation(&self) -> f64 {
         self.deviation
     }
@@ -101,11 +102,12 @@ fn deviation(runs: &[RunTimes], joined: &BTreeSet<[String; 2]>) -> f64 {
         }
     }
     let sum = (freedom * expected * expected + squares) / (freedom + freedom_of_all);
-    // The estimate of a variance may come out below 0 where there is none.
+    // A variance component estimated by moments can be negative.
     sum.max(0.0).sqrt()
 }
 
-/// Variance between groups of runs beyond that within them, and its degrees of freedom; none where no group was repeated.
+/// Variance between groups of runs beyond the variance within them, and its degrees of freedom; 0 where no group was
+/// repeated.
 fn between_groups(groups: &BTreeMap<&str, Vec<(usize, f64)>>) -> (f64, f64) {
     let n_groups = groups.len();
     let n: usize = groups.values().map(Vec::len).sum();
@@ -131,7 +133,7 @@ mod tests {
     use super::*;
     use crate::interaction::SiteTime;
 
-    /// Both sites with one class each; flux takes `beside` times as long where states has the second class.
+    /// Both sites with one class each; flux takes `beside` times as long if states has the second class.
     fn run(flux: &str, states: &str, beside: f64, turn: usize) -> RunTimes {
         let factor = if states == "S2" { beside } else { 1.0 };
         let wobble = 1.0 + 0.001 * (turn % 3) as f64;
@@ -165,7 +167,7 @@ mod tests {
         let unseen = pairs.unseen(&assembly("F2", "S2"));
         assert_eq!(unseen.len(), 1);
         assert_eq!(unseen[0].classes, ["F2", "S2"]);
-        // No pair was seen twice: what is expected beforehand.
+        // No pair was seen twice, so the prior remains.
         assert_eq!(pairs.deviation(), EXPECTED.0);
         pairs.see(&assembly("F2", "S2"));
         assert_eq!(pairs.unseen(&assembly("F2", "S2")), []);
@@ -181,10 +183,10 @@ mod tests {
                 .collect()
         };
         let deviation = |beside: f64| SeenPairs::of(&runs(beside), &joined()).deviation();
-        // Nothing was felt by the flux, nor by the states: less than was expected, and not nothing.
+        // Neither instance was affected: less than the prior, but not 0.
         let least = deviation(1.0);
         assert!((0.03..EXPECTED.0).contains(&least), "{least}");
-        // Halves of 25 % off their mean, by one of two sites.
+        // At one of two sites, each half of the runs is about 25 % off the mean.
         let large = deviation(1.5);
         assert!((0.12..0.25).contains(&large), "{large}");
     }
