@@ -1,49 +1,50 @@
-//! What a model says beyond the sizes that it was fitted to, held between what the measured sizes allow.
+//! Predictions outside the sizes that a model was fitted to, bounded by the growth within the measured sizes.
 //!
-//! A formula may fall, become negative or explode where nothing was measured. So the time at the nearest measured size, times growth as
-//! it was seen there, bounds it: towards larger sizes the time grows by the least slope of the last octaves, or stays, and at most by
-//! the steepest, with twice the last increase of the slope added, up to the cube. Towards smaller sizes it is the reverse.
+//! A formula may decrease, become negative or explode where nothing was measured. So the time at the nearest measured
+//! size, multiplied by bounds of the growth, limits it. Towards larger sizes, the time grows at least by the least
+//! slope of the last octaves, if that is positive, and at most by the steepest slope plus twice the last increase of
+//! the slope, up to the cube. Towards smaller sizes the bounds are reversed.
 //!
 //! ```text
-//! measured up to q = 8 with 2, 4, 8 s at 2, 4, 8:  16 s at 16, whatever the formula says
+//! measured up to q = 8 with 2, 4, 8 s at 2, 4, 8:  16 s at 16, whatever the formula predicts
 //! ```
 
 use mastermind_models::{Coordinate, Error, Model, Value, predict, predict_value_s};
 
-/// Octaves within the measured sizes whose slopes count.
+/// Octaves within the measured sizes whose slopes determine the bounds.
 const OCTAVES: usize = 3;
 
-/// The steepest power of a size. Source: the specification of the composite model; no kernel of the case studies does more than the
-/// cube of a size of its arguments.
+/// Largest power of a size. Source: the specification of the composite model; no kernel of the case studies does more
+/// work than the cube of a size of its arguments.
 const STEEPEST: f64 = 3.0;
 
-/// The ratio of the bounds from which on nothing is known. Source: the same.
+/// Ratio of the bounds from which on the prediction counts as unknown. Source: the same.
 const UNKNOWN: f64 = 100.0;
 
-/// The 95 % point of the normal distribution, both sides.
+/// Two-sided 95 % point of the normal distribution.
 const NORMAL_95: f64 = 1.96;
 
 /// A call outside the measured sizes of a model.
 pub(crate) struct Beyond {
-    /// The nearest coordinate inside.
+    /// The nearest coordinate inside the measured sizes.
     pub nearest: Coordinate,
-    /// How many calls there take as long as the call.
+    /// Number of calls at `nearest` that take as long as this call.
     pub calls: f64,
-    /// Standard deviation of the call's time, seconds; infinite where nothing is known.
+    /// Standard deviation of the call's time, seconds; infinite where it is unknown.
     pub deviation_s: f64,
-    /// Whether a bound takes the place of the formula.
+    /// Whether a bound replaced the formula.
     pub bounded: bool,
 }
 
 impl Beyond {
     /// # Errors
-    /// Those of [`predict`].
+    /// The errors of [`predict`].
     pub fn of(model: &Model, coordinate: &Coordinate) -> Result<Self, Error> {
         let ray = Ray::of(model, coordinate);
         let formula = predict(model, coordinate)?;
         let at_edge_s = predict_value_s(model, &ray.nearest)?;
         let [low, high] = ray.growth(model)?.map(|growth| at_edge_s * growth.exp());
-        // Not `clamp`, which does not return where a bound is no number, as 0 s times a growth beyond all numbers.
+        // Not `clamp`, which panics if a bound is NaN, such as 0 s times an infinite growth.
         let value_s = formula.value_s.max(low).min(high);
         let own_s = (formula.upper_s - formula.lower_s) / (2.0 * NORMAL_95);
         let is_known = high <= UNKNOWN * low;
@@ -63,12 +64,12 @@ impl Beyond {
     }
 }
 
-/// The way from the nearest measured coordinate to a call.
+/// The direction from the nearest measured coordinate to a call.
 struct Ray {
     nearest: Coordinate,
-    /// Logarithms of how far the call is from there, by parameter.
+    /// Logarithms of the distance of the call from there, by parameter.
     away: Vec<(String, f64)>,
-    /// The largest of these, in octaves.
+    /// The largest of these distances, in octaves.
     octaves: f64,
 }
 
@@ -93,7 +94,7 @@ impl Ray {
         }
     }
 
-    /// A coordinate so many octaves inside; None outside the measured sizes.
+    /// A coordinate that many octaves inwards; None outside the measured sizes.
     fn inside(&self, model: &Model, octaves: f64) -> Option<Coordinate> {
         let mut at = self.nearest.clone();
         for (name, value) in &mut at.values {
@@ -114,7 +115,7 @@ impl Ray {
                 None => break,
             }
         }
-        // Outwards, the last one first.
+        // Outwards, the outermost one first.
         let slopes: Vec<f64> = times.windows(2).map(|pair| pair[0] - pair[1]).collect();
         let known = slopes.iter().copied().filter(|slope| slope.is_finite());
         let least = known.clone().fold(f64::INFINITY, f64::min);
@@ -136,7 +137,7 @@ impl Ray {
                 [most.max((-steepest).min(least)).min(0.0), largest.min(0.0)]
             }
         };
-        // The ends of a straight line agree but for rounding.
+        // Rounding can make the bounds of a straight line cross.
         Ok([low * self.octaves, high.max(low) * self.octaves])
     }
 }

@@ -1,4 +1,4 @@
-//! Who calls whom in a run: methods of instances by call path, how often and with which parameters, and their own time.
+//! The call graph of a run: methods of instances by call path, with the number of calls, their parameters and own time.
 //!
 //! ```
 //! use mastermind_composition::{CallGraph, OwnTime};
@@ -23,7 +23,7 @@ use serde::{Serialize, Serializer};
 /// A vertex of a [`CallGraph`].
 pub type VertexId = NodeIndex;
 
-/// Own time of calls: without that of the measured calls made from them.
+/// Own time of calls: without that of measured calls made from them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct OwnTime {
     /// Outside MPI, seconds.
@@ -32,7 +32,7 @@ pub struct OwnTime {
     pub mpi_s: f64,
 }
 
-/// A method of an instance, called along one path.
+/// A method of an instance on one call path.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Vertex {
     /// The instance.
@@ -43,10 +43,10 @@ pub struct Vertex {
     pub time: OwnTime,
 }
 
-/// The calls along an edge.
+/// The calls along an edge, from a caller to a called vertex.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Calls {
-    /// How many, over ranks and runs.
+    /// Number of calls, over ranks and runs.
     pub count: u64,
     /// Values of each numerical parameter.
     pub parameters: BTreeMap<String, Distribution>,
@@ -95,27 +95,27 @@ impl Distribution {
     }
 }
 
-/// The call graph of one or several runs, a tree of call paths below each method that nothing measured calls.
+/// The call graph of one or several runs: a tree of call paths for each method without a measured caller.
 ///
-/// Vertices are found by their path of names, so that ranks and runs that are added one after the other are merged.
+/// Vertices are identified by their path of names, so successively added ranks and runs are merged.
 #[derive(Debug, Clone, Default)]
 pub struct CallGraph {
     graph: DiGraph<Vertex, Calls>,
-    /// Calls of vertices that nothing measured calls.
+    /// Calls of vertices without a measured caller.
     roots: HashMap<VertexId, Calls>,
     known: HashMap<(Option<VertexId>, String, String), VertexId>,
 }
 
 impl CallGraph {
-    /// Without vertices.
+    /// Creates an empty graph.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The vertex of a method called from `caller`, made if it is new.
+    /// The vertex of a method called from `caller`; created if it does not exist.
     ///
     /// # Arguments
-    /// * `caller` - None where no measured call encloses it
+    /// * `caller` - None if no measured call encloses it
     /// * `method` - `PORT.METHOD`
     pub fn vertex(&mut self, caller: Option<VertexId>, instance: &str, method: &str) -> VertexId {
         let key = (caller, instance.to_owned(), method.to_owned());
@@ -175,7 +175,7 @@ impl CallGraph {
         self.graph.node_indices().map(|id| (id, &self.graph[id]))
     }
 
-    /// Who calls a vertex.
+    /// The caller of a vertex.
     pub fn caller(&self, vertex: VertexId) -> Option<VertexId> {
         self.graph
             .neighbors_directed(vertex, Direction::Incoming)
@@ -190,7 +190,7 @@ impl CallGraph {
     /// The calls of a vertex: those along the edge that leads to it.
     ///
     /// # Panics
-    /// Where the vertex is of another graph.
+    /// If the vertex belongs to another graph.
     pub fn calls(&self, vertex: VertexId) -> &Calls {
         match self.graph.first_edge(vertex, Direction::Incoming) {
             Some(edge) => &self.graph[edge],
@@ -198,10 +198,10 @@ impl CallGraph {
         }
     }
 
-    /// Time of all calls of a vertex with that of the measured calls made from them, seconds.
+    /// Time of all calls of a vertex, including measured calls made from them, seconds.
     ///
     /// # Panics
-    /// Where the vertex is of another graph.
+    /// If the vertex belongs to another graph.
     pub fn inclusive_s(&self, vertex: VertexId) -> f64 {
         let mut sum = 0.0;
         let mut open = vec![vertex];
@@ -213,7 +213,7 @@ impl CallGraph {
         sum
     }
 
-    /// The vertices whose method of the same instance is on the path to them already.
+    /// The vertices that repeat a method of the same instance on their path.
     pub fn recursive(&self) -> Vec<VertexId> {
         let same = |a: &Vertex, b: &Vertex| (&a.instance, &a.method) == (&b.instance, &b.method);
         let is_recursive = |&(id, vertex): &(VertexId, &Vertex)| {
@@ -226,9 +226,9 @@ impl CallGraph {
             .collect()
     }
 
-    /// The vertices that matter little beside their caller or their siblings, with all below them, by two rules. Where the
-    /// called ones of a vertex take less than `alpha` of its time together, all of them; else each that takes less than
-    /// `beta` of what they take on the average.
+    /// The vertices that are negligible compared with their caller or siblings, with all vertices below them. Two rules
+    /// apply: if the callees of a vertex take less than a share `alpha` of its time together, all of them are
+    /// negligible; otherwise each callee that takes less than `beta` of their mean is.
     ///
     /// # Arguments
     /// * `alpha`, `beta` - shares, about 0.1
@@ -262,7 +262,7 @@ impl CallGraph {
         minor
     }
 
-    /// The instances of which every vertex is minor: see [`Self::minor`].
+    /// The instances whose vertices are all minor: see [`Self::minor`].
     pub fn minor_instances(&self, alpha: f64, beta: f64) -> BTreeSet<String> {
         let minor: BTreeSet<VertexId> = self.minor(alpha, beta).into_iter().collect();
         let (little, much): (Vec<_>, Vec<_>) =
@@ -272,7 +272,7 @@ impl CallGraph {
         little.filter(|i| !much.contains(i)).cloned().collect()
     }
 
-    /// A vertex and all that are called from it.
+    /// A vertex and all vertices below it.
     fn below(&self, vertex: VertexId) -> Vec<VertexId> {
         let mut found = vec![vertex];
         let mut at = 0;
@@ -284,7 +284,8 @@ impl CallGraph {
     }
 }
 
-/// Vertices by number, each with its caller's: `{"instance", "method", "time", "caller", "calls", "inclusive_s"}`.
+/// Serialises numbered vertices, each with the number of its caller: `{"instance", "method", "time", "caller", "calls",
+/// "inclusive_s"}`.
 impl Serialize for CallGraph {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

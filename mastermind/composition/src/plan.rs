@@ -1,4 +1,4 @@
-//! Which runs show every pair of joined alternatives.
+//! Plans runs that together show every pair of alternatives at coupled instances.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,36 +8,36 @@ use crate::error::Error;
 use crate::optimise::{Problem, SearchOptions, optimise};
 use crate::workload::{Alternatives, Assembly};
 
-/// Runs that show what models need: every class of each instance, and every two classes of joined instances together.
+/// Runs that show what the models need: every class of each instance, and every pair of classes at coupled instances.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
-    /// Class of each instance that has alternatives, for each run; the current assembly first.
+    /// Class of each instance with alternatives, for each run; the current assembly first.
     pub runs: Vec<Assembly>,
-    /// No fewer runs can show all of it.
+    /// Lower bound of the number of runs that show all of it.
     pub least_runs: usize,
-    /// Pairs of instances whose classes are shown together.
+    /// Coupled instances with alternatives, whose pairs of classes are shown.
     pub joined: Vec<[String; 2]>,
-    /// Combinations of two classes that are shown, at each of these.
+    /// Number of pairs of classes that are shown, over all coupled instances.
     pub pairs: usize,
 }
 
-/// Plans runs: a covering array of strength 2 over the joined instances, each run taken so that it shows as many combinations
-/// as one run can that none before it has shown.
+/// Plans runs: a covering array of strength 2 over the coupled instances. Each run shows as many combinations that no
+/// earlier run has shown as a single run can.
 ///
-/// The number of runs is the least one, `least_runs`, where every two joined instances have no third joined to both; elsewhere it may
-/// be some more.
+/// The number of runs is minimal, `least_runs`, unless some three instances are all coupled with one another; then it
+/// may be slightly larger.
 ///
 /// # Arguments
 /// * `alternatives` - classes for some instances of `current`
-/// * `current` - the assembly as it stands, which is the first run
-/// * `joined` - instances that call one another or work on the same data; those without alternatives are passed over
+/// * `current` - the current assembly, which is the first run
+/// * `joined` - coupled instances, which call one another or share data; those without alternatives are ignored
 ///
 /// # Errors
 /// [`Error::UnknownInstance`], [`Error::NoAlternatives`].
 ///
 /// # Source
-/// D. M. Cohen, S. R. Dalal, M. L. Fredman, G. C. Patton, The AETG system, IEEE TSE 23 (1997), for covering arrays one row at a time;
-/// here each row is the optimum.
+/// D. M. Cohen, S. R. Dalal, M. L. Fredman, G. C. Patton, The AETG system, IEEE TSE 23 (1997): covering arrays built
+/// one row at a time. Here each row is optimal.
 pub fn plan(
     alternatives: &Alternatives,
     current: &Assembly,
@@ -83,7 +83,7 @@ pub fn plan(
 
 type Sites<'a> = Vec<(&'a str, Vec<&'a str>)>;
 
-/// Instances with two or more classes, the current one first.
+/// Instances with two or more classes, the current class first.
 fn sites<'a>(alternatives: &'a Alternatives, current: &'a Assembly) -> Result<Sites<'a>, Error> {
     let mut sites = Vec::new();
     for (instance, listed) in alternatives {
@@ -103,11 +103,11 @@ fn sites<'a>(alternatives: &'a Alternatives, current: &'a Assembly) -> Result<Si
     Ok(sites)
 }
 
-/// What no run has shown yet.
+/// Classes and pairs that no run has shown yet.
 struct Missing {
     /// For each site and class.
     singles: Vec<Vec<bool>>,
-    /// For each two joined sites and their classes, row-major.
+    /// For each pair of coupled sites and their classes, row-major.
     pairs: BTreeMap<[usize; 2], Vec<bool>>,
 }
 
@@ -123,7 +123,7 @@ impl Missing {
         }
     }
 
-    /// A run shows one combination of each pair.
+    /// Each run shows exactly one combination of each pair, so this is the largest number of combinations of a pair.
     fn least_runs(&self) -> usize {
         let singles = self.singles.iter().map(Vec::len);
         singles
@@ -146,7 +146,8 @@ impl Missing {
         }
     }
 
-    /// A run costs less for all that it shows first.
+    /// The problem whose optimum is the next run: each class or pair that a run shows for the first time lowers its
+    /// cost.
     fn problem(&self, sites: &Sites<'_>) -> Result<Problem, Error> {
         let costs = |missing: &[bool]| -> Vec<f64> {
             missing

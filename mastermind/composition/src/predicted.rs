@@ -17,24 +17,24 @@ use crate::workload::{Call, Workload, model_name};
 pub(crate) struct Predicted {
     /// Seconds.
     pub time_s: f64,
-    /// The part of it that is delays of calls that the machine held up.
+    /// The part of it that delays of interrupted calls cause.
     pub held_up_s: f64,
-    /// Its uncertainty, without the calls of `unknown`.
+    /// Its uncertainty, without that of the calls of `unknown`.
     pub uncertainty: Uncertainty,
-    /// Models that do not tell how much their calls spread, such as those of a method that was called once.
+    /// Models without an estimate of the spread of calls, such as those of a method that was called once.
     pub unknown: BTreeSet<String>,
-    /// Seconds of their calls.
+    /// Predicted time of their calls, seconds.
     pub unknown_s: f64,
-    /// A call lies outside the range its model was measured in.
+    /// A call lies outside the measured range of its model.
     pub extrapolated: bool,
-    /// A model was negative at a call, and 0 taken.
+    /// A model was negative at a call, which counted as 0.
     pub clamped: bool,
-    /// Outside the measured range a bound took the place of a formula.
+    /// A bound replaced a formula outside the measured range.
     pub bounded: bool,
 }
 
 impl Predicted {
-    /// Adds the time of other calls, by other models.
+    /// Adds the time of further calls, predicted by other models.
     pub fn merge(&mut self, other: &Self) {
         self.time_s += other.time_s;
         self.held_up_s += other.held_up_s;
@@ -46,14 +46,15 @@ impl Predicted {
         self.bounded |= other.bounded;
     }
 
-    /// Multiplies the time, by a factor near 1 that leaves its relative uncertainty as it is.
+    /// Multiplies the time by a factor near 1; the relative uncertainty stays.
     pub fn scale(&mut self, factor: f64) {
         self.time_s *= factor;
         self.held_up_s *= factor;
         self.unknown_s *= factor;
     }
 
-    /// Ends of the 95 % interval of all calls, seconds, the lower ≥ 0; the upper infinite where the spread of some is unknown.
+    /// 95 % interval of all calls, seconds, the lower end ≥ 0; the upper end is infinite where the spread of some is
+    /// unknown.
     pub fn whole_interval_s(&self) -> [f64; 2] {
         match self.unknown.is_empty() {
             true => self.interval_s(),
@@ -61,21 +62,21 @@ impl Predicted {
         }
     }
 
-    /// Ends of the 95 % interval, seconds, the lower ≥ 0, as if calls whose spread is unknown took what is predicted.
+    /// 95 % interval, seconds, the lower end ≥ 0; calls of unknown spread count exactly with their prediction.
     pub fn interval_s(&self) -> [f64; 2] {
         let half_s = self.uncertainty.half_width_s(LEVEL);
         [(self.time_s - half_s).max(0.0), self.time_s + half_s]
     }
 }
 
-/// Predicts the time of `calls`, each with how many of it are made, were they answered by `class`.
+/// Predicts the time of `calls`, each with its count, if `class` answers them.
 ///
-/// `Σ count · T(coordinate)`, held between bounds outside the measured sizes (`beyond`), with the uncertainty of [`Total`] for the calls of one model; models are
-/// independent of one another.
+/// `Σ count · T(coordinate)`, bounded outside the measured sizes (`beyond`). The uncertainty of the calls of one model
+/// is that of [`Total`]; models are independent of one another.
 ///
 /// # Errors
-/// [`Error::Predict`] if a model has other parameters than the calls. Lacking models are added to
-/// `lacking` and their calls left out.
+/// [`Error::Predict`] if a model has other parameters than the calls. Missing models are added to `lacking`, and their
+/// calls are left out.
 pub(crate) fn predict_calls<'c>(
     class: &str,
     calls: impl IntoIterator<Item = (&'c Call, f64)>,
@@ -121,7 +122,7 @@ pub(crate) fn predict_calls<'c>(
         total.time_s += share.time_s();
         total.held_up_s += share.held_up_s();
         let mut uncertainty = share.uncertainty();
-        // One formula, so all calls are off together.
+        // All these calls share one formula, so their errors are fully correlated.
         uncertainty.add(beyond_s * beyond_s, f64::INFINITY);
         total.extrapolated |= extrapolated;
         total.bounded |= bounded;
@@ -169,11 +170,11 @@ impl<'a> Share<'a> {
     }
 }
 
-/// What models say that the computing of a run takes, each call with the class that answered it, seconds. Calls without a model
-/// count as they were measured.
+/// Predicted computing time of a run, each call with the class that answered it, seconds. Calls without a model count
+/// with their measured time.
 ///
 /// # Arguments
-/// * `seconds` - those that the models predict
+/// * `seconds` - which seconds the models predict
 ///
 /// # Errors
 /// [`Error::Predict`] if a model has other parameters than the calls.
@@ -200,8 +201,8 @@ pub fn predict_recorded_s(
     Ok(sum_s)
 }
 
-/// What each instance of a run took over what the model of its class says of the run's own calls: their number and parameters are in
-/// that already. Instances without a model are left out.
+/// For each instance of a run, the measured time divided by the model's prediction for the run's own calls, so that
+/// their number and parameters cancel. Instances without a model are left out.
 ///
 /// # Errors
 /// [`Error::Predict`] if a model has other parameters than the calls.

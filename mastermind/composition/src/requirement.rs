@@ -1,4 +1,14 @@
-//! What an assembly must have: `flux.order >= 2`.
+//! Requirements on an assembly, such as `flux.order >= 2`.
+//!
+//! A [`Requirement`] is a condition on attributes that the classes at one or two instances declare ([`Attributes`]). A
+//! choice forbids every class, or pair of classes, that violates one, so a condition on three instances is not
+//! accepted. [`Requirement::parse`] reads the text and rejects other expressions; [`Requirement::is_met`] evaluates it
+//! for the classes of an assembly.
+//!
+//! ```text
+//! flux.order >= 2                        flux may only have classes with order 2 or more
+//! flux.memory + states.memory <= 2e9     forbids pairs of classes that need more than 2 GB together
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,13 +16,14 @@ use mastermind_models::expression::{Expression, Unary, parse};
 
 use crate::workload::Assembly;
 
-/// What the author of a class says of it, class to attribute to value: order of accuracy, residual, memory in bytes.
+/// Attributes that the authors of classes declare, class to attribute to value: order of accuracy, residual, memory in
+/// bytes.
 pub type Attributes = BTreeMap<String, BTreeMap<String, f64>>;
 
 /// A condition on the attributes of the classes at one or two instances.
 ///
-/// It is written in the language of [`mastermind_models::expression`], with `INSTANCE.ATTRIBUTE` for the value that the class
-/// at the instance declares.
+/// The syntax is that of [`mastermind_models::expression`], with `INSTANCE.ATTRIBUTE` for the value that the class at
+/// the instance declares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requirement {
     text: String,
@@ -25,19 +36,19 @@ pub struct Requirement {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot require \"{text}\": {found}, expected {expected}")]
 pub struct RequirementError {
-    /// As it was written.
+    /// The requirement as written.
     pub text: String,
-    /// What is wrong.
+    /// What was found.
     pub found: String,
-    /// What is right.
+    /// What was expected.
     pub expected: String,
 }
 
 impl Requirement {
-    /// Reads a requirement.
+    /// Parses a requirement.
     ///
     /// # Errors
-    /// [`RequirementError`]: it does not follow the grammar, or names no instance or more than two.
+    /// [`RequirementError`] if the text is not a condition, or names no instance or more than two.
     pub fn parse(text: &str) -> Result<Self, RequirementError> {
         let wrong = |found: String, expected: &str| RequirementError {
             text: text.into(),
@@ -67,12 +78,12 @@ impl Requirement {
         }
     }
 
-    /// As it was written.
+    /// The requirement as written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The instances that it names: one or two.
+    /// The one or two instances that it names.
     pub fn instances(&self) -> BTreeSet<&str> {
         self.names
             .iter()
@@ -119,7 +130,8 @@ impl Requirement {
     }
 }
 
-/// The text with a plain name for each `INSTANCE.ATTRIBUTE`, and these in the order of their first use.
+/// The text with a plain name in place of each `INSTANCE.ATTRIBUTE`, and the replaced names in the order of their first
+/// use.
 fn without_dots(text: &str) -> (String, Vec<(String, String)>) {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let mut plain = String::new();
@@ -149,10 +161,10 @@ fn without_dots(text: &str) -> (String, Vec<(String, String)>) {
     (plain, names)
 }
 
-/// How the plain names begin.
+/// Prefix of the plain names.
 const PLACE: &str = "attribute_";
 
-/// The value of an expression; a truth value is 0 or 1.
+/// The value of an expression; a truth value counts as 0 or 1.
 fn value(expression: &Expression, declared: &impl Fn(usize) -> Option<f64>) -> Result<f64, String> {
     Ok(match expression {
         Expression::Number(number) => *number,

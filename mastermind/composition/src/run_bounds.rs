@@ -1,10 +1,10 @@
-//! Between which bounds runs lie about what models say of them, however they are distributed.
+//! Distribution-free bounds of the ratio of measured to predicted totals.
 //!
-//! A machine of two speeds gives totals at two levels. Student's interval of these is far wider than they are apart, since two
-//! levels have no tails, and the mean of a few runs lies anywhere between them. So where enough runs are known, those of all
-//! assemblies together tell the middle and the ends: of `n` values, a fresh one lies above the `j`-th smallest and below the `j`-th
-//! largest with probability `1 − 2j / (n + 1)`, whatever they are distributed like. Where values have long tails Student's interval
-//! is the narrower one, and is taken: [`RunBounds::are_narrower_than`].
+//! A machine with two speeds gives totals at two levels. Student's interval is then far wider than the distance of the
+//! levels, which have no tails, and the mean of a few runs lies anywhere between them. So with enough runs, the order
+//! statistics of all assemblies together give the middle and the bounds: among `n` values, a fresh one lies between the
+//! `j`-th smallest and the `j`-th largest with probability `1 − 2j / (n + 1)`, whatever the distribution. For values
+//! with long tails, Student's interval is narrower and is used instead: [`RunBounds::are_narrower_than`].
 //!
 //! ```
 //! use mastermind_composition::RunBounds;
@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use crate::between_runs::BetweenRuns;
 
-/// What part of fresh runs may lie below the bounds, and as many above.
+/// Share of fresh runs that may lie below the bounds, and the same above.
 const OUTSIDE: f64 = 0.5 * (1.0 - LEVEL);
 
 /// Two-sided 95 % point of the normal distribution.
@@ -30,31 +30,31 @@ const NORMAL_95: f64 = 1.96;
 /// The bounds of 95 % of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RunBounds {
-    /// Logarithm of what runs took over what models say, in the middle between the least and the most; 0 for a workload that was
-    /// not run.
+    /// Logarithm of measured over predicted time, midway between the smallest and the largest; 0 for a workload that
+    /// was not run.
     pub middle: f64,
-    /// How far the lower bound is from there: ≤ 0.
+    /// Distance of the lower bound from the middle: ≤ 0.
     pub low: f64,
-    /// How far the upper bound is from there: ≥ 0.
+    /// Distance of the upper bound from the middle: ≥ 0.
     pub high: f64,
 }
 
 impl RunBounds {
-    /// Takes the bounds from runs.
+    /// Computes the bounds from runs.
     ///
     /// # Arguments
-    /// * `ratios` - for each workload, as its settings have it, the logarithm of measured over predicted time of each run of it,
-    ///   with whatever classes
-    /// * `workload` - which of these is predicted; None where it was not run
-    /// * `earlier` - for each of other programs the logarithm of what each of its runs took
-    /// * `most` - how many runs those of other programs count for at most
+    /// * `ratios` - for each workload (one for each choice of settings), the logarithms of measured over predicted time
+    ///   of its   runs, with any classes
+    /// * `workload` - index of the predicted workload; None if it was not run
+    /// * `earlier` - for each other program, the logarithms of the times of its runs
+    /// * `most` - upper limit of the total weight of runs of other programs
     ///
     /// # Returns
-    /// None where there are too few runs for bounds, less than 39, or one has no finite logarithm.
+    /// None where there are too few runs for bounds, less than 39, or a logarithm is not finite.
     ///
     /// # Source
-    /// Wilks, Annals of Mathematical Statistics 12, 1941, pages 91–96: what part of a population lies between the order statistics
-    /// of a sample. Values between two of them are interpolated, and a value counts as its weight.
+    /// Wilks, Annals of Mathematical Statistics 12, 1941, pages 91–96: the share of a population between order
+    /// statistics of a sample. Here values between two order statistics are interpolated, and values are weighted.
     pub fn of(
         ratios: &[Vec<f64>],
         workload: Option<usize>,
@@ -80,13 +80,14 @@ impl RunBounds {
         })
     }
 
-    /// The interval that the total of one fresh run lies in; the prediction is in it.
+    /// The interval of the total of one fresh run; it contains the prediction.
     ///
-    /// Its ends are `√(b² + z² v)` from the middle: `b` as far as the bounds are, `v` of the models, `z` 1.96.
+    /// Its ends are `√(b² + z² v)` from the middle: `b` is the distance of the bound, `v` the variance of the models,
+    /// `z` 1.96.
     ///
     /// # Arguments
     /// * `total_s` - the predicted total, seconds, > 0
-    /// * `model_variance` - of the logarithm of the prediction, by its models
+    /// * `model_variance` - variance of the logarithm of the prediction due to its models
     pub fn interval_s(&self, total_s: f64, model_variance: f64) -> [f64; 2] {
         let models = NORMAL_95 * model_variance.sqrt();
         let low = self.middle - self.low.hypot(models);
@@ -94,7 +95,7 @@ impl RunBounds {
         [total_s * low.min(0.0).exp(), total_s * high.max(0.0).exp()]
     }
 
-    /// Whether they give a narrower interval than Student's of the same runs.
+    /// Whether the bounds give a narrower interval than Student's for the same runs.
     pub fn are_narrower_than(&self, between_runs: &BetweenRuns) -> bool {
         let ratio = |[low, high]: [f64; 2]| high / low;
         let student = between_runs.interval_s(1.0, 0.0, LEVEL);
@@ -102,21 +103,22 @@ impl RunBounds {
     }
 }
 
-/// Halfway between the least and the largest: of two levels the same, however often either comes. 0 of none.
+/// The mean of the smallest and the largest value, which is the same for two levels however often each occurs; 0 of
+/// none.
 fn middle(values: &[f64]) -> f64 {
     let ends = values.iter().map(|value| (*value, *value));
     let ends = ends.reduce(|ends, value| (ends.0.min(value.0), ends.1.max(value.1)));
     ends.map_or(0.0, |(least, largest)| 0.5 * (least + largest))
 }
 
-/// How far values are from their middle, a little farther as that is taken from them; nothing of a single one.
+/// Distances of values from their middle, enlarged because the middle is estimated from them; empty for a single value.
 fn centred(values: &[f64]) -> impl Iterator<Item = f64> {
     let (middle, n) = (middle(values), values.len() as f64);
     let several = values.iter().filter(move |_| n > 1.0);
     several.map(move |value| (value - middle) / (1.0 - 1.0 / n).sqrt())
 }
 
-/// The value of rank `OUTSIDE (n + 1)`; None where that is below the first.
+/// The value of rank `OUTSIDE (n + 1)`; None if that rank is below the first.
 ///
 /// # Arguments
 /// * `values` - values, ascending, and the weight of each; their sum is `n`
@@ -142,7 +144,7 @@ fn ranked(values: &[(f64, f64)]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Of 0, 1, …, 78 a fortieth of 80 is the second smallest, 39 − 1 below the middle, 39, and √(79/78) as far.
+    /// For 0, 1, …, 78 the lower bound has rank 80 / 40 = 2: the value 1, 38 below the middle 39, enlarged by √(79/78).
     #[test]
     fn the_bounds_by_hand() {
         let values = [(0..79).map(f64::from).collect::<Vec<_>>()];
@@ -156,7 +158,7 @@ mod tests {
         let half = (far * far + 1.96 * 1.96 * 400.0).sqrt();
         close((low / 2.0).ln(), 39.0 - half);
         close((high / 2.0).ln(), 39.0 + half);
-        // What was not run has no middle of its own; runs of others count for what they are said to.
+        // A workload that was not run has no middle of its own; the runs of other programs have the given weight.
         close(RunBounds::of(&values, None, &[], 0.0).unwrap().middle, 0.0);
         let own = [vec![1.0; 20]];
         let earlier = |most| RunBounds::of(&own, Some(0), &values, most);
@@ -165,7 +167,7 @@ mod tests {
         assert_eq!(RunBounds::of(&[vec![f64::NAN; 79]], None, &[], 0.0), None);
     }
 
-    /// A fresh run is at either level; Student's interval is narrower where one run alone is at the other.
+    /// A fresh run is at either level; Student's interval is narrower where only one run is at the other level.
     #[test]
     fn of_two_levels_the_bounds_are_these() {
         for slow in [1, 8, 20, 36] {

@@ -1,4 +1,4 @@
-//! Whether a run agrees with the models: each run scores its own prediction.
+//! Checks whether a run agrees with the models: each run scores its own prediction.
 
 use mastermind_models::{LEVEL, ModelSet, Note};
 
@@ -6,20 +6,20 @@ use crate::between_runs::BetweenRuns;
 use crate::predicted::Predicted;
 use crate::workload::{Call, Recorded};
 
-/// Part of the whole predicted time below which an instance is not scored.
+/// Share of the total predicted time below which an instance is not scored.
 const LEAST_SHARE: f64 = 0.01;
 
-/// Which seconds models predict.
+/// The type of seconds that models predict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seconds {
-    /// Those of the processor, which models of medians predict.
+    /// Processor time, which models of medians predict.
     Processor,
-    /// Those of the wall, with what calls waited for the processor, which models of means predict.
+    /// Wall time, including waits for the processor, which models of means predict.
     Wall,
 }
 
 impl Seconds {
-    /// Those that models predict: of the processor where each is of medians.
+    /// The seconds that models predict: processor time where every model is one of medians.
     pub fn predicted_by(models: &ModelSet) -> Self {
         let is_of_median = |note: &Note| matches!(note, Note::Statistic { .. });
         let mut models = models.models.iter();
@@ -31,7 +31,7 @@ impl Seconds {
 }
 
 impl Recorded {
-    /// What calls took of these seconds.
+    /// Time of the calls, in these seconds.
     pub fn of(&self, seconds: Seconds) -> f64 {
         match seconds {
             Seconds::Processor => self.processor_s,
@@ -39,7 +39,7 @@ impl Recorded {
         }
     }
 
-    /// What calls took of these seconds without those in MPI.
+    /// Time of the calls without MPI, in these seconds.
     pub fn computation_of(&self, seconds: Seconds) -> f64 {
         match seconds {
             Seconds::Processor => self.computation_s,
@@ -48,7 +48,7 @@ impl Recorded {
     }
 }
 
-/// What the calls of an instance took, if all of them went to one class.
+/// Measured time of an instance's calls; None unless all of them went to `class`.
 pub(crate) fn recorded_with(calls: &[&Call], class: &str) -> Option<Recorded> {
     let same = calls.iter().all(|call| call.class == class);
     let sum = |of: fn(&Call) -> f64| calls.iter().map(|call| of(call)).sum();
@@ -60,12 +60,12 @@ pub(crate) fn recorded_with(calls: &[&Call], class: &str) -> Option<Recorded> {
     })
 }
 
-/// Whether an instance took a time that a fresh run of what its model was fitted to would not take: the model is out of date.
+/// Whether the measured time of an instance lies outside the interval of a fresh run: its model is then out of date.
 ///
 /// # Arguments
-/// * `measured_s` - what its calls took in the run
+/// * `measured_s` - measured time of its calls in the run
 /// * `whole_s` - predicted time of all instances
-/// * `n_scored` - instances that are looked at: one in twenty runs is to name any of them by chance
+/// * `n_scored` - number of scored instances; the level is adjusted so that 5 % of runs report any of them by chance
 pub(crate) fn is_stale(
     predicted: &Predicted,
     measured_s: f64,

@@ -1,4 +1,4 @@
-//! What a run called, and which classes could have answered.
+//! The calls of a run, and the classes that could answer them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 /// Instance name to class name.
 pub type Assembly = BTreeMap<String, String>;
 
-/// Instance name to the classes that may take its place.
+/// Instance name to its candidate classes.
 pub type Alternatives = BTreeMap<String, Vec<String>>;
 
 /// All calls of one method of one instance at one coordinate.
@@ -16,44 +16,44 @@ pub type Alternatives = BTreeMap<String, Vec<String>>;
 pub struct Call {
     /// The instance called.
     pub instance: String,
-    /// The class it had when it was called.
+    /// The class of the instance when it was called.
     pub class: String,
     /// The method, `PORT.METHOD`: "flux.compute".
     pub port_method: String,
     /// Values of the performance parameters.
     pub coordinate: Coordinate,
-    /// How often, over all ranks.
+    /// Number of calls, over all ranks.
     pub count: u64,
     /// Time of all these calls, seconds, in the workload's metric.
     pub measured_s: f64,
-    /// The same as processor time: about their number times the median of one, which calls that waited for the processor do
-    /// not move.
+    /// Total processor time: about the number of calls times the median of one, so calls that waited for the processor
+    /// do not affect it.
     pub processor_s: f64,
-    /// Of `processor_s` what they computed: the same without time in MPI.
+    /// The part of `processor_s` spent computing, without MPI.
     pub computation_s: f64,
-    /// Of `measured_s` what they spent in MPI: moving data, and waiting for other ranks.
+    /// The part of `measured_s` spent in MPI: transfers, and waiting for other ranks.
     pub mpi_s: f64,
 }
 
 /// The calls of a run.
 ///
-/// Times of calls are added. Either no call here contains another, or the metric and the models are
-/// of exclusive time; otherwise the inner call is counted twice.
+/// The times of calls are added. So either no call in the workload contains another, or the metric and the models are
+/// of exclusive time; otherwise inner calls are counted twice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
-    /// The time that was measured and is to be predicted.
+    /// The measured time that is to be predicted.
     pub metric: Metric,
-    /// The calls, in any order; the same coordinate may come several times.
+    /// The calls, in any order; a coordinate may occur several times.
     pub calls: Vec<Call>,
 }
 
 impl Call {
-    /// The call and how many of it there are.
+    /// The call and its count.
     pub(crate) fn counted(&self) -> (&Self, f64) {
         (self, self.count as f64)
     }
 
-    /// What these calls took.
+    /// Measured times of these calls.
     pub(crate) fn recorded(&self) -> Recorded {
         Recorded {
             processor_s: self.processor_s,
@@ -65,7 +65,7 @@ impl Call {
 }
 
 impl Workload {
-    /// What all calls took together.
+    /// Total measured times of all calls.
     pub fn recorded(&self) -> Recorded {
         let sum = |of: fn(&Call) -> f64| self.calls.iter().map(of).sum();
         Recorded {
@@ -77,21 +77,21 @@ impl Workload {
     }
 }
 
-/// What calls took when they were recorded.
+/// Measured times of calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Recorded {
-    /// Processor time, seconds: of each kind of call its number times the median of one.
+    /// Processor time, seconds: for each group of calls, their number times the median of one.
     pub processor_s: f64,
-    /// Wall time, seconds, with what calls waited for the processor.
+    /// Wall time, seconds, including waits for the processor.
     pub wall_s: f64,
-    /// Of the processor time that of computing, without MPI, seconds.
+    /// The part of the processor time spent computing, without MPI, seconds.
     pub computation_s: f64,
-    /// Of the wall time that in MPI, seconds.
+    /// The part of the wall time spent in MPI, seconds.
     pub mpi_s: f64,
 }
 
 impl Recorded {
-    /// Wall seconds for each processor second; None without any.
+    /// Ratio of wall time to processor time; None without processor time.
     pub fn wall_ratio(&self) -> Option<f64> {
         (self.processor_s > 0.0).then(|| self.wall_s / self.processor_s)
     }
