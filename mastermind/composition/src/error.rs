@@ -1,4 +1,4 @@
-//! Why no choice can be made.
+//! Errors of this crate: why no choice, plan or scaled workload can be computed.
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use crate::requirement::RequirementError;
 use crate::scaling::Settings;
 use crate::workload::Assembly;
 
-/// A model that the choice needs and the set lacks.
+/// A required model that the set does not contain.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Lacking {
     /// The instance.
     pub instance: String,
-    /// The class that might take its place.
+    /// The candidate class.
     pub class: String,
-    /// The method it would be called by, `PORT.METHOD`.
+    /// The method, `PORT.METHOD`.
     pub port_method: String,
-    /// The mode recorded, `axis=y`; empty for a method without modes or without any model.
+    /// The recorded mode, `axis=y`; empty for a method without modes or without any model.
     pub mode: String,
 }
 
@@ -48,17 +48,17 @@ impl fmt::Display for Lacking {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Models are lacking: all of them, sorted, never none.
+    /// Models are missing: all of them, sorted; never empty.
     #[error("{}{}", .0[0], more(.0.len() - 1))]
     Lacking(Vec<Lacking>),
-    /// The workload or the alternatives name an instance that the assembly has not.
+    /// The workload or the alternatives name an instance that is not in the assembly.
     #[error(
         "cannot choose for instance \"{instance}\": it is not in the assembly, expected {known}"
     )]
     UnknownInstance {
         /// The name.
         instance: String,
-        /// The instances there are, a comma list.
+        /// The instances of the assembly, separated by commas.
         known: String,
     },
     /// A model could not be evaluated at a recorded coordinate.
@@ -72,13 +72,13 @@ pub enum Error {
         class: String,
         /// The method.
         port_method: String,
-        /// What the model says.
+        /// The error of the model.
         source: Box<mastermind_models::Error>,
     },
     /// A requirement cannot be read, or is about an attribute that a class does not declare.
     #[error(transparent)]
     Requirement(#[from] RequirementError),
-    /// No assembly is allowed, or the costs are none.
+    /// No assembly is allowed, or the costs are invalid.
     #[error(transparent)]
     Problem(#[from] ProblemError),
     /// Some classes of an instance declare an attribute, and one does not.
@@ -101,55 +101,55 @@ pub enum Error {
         /// The attribute.
         attribute: String,
     },
-    /// A setting is to be scaled that no run varies.
+    /// The workload is to be scaled by a setting that does not vary among the runs.
     #[error(
         "cannot scale the workload to {setting} = {wanted}: all runs have {found}, expected runs with several values of it"
     )]
     NotVaried {
         /// The setting.
         setting: String,
-        /// What it is to be.
+        /// The requested value.
         wanted: f64,
-        /// What it is in all runs.
+        /// The value in all runs.
         found: f64,
     },
-    /// Two settings vary together in the runs, and do not in what is wanted.
+    /// Two settings vary together in the runs, but not in the request.
     #[error(
         "cannot scale the workload to {setting} = {wanted}: it goes with {other} in the runs, expected {expected}; run some where they differ"
     )]
     Together {
         /// The setting.
         setting: String,
-        /// The one that it goes with.
+        /// The setting that it varies with.
         other: String,
-        /// What it is to be.
+        /// The requested value.
         wanted: f64,
-        /// What it would be in such runs.
+        /// The value that the relation in the runs gives.
         expected: f64,
     },
-    /// Growth cannot be told from so few sizes.
+    /// There are too few sizes to estimate growth.
     #[error(
         "cannot scale the workload: runs of {found} different settings, expected at least {expected}"
     )]
     TooFewSizes {
-        /// Different settings.
+        /// Number of different settings.
         found: usize,
-        /// How many are needed.
+        /// Number that is needed.
         expected: usize,
     },
-    /// A number of ranks that no run had.
+    /// No run has the requested number of ranks.
     #[error(
         "cannot predict {wanted} ranks: the runs have {}, expected one with {wanted}; how long ranks wait for one another, and for a \
          processor where there are fewer, follows from no run with another number: record a small one with --ranks {wanted}",
         listed(found)
     )]
     RanksNotRun {
-        /// How many there are to be.
+        /// The requested number.
         wanted: u64,
-        /// How many the runs have, ascending.
+        /// The numbers of ranks in the runs, ascending.
         found: Vec<u64>,
     },
-    /// A setting is not one that the workload grows with.
+    /// The workload cannot be scaled by a setting.
     #[error(
         "cannot scale the workload by {setting}: {found}, expected a number above 0 that all runs have"
     )]
@@ -159,7 +159,7 @@ pub enum Error {
         /// What was found.
         found: String,
     },
-    /// There is nothing to choose or to plan.
+    /// No instance has alternatives, so there is nothing to choose or plan.
     #[error(
         "cannot plan runs: no instance has two classes, expected some under [alternatives] in the assembly"
     )]
@@ -167,7 +167,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// A setting that is not in all runs, or not above 0.
+    /// The error for a setting that is missing in some runs, or not above 0.
     pub(crate) fn unknown_setting(setting: &str, wanted: &Settings) -> Self {
         let found = wanted
             .get(setting)
@@ -178,7 +178,7 @@ impl Error {
         }
     }
 
-    /// The assembly has not the instance that was named.
+    /// The error for an instance that is not in the assembly.
     pub(crate) fn unknown_instance(instance: &str, assembly: &Assembly) -> Self {
         let known: Vec<_> = assembly.keys().map(String::as_str).collect();
         Self::UnknownInstance {
@@ -188,13 +188,13 @@ impl Error {
     }
 }
 
-/// `1, 2`.
+/// Formats numbers as `1, 2`.
 fn listed(numbers: &[u64]) -> String {
     let numbers: Vec<_> = numbers.iter().map(u64::to_string).collect();
     numbers.join(", ")
 }
 
-/// `; 2 more models are lacking`, or nothing.
+/// `; 2 more models are lacking`, or an empty string.
 fn more(n: usize) -> String {
     match n {
         0 => String::new(),

@@ -1,23 +1,26 @@
-//! Component models put together over a recorded workload, and the best assembly by them.
+//! Combines component models over a recorded workload, and chooses the best assembly.
 //!
-//! * A [`Workload`] is what a run called: instance, method, coordinate, how often;
-//! * an [`Assembly`] says which class each instance has, [`Alternatives`] which it might have;
-//! * [`choose`] predicts the time of the calls for every assembly that these allow and gives the
-//!   best one, with a row for each class of each instance; [`choose_with`] takes wishes;
-//! * [`CallPatterns`] are the calls of each instance by the classes of those that decide them;
-//! * [`interactions`] are what joined instances cost together, beyond what each does by itself; [`SeenPairs`] says which pairs no
-//!   run shows, and what those may cost;
-//! * [`RunSpread`] is how much the time of each class differs from run to run, and how well a difference of two is known by that;
-//! * [`BetweenRuns`] is how much totals differ from run to run, and what interval a fresh one lies in; [`RunBounds`] says that of
-//!   many runs, however they are distributed;
-//! * a [`CallGraph`] has who called whom, how often, with which parameters, and the own time of each method by call path;
-//! * [`scale_workload`] gives the workload of settings that were not run, [`rank_effects`] what a number of ranks makes of its time;
-//! * [`plan`] says which runs show all that the models need.
-//! * [`optimise`] has the optimiser for assemblies whose parts also cost something together;
-//! * [`adapt`] decides again and again while the application runs.
+//! * a [`Workload`] holds the calls of a run: instance, method, coordinate, count;
+//! * an [`Assembly`] gives the class of each instance, [`Alternatives`] its candidate classes;
+//! * [`choose`] predicts the time of the calls for every assembly that these allow and returns the best one, with a row
+//!   for each class of each instance; [`choose_with`] takes options;
+//! * [`CallPatterns`] are the calls of each instance by the classes of the instances that decide them;
+//! * [`interactions`] estimates what coupled instances cost together beyond their separate times; [`SeenPairs`] reports
+//!   pairs that no run shows, and the uncertainty from them;
+//! * [`RunSpread`] is the spread of the time of each class between runs, and gives the precision of a difference of
+//!   two;
+//! * [`BetweenRuns`] is the spread of totals between runs, and gives the interval of a fresh run; [`RunBounds`] gives
+//!   that interval from many runs without assuming a distribution;
+//! * a [`CallGraph`] contains caller, callee, count and parameters of calls, and the own time of each method by call
+//!   path;
+//! * [`scale_workload`] extrapolates the workload to settings that were not run, [`rank_effects`] estimates the effect
+//!   of a number of ranks on its time;
+//! * [`plan`] plans the runs that show everything the models need;
+//! * [`optimise`] contains the optimiser for assemblies whose parts also cost something together;
+//! * [`adapt`] repeats the decision while the application runs.
 //!
-//! A model belongs to a class and a method: [`model_name`] is the name it must have. Nothing here
-//! prints, reads files, or knows the framework.
+//! A model belongs to a class and a method and is named by [`model_name`]. Nothing here prints, reads files, or knows
+//! the framework.
 
 pub mod adapt;
 mod between_runs;

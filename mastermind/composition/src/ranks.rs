@@ -8,12 +8,12 @@
 //! requested number of ranks are analysed in two parts:
 //!
 //! * computing, which takes processor time. The computing time of each instance is compared with the model's prediction
-//!   for   the run's own calls, whatever the classes of the run. If runs cover three sizes, the time of an instance is
+//!   for the run's own calls, whatever the classes of the run. If runs cover three sizes, the time of an instance is
 //!   extrapolated to the requested size and compared with the prediction there. Beyond the largest size, the error of
-//!   the   extrapolation is estimated by predicting the largest size from the smaller ones;
+//!   the extrapolation is estimated by predicting the largest size from the smaller ones;
 //! * MPI, in which ranks with less to compute wait for others. The MPI time of all instances of a run is a share of
-//!   their   computing time, which may be a power of the size where the runs show one. It is processor time as long as
-//!   each rank   has a processor, since MPI waits busily; where ranks share processors, others compute during that
+//!   their computing time, which may be a power of the size where the runs show one. It is processor time as long as
+//!   each rank has a processor, since MPI waits busily; where ranks share processors, others compute during that
 //!   time.
 //!
 //! Runs with other rank counts do not show how long ranks wait for one another, so a rank count without a run is an

@@ -44,7 +44,7 @@ impl RunBounds {
     ///
     /// # Arguments
     /// * `ratios` - for each workload (one for each choice of settings), the logarithms of measured over predicted time
-    ///   of its   runs, with any classes
+    ///   of its runs, with any classes
     /// * `workload` - index of the predicted workload; None if it was not run
     /// * `earlier` - for each other program, the logarithms of the times of its runs
     /// * `most` - upper limit of the total weight of runs of other programs

@@ -6,12 +6,12 @@ use super::problem::Problem;
 
 /// Writes a problem as a cost function network, the JSON format `.cfn` of toulbar2 and others.
 ///
-/// Costs are decimal numbers with `decimals` digits behind the point, which is how exactly such a solver reckons. A cost of
-/// infinity is written as the upper bound, which forbids it.
+/// Costs are written as decimal numbers with `decimals` digits after the point, the precision that such a solver
+/// computes with. An infinite cost is written as the upper bound, which forbids it.
 ///
 /// # Arguments
-/// * `name` - of the problem
-/// * `decimals` - digits, say 6 for microseconds
+/// * `name` - name of the problem
+/// * `decimals` - number of digits, for example 6 for microseconds
 pub fn cfn(problem: &Problem, name: &str, decimals: usize) -> String {
     let top = upper_bound(problem);
     let quoted = |text: &str| Value::from(text).to_string();
@@ -46,7 +46,7 @@ pub fn cfn(problem: &Problem, name: &str, decimals: usize) -> String {
         function(format!("pair_{i}"), scope, &pair.costs)
     });
     let functions: Vec<String> = alone.chain(pairs).collect();
-    // Readers want the problem first, which a map of serde_json does not keep.
+    // Readers expect the problem first, but a map of serde_json does not keep the order.
     format!(
         "{{\"problem\":{{\"name\":{},\"mustbe\":\"<{top:.decimals$}\"}},\n\"variables\":{{{}}},\n\"functions\":{{{}}}}}\n",
         quoted(name),
@@ -55,7 +55,7 @@ pub fn cfn(problem: &Problem, name: &str, decimals: usize) -> String {
     )
 }
 
-/// More than any allowed assembly costs.
+/// A cost above that of any allowed assembly.
 fn upper_bound(problem: &Problem) -> f64 {
     let largest = |costs: &[f64]| {
         let finite = costs.iter().filter(|c| c.is_finite());
@@ -66,7 +66,7 @@ fn upper_bound(problem: &Problem) -> f64 {
     (2.0 * (sites + pairs) + 1.0).ceil()
 }
 
-/// The name of a site, numbered where another has it too.
+/// The name of a site, numbered if another site has the same name.
 fn unique_name(problem: &Problem, site: usize) -> String {
     let sites = problem.sites();
     let name = &sites[site].name;
@@ -76,7 +76,7 @@ fn unique_name(problem: &Problem, site: usize) -> String {
     }
 }
 
-/// Names of values must begin with a letter there.
+/// Names of values, which must begin with a letter in this format.
 fn value_names(alternatives: &[String]) -> Vec<String> {
     let named = alternatives.iter().map(|name| {
         if name.starts_with(|c: char| c.is_ascii_alphabetic()) {

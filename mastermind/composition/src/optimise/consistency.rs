@@ -1,21 +1,22 @@
-//! Soft arc consistency: costs are moved between edges and sites, none of which changes the cost of an assembly, until each
-//! part's smallest cost says as much as it can about the whole. The sum of these is a lower bound, and an alternative that
-//! is too far above its site's smallest is in no better assembly.
+//! Soft arc consistency: moves costs between edges and sites without changing the cost of any assembly, until the
+//! smallest costs of the parts are as large as possible. Their sum is a lower bound. An alternative that costs too much
+//! more than the smallest of its site is in no better assembly and can be dropped.
 
 use super::network::Network;
 
-/// Passes over all sites without a better bound after which it is left at that.
+/// Passes over all sites without a better bound after which raising it ends.
 const PATIENCE: usize = 3;
 
-/// Share of the distance to the best known cost that a pass must gain to be worth another.
+/// Share of the distance to the best known cost that a pass must gain to justify another one.
 const WORTHWHILE: f64 = 1e-3;
 
 impl Network {
-    /// Moves costs until the lower bound hardly rises, and returns it. Table values looked at are added to `work`.
+    /// Moves costs until the lower bound hardly rises, and returns it. Adds the number of table values visited to
+    /// `work`.
     ///
     /// # Arguments
-    /// * `upper` - cost of the best assembly known, which ends the search for a better bound
-    /// * `passes` - most passes, each over the sites in one order and back
+    /// * `upper` - cost of the best known assembly; a higher bound is not needed
+    /// * `passes` - largest number of passes, each over the sites in one order and back
     pub fn raise_bound(&mut self, upper: f64, passes: usize, work: &mut u64) -> f64 {
         let open = self.open_sites();
         let mut rank = vec![usize::MAX; self.unary.len()];
@@ -54,7 +55,7 @@ impl Network {
         self.constant
     }
 
-    /// The sum of the smallest costs of all parts: no assembly costs less.
+    /// The sum of the smallest costs of all parts: a lower bound of the cost of every assembly.
     pub fn bound(&self) -> f64 {
         let least = |costs: &[f64]| costs.iter().copied().fold(f64::INFINITY, f64::min);
         let sites: f64 = self.unary.iter().map(|u| least(u)).sum();
@@ -62,7 +63,7 @@ impl Network {
         self.constant + sites + edges
     }
 
-    /// Takes what the edges of a site say into it, and gives it on to those whose other end comes later.
+    /// Collects the costs of a site's edges into it, and distributes them to the edges whose other end comes later.
     fn pass_site(&mut self, site: usize, rank: &[usize], backward: bool) {
         let edges = std::mem::take(&mut self.at[site]);
         let is_later = |network: &Self, e: usize| {
@@ -86,7 +87,7 @@ impl Network {
         self.at[site] = edges;
     }
 
-    /// Moves the smallest cost that each alternative of `site` has at edge `e` into the site.
+    /// Moves the smallest cost at edge `e` of each alternative of `site` into the site.
     fn collect(&mut self, e: usize, site: usize) {
         let (rows, columns) = self.shape(e);
         let edge = &mut self.edges[e];
@@ -113,7 +114,7 @@ impl Network {
         unary.iter_mut().zip(&least).for_each(|(c, l)| *c += l);
     }
 
-    /// Adds to edge `e` what `site` gives it, shape `[alternatives left]`.
+    /// Moves costs from `site` to edge `e`, shape `[alternatives left]`.
     fn give(&mut self, e: usize, site: usize, given: &[f64]) {
         let (_, columns) = self.shape(e);
         let edge = &mut self.edges[e];
@@ -131,7 +132,7 @@ impl Network {
         (self.n_left(edge.first), self.n_left(edge.second))
     }
 
-    /// Leaves no edge with anything that a site of it could have.
+    /// Moves every cost that an edge can give to one of its sites into that site.
     fn collect_all(&mut self, open: &[usize]) {
         for &site in open {
             for i in 0..self.at[site].len() {
@@ -140,7 +141,7 @@ impl Network {
         }
     }
 
-    /// Moves each part's smallest cost into the constant.
+    /// Moves the smallest cost of each part into the constant.
     fn normalise(&mut self) {
         for costs in self
             .unary
@@ -154,8 +155,8 @@ impl Network {
         }
     }
 
-    /// Drops what is in no assembly cheaper than `upper`: after [`Network::raise_bound`]. True where something was dropped;
-    /// a site may be left with nothing, which [`Network::settle`] then says.
+    /// Drops alternatives that are in no assembly cheaper than `upper`; to be called after [`Network::raise_bound`].
+    /// Returns whether any was dropped. A site may have none left, which [`Network::settle`] then reports.
     pub fn drop_costly(&mut self, upper: f64) -> bool {
         let slack = upper - self.constant;
         let mut dropped = false;
@@ -174,7 +175,7 @@ impl Network {
         dropped
     }
 
-    /// What an assembly with this alternative costs at least above the bound.
+    /// The least cost above the bound of an assembly with this alternative.
     fn least_with(&self, site: usize, value: usize) -> f64 {
         let edges = self.at[site].iter().map(|&e| {
             let (start, step) = self.row(e, site, value);
@@ -186,8 +187,8 @@ impl Network {
         self.unary[site][value] + edges.sum::<f64>()
     }
 
-    /// Dead-end elimination: drops an alternative where another of its site costs no more whatever the neighbours are. One
-    /// optimal assembly stays. True where something was dropped.
+    /// Dead-end elimination: drops an alternative if another one of its site costs no more whatever the neighbours
+    /// have. One optimal assembly remains. Returns whether any was dropped.
     pub fn drop_dominated(&mut self, work: &mut u64) -> bool {
         let mut dropped = false;
         for site in self.open_sites() {
@@ -206,7 +207,7 @@ impl Network {
         dropped
     }
 
-    /// Whether alternative `a` costs at most what `b` costs, with any neighbours.
+    /// Whether alternative `a` costs at most as much as `b`, whatever the neighbours have.
     fn dominates(&self, site: usize, a: usize, b: usize, work: &mut u64) -> bool {
         let mut margin = self.unary[site][b] - self.unary[site][a];
         for &e in &self.at[site] {
@@ -217,7 +218,7 @@ impl Network {
             let mut least = f64::INFINITY;
             for w in 0..n {
                 let (of_a, of_b) = (costs[start_a + w * step], costs[start_b + w * step]);
-                // Where b is forbidden a cannot be worse.
+                // Where b is forbidden, a cannot be worse.
                 if of_b < f64::INFINITY {
                     least = least.min(of_b - of_a);
                 }

@@ -1,15 +1,21 @@
-//! Variable elimination: a site is replaced by a table of the least it can cost for each combination of its neighbours.
+//! Variable elimination: replaces a site by a table of its least cost for each combination of its neighbours'
+//! alternatives.
 //!
-//! Tables have the site that is eliminated first as their fastest index, so that the innermost sum runs over contiguous
-//! costs of that site, and costs that depend on slower indices alone are added up once.
+//! The fastest index of a table is the site that is eliminated first. So the innermost sum runs over contiguous costs
+//! of that site, and costs that depend on slower indices only are added once.
+//!
+//! ```text
+//! eliminate b:  costs(a, b) = 1 5    least(a) = 1    the cost of a and the best b
+//!                             4 2               2
+//! ```
 
 use super::network::Network;
 use super::order::Order;
 
-/// Costs by the combinations of some sites.
+/// Costs for the combinations of some sites' alternatives.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Sites, the latest eliminated first: the last is the fastest index.
+    /// The sites, the latest eliminated first; the last one is the fastest index.
     pub scope: Vec<usize>,
     /// Row-major.
     pub costs: Vec<f64>,
@@ -20,9 +26,9 @@ pub(super) struct Table {
 pub(super) struct Bucket {
     /// The site.
     pub site: usize,
-    /// The tables with its costs, as indices.
+    /// Indices of the tables with its costs.
     pub tables: Vec<usize>,
-    /// The table of the least it costs, by its scope.
+    /// Index of the table of its least cost, for the combinations of its scope.
     pub message: usize,
 }
 
@@ -33,11 +39,11 @@ pub(super) struct Elimination {
     pub buckets: Vec<Bucket>,
     /// Costs of the network, then messages.
     pub tables: Vec<Table>,
-    /// The least that the open sites cost together.
+    /// The least cost of all open sites together.
     pub least: f64,
 }
 
-/// Eliminates all open sites in the order given.
+/// Eliminates all open sites in the given order.
 pub(super) fn eliminate(network: &Network, order: &Order) -> Elimination {
     let mut rank = vec![usize::MAX; network.unary.len()];
     for (i, &site) in order.sites.iter().enumerate() {
@@ -98,23 +104,23 @@ fn initial_tables(network: &Network, order: &Order, rank: &[usize]) -> Vec<Table
     sites.chain(edges).collect()
 }
 
-/// A table with its steps over the scope that is filled.
+/// A table with its strides over the scope that is filled.
 struct Operand<'a> {
     costs: &'a [f64],
-    /// Step of each index of the scope, 0 for one that the table does not have.
+    /// Stride of each index of the scope; 0 for an index that the table does not have.
     steps: Vec<usize>,
 }
 
 /// Fills one message.
 struct Kernel<'a> {
-    /// Alternatives of the site eliminated.
+    /// Number of alternatives of the eliminated site.
     n: usize,
-    /// Alternatives of each site of the scope.
+    /// Number of alternatives of each site of the scope.
     sizes: Vec<usize>,
     operands: Vec<Operand<'a>>,
-    /// For each index of the scope the operands whose fastest index (but for the site) it is.
+    /// For each index of the scope, the operands whose fastest index it is (apart from the eliminated site).
     joins: Vec<Vec<usize>>,
-    /// Offset of each operand for the combination at hand.
+    /// Offset of each operand for the current combination.
     offsets: Vec<usize>,
     message: Vec<f64>,
 }
@@ -191,8 +197,8 @@ impl Kernel<'_> {
         }
     }
 
-    /// The last index: all that depends on the others is in `sum`. Lengths that are known when this is compiled make the
-    /// sums straight vector code, twice as fast.
+    /// Fills the last index; `sum` contains everything that depends on the other indices. Lengths known at compile time
+    /// make the sums straight-line vector code, twice as fast.
     fn fill_row(&mut self, level: usize, sum: &mut [f64]) {
         match self.n {
             2 => self.fill_row_of::<2>(level, sum),
@@ -212,7 +218,7 @@ impl Kernel<'_> {
 
     fn fill_row_of<const N: usize>(&mut self, level: usize, sum: &[f64]) {
         let size = self.sizes[level];
-        // Rows of a table stand next to each other where the site is its first index and the last one its second.
+        // Rows of a table are adjacent if the site is its first index and the last index its second.
         let rows = |j: usize| {
             let operand = &self.operands[j];
             let costs = &operand.costs[self.offsets[j]..];
@@ -263,7 +269,7 @@ fn least(costs: &[f64]) -> f64 {
         .fold(f64::INFINITY, |a, &b| if b < a { b } else { a })
 }
 
-/// The smallest of a sum of rows; two at a time, which a compiler makes vector instructions of.
+/// The smallest value of a sum of rows; two at a time, which compiles to vector instructions.
 #[inline(always)]
 fn least_of<const N: usize, const M: usize>(rows: [&[f64; N]; M]) -> f64 {
     let mut lanes = [f64::INFINITY; 2];

@@ -1,7 +1,7 @@
-//! The best few assemblies out of the tables of an elimination.
+//! The best few assemblies, read from the tables of an elimination.
 //!
-//! The tables tell for every beginning of an assembly what it costs at least to complete it, exactly; so beginnings that are
-//! continued in the order of that cost come out as assemblies in the order of theirs, and nothing else is looked at.
+//! For every prefix of an assembly, the tables give the exact least cost to complete it. So if prefixes are extended in
+//! the order of that cost, assemblies are completed in the order of their cost, and no others are visited.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use super::eliminate::{Bucket, Elimination};
 use super::network::Network;
 
-/// A beginning: the last `settled` sites of the elimination order have their alternative.
+/// A prefix: the last `settled` sites of the elimination order have an alternative.
 struct Beginning {
     cost: f64,
     settled: usize,
@@ -32,7 +32,7 @@ impl PartialOrd for Beginning {
 }
 
 impl Ord for Beginning {
-    /// The cheapest is the greatest; of equal ones the longest.
+    /// The cheapest prefix is the greatest; among equal ones the longest.
     fn cmp(&self, other: &Self) -> Ordering {
         let cost = other.cost.total_cmp(&self.cost);
         cost.then(self.settled.cmp(&other.settled))
@@ -40,10 +40,11 @@ impl Ord for Beginning {
 }
 
 impl Elimination {
-    /// The `k` best assemblies, cheapest first, fewer if there are not so many below `upper`: positions for each site.
+    /// The `k` best assemblies as positions for each site, cheapest first; fewer if not enough of them cost less than
+    /// `upper`.
     ///
     /// # Arguments
-    /// * `upper` - only what costs less, the network's constant and settled sites left out of account
+    /// * `upper` - limit of the cost, without the network's constant and its settled sites
     pub fn k_best(&self, network: &Network, k: usize, upper: f64) -> Vec<Vec<usize>> {
         let mut found = Vec::new();
         let mut heap = BinaryHeap::new();
@@ -77,7 +78,7 @@ impl Elimination {
         found
     }
 
-    /// Each alternative of a bucket's site with what it costs more than the best one, all later sites being settled.
+    /// Each alternative of a bucket's site, with its cost above the best one, given that all later sites are settled.
     fn continued(&self, network: &Network, bucket: &Bucket, values: &[usize]) -> Vec<(usize, f64)> {
         let mut costs = vec![0.0; network.n_left(bucket.site)];
         for &t in &bucket.tables {

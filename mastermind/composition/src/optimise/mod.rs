@@ -1,17 +1,18 @@
-//! The optimal assembly among `∏ Cᵢ`, exactly.
+//! Finds the optimal assembly among `∏ Cᵢ`, exactly.
 //!
-//! A [`Problem`] has sites, each with alternatives that cost something by themselves, and pairs of sites whose alternatives
-//! cost something together. The cost of an assembly is the sum of both; an infinite cost forbids what it belongs to.
-//! * [`optimise`] gives the best assembly, or the best few, and either proves that there is no better one or states the gap;
-//! * [`pareto_front`] gives every assembly that is not worse in all of several objectives;
-//! * [`insignificant`] finds the sites that change little whatever is chosen for them, with a bound on how much;
-//! * [`compare_assemblies`] says whether intervals tell two assemblies apart, what is risked, and which run would tell;
+//! A [`Problem`] has sites, whose alternatives have costs, and pairs of sites, whose combinations of alternatives have
+//! further costs. The cost of an assembly is the sum of both; an infinite cost forbids an alternative or a combination.
+//! * [`optimise`] returns the best assembly, or the best few, and proves that there is no better one or states the gap;
+//! * [`pareto_front`] returns every assembly that no other one beats in several objectives;
+//! * [`insignificant`] finds the sites whose choice hardly matters, with a bound on the possible loss;
+//! * [`compare_assemblies`] reports whether intervals distinguish two assemblies, and the expected loss of choosing
+//!   one;
 //! * [`cfn`] writes a problem for other solvers of weighted constraint networks.
 //!
-//! Costs are made as local as they can be first (soft arc consistency), which gives a lower bound, and alternatives that no
-//! optimal assembly has are dropped. What is left is solved by variable elimination where the tables that this takes are small
-//! enough, which a count of their values tells beforehand; else one site is settled after the other by branch and bound,
-//! and below each branch the same is done again.
+//! The search first makes costs as local as possible (soft arc consistency), which gives a lower bound, and drops
+//! alternatives that no optimal assembly has. The rest is solved by variable elimination if its tables are small
+//! enough, which is computed in advance. Otherwise branch and bound fixes one site after the other, and each branch is
+//! treated the same way.
 //!
 //! ```
 //! use mastermind_composition::optimise::{Problem, SearchOptions, optimise};

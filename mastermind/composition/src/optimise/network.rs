@@ -1,4 +1,4 @@
-//! The costs as the search works on them: moved between sites and pairs, alternatives dropped, sites settled.
+//! The costs that the search works on: it moves them between sites and pairs, drops alternatives, and settles sites.
 
 use super::problem::Problem;
 
@@ -13,25 +13,26 @@ pub(super) struct Edge {
     pub costs: Vec<f64>,
 }
 
-/// Costs that are worth the same for every assembly as the problem they came from.
+/// The costs of a problem, rearranged so that every assembly still costs the same.
 ///
 /// A settled site has one alternative and no edges.
 #[derive(Debug, Clone)]
 pub(super) struct Network {
-    /// What every assembly costs.
+    /// Cost of every assembly.
     pub constant: f64,
-    /// For each site the alternatives left, as indices of the problem.
+    /// For each site, the alternatives left, as indices of the problem.
     pub domains: Vec<Vec<usize>>,
     /// Cost of each alternative left, shape `[sites][left]`; finite.
     pub unary: Vec<Vec<f64>>,
-    /// Edges; an alternative has at least one finite cost at each.
+    /// Edges; each alternative has at least one finite cost at each of its edges.
     pub edges: Vec<Edge>,
-    /// Edges at each site.
+    /// Indices of the edges of each site.
     pub at: Vec<Vec<usize>>,
 }
 
 impl Network {
-    /// Takes over a problem, pairs of the same sites together, and drops what is forbidden. `None` if nothing is allowed.
+    /// Converts a problem: merges pairs of the same sites and drops forbidden alternatives. `None` if nothing is
+    /// allowed.
     pub fn new(problem: &Problem) -> Option<Self> {
         let sites = problem.sites();
         let mut network = Self {
@@ -83,12 +84,13 @@ impl Network {
         }
     }
 
-    /// Alternatives left of a site.
+    /// Number of alternatives left at a site.
     pub fn n_left(&self, site: usize) -> usize {
         self.unary[site].len()
     }
 
-    /// Where the cost of (`value` of `site`, `other` of the other end) stands at edge `e`: start and step over the other.
+    /// Position of the costs of `value` of `site` at edge `e`: start, and stride over the alternatives of the other
+    /// site.
     pub fn row(&self, e: usize, site: usize, value: usize) -> (usize, usize) {
         let edge = &self.edges[e];
         let columns = self.unary[edge.second].len();
@@ -99,7 +101,7 @@ impl Network {
         }
     }
 
-    /// Keeps the alternatives of `site` that `keep` names, in their order.
+    /// Keeps only the alternatives of `site` at the positions `keep`, in their order.
     pub fn restrict(&mut self, site: usize, keep: &[usize]) {
         let before = self.n_left(site);
         for &e in &self.at[site] {
@@ -121,8 +123,8 @@ impl Network {
         self.unary[site] = keep.iter().map(|&v| self.unary[site][v]).collect();
     }
 
-    /// Drops alternatives that are forbidden, by themselves or by all of a neighbour, and takes settled sites out of their
-    /// edges, until nothing changes. False where a site has none left.
+    /// Drops alternatives that are forbidden, by themselves or in all combinations with a neighbour, and removes
+    /// settled sites from their edges, until nothing changes. Returns false if a site has no alternative left.
     pub fn settle(&mut self) -> bool {
         let mut dirty: Vec<usize> = (0..self.unary.len()).collect();
         while let Some(site) = dirty.pop() {
@@ -154,7 +156,7 @@ impl Network {
             })
     }
 
-    /// Moves the edges of a site with one alternative into the costs of its neighbours, which it returns.
+    /// Moves the edges of a site with one alternative into the costs of its neighbours, and returns the neighbours.
     fn detach(&mut self, site: usize) -> Vec<usize> {
         let mut neighbours = Vec::new();
         for e in std::mem::take(&mut self.at[site]) {
@@ -177,12 +179,12 @@ impl Network {
             .collect()
     }
 
-    /// The edges that are left.
+    /// The remaining edges.
     pub fn open_edges(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.edges.len()).filter(|&e| !self.edges[e].costs.is_empty())
     }
 
-    /// Indices of the problem for positions among the alternatives left.
+    /// Converts positions among the alternatives left into indices of the problem.
     pub fn choice(&self, values: &[usize]) -> Vec<usize> {
         let pairs = values.iter().zip(&self.domains);
         pairs.map(|(&v, domain)| domain[v]).collect()

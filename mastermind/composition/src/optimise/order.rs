@@ -1,4 +1,4 @@
-//! In which order sites are eliminated, and what that takes.
+//! The order in which sites are eliminated, and its cost.
 
 use super::network::Network;
 
@@ -7,24 +7,24 @@ use super::network::Network;
 pub(super) struct Order {
     /// The open sites, first eliminated first.
     pub sites: Vec<usize>,
-    /// For each of them the later sites that its costs depend on, latest first.
+    /// For each of them, the later sites that its costs depend on, latest first.
     pub scopes: Vec<Vec<usize>>,
-    /// Table values looked at: the sum over the sites of the combinations of a site and its scope.
+    /// Table values visited: the sum over the sites of the combinations of a site and its scope.
     pub work: u64,
     /// Table values kept: the sum of the combinations of the scopes.
     pub memory: u64,
 }
 
-/// What is eliminated next.
+/// The rule that selects the next site.
 #[derive(Debug, Clone, Copy)]
 enum Rule {
-    /// The site that joins the fewest others with each other.
+    /// The site whose elimination connects the fewest pairs of other sites.
     Fill,
     /// The site with the smallest table.
     Weight,
 }
 
-/// The cheaper one of two greedy orders.
+/// The cheaper of two greedy orders.
 pub(super) fn elimination_order(network: &Network) -> Order {
     let [fill, weight] = [Rule::Fill, Rule::Weight].map(|rule| greedy(network, rule));
     if fill.work <= weight.work {
@@ -93,7 +93,7 @@ fn greedy(network: &Network, rule: Rule) -> Order {
     order
 }
 
-/// Latest eliminated first.
+/// Sorts each scope, the latest eliminated first.
 fn sort_scopes(order: &mut Order, n: usize) {
     let mut rank = vec![0; n];
     for (i, &site) in order.sites.iter().enumerate() {

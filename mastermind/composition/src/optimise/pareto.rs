@@ -1,8 +1,13 @@
-//! All assemblies that are not worse in everything: variable elimination with Pareto fronts as the messages.
+//! The exact Pareto front: variable elimination with Pareto fronts as messages.
 //!
-//! Two objectives are weighed against each other a number of times first. The assemblies that are best for these weights are
-//! points of the front, and what each combination of a table costs outside of it at least, for each weight, drops most of the
-//! points that cannot become part of the front.
+//! With two objectives, several weighted sums are minimised first. The assemblies of least weighted cost are points of
+//! the front. Together with lower bounds of the cost outside a table, for each weight and combination, they exclude
+//! most of the points that cannot become part of the front.
+//!
+//! ```text
+//! alternatives of one site, time and memory:  (3, 1)  (2, 4)  (3, 2)
+//! message of the site:                        (2, 4)  (3, 1)           (3, 1) beats (3, 2)
+//! ```
 
 use super::eliminate::eliminate;
 use super::network::Network;
@@ -10,7 +15,7 @@ use super::order::{Order, elimination_order};
 use super::problem::{Problem, ProblemError};
 use super::weights::{Weighing, weigh};
 
-/// Most table values, each with a front of its own.
+/// Largest number of table values, each with a front of its own.
 const MAX_VALUES: u64 = 50_000_000;
 
 /// One assembly of the front.
@@ -22,12 +27,12 @@ pub struct ParetoPoint {
     pub costs: Vec<f64>,
 }
 
-/// Finds the exact Pareto front: for each combination of costs that no assembly beats in one objective without being beaten in
-/// another, one assembly.
+/// Computes the exact Pareto front: one assembly for each combination of costs that no assembly beats in one objective
+/// without being worse in another one.
 ///
 /// # Arguments
-/// * `objectives` - one to four problems of the same sites and alternatives, each with its costs; what one of them forbids is
-///   forbidden
+/// * `objectives` - one to four problems with the same sites and alternatives, each with its own costs; what one of
+///   them forbids is forbidden
 ///
 /// # Returns
 /// The front, ascending in the first objective.
@@ -54,7 +59,7 @@ pub fn pareto_front(objectives: &[Problem]) -> Result<Vec<ParetoPoint>, ProblemE
     }
 }
 
-/// The sum of the objectives, each times its weight; what one of them forbids is forbidden.
+/// The weighted sum of the objectives; what one of them forbids is forbidden.
 pub(super) fn combined(objectives: &[Problem], weights: &[f64]) -> Problem {
     let times = |costs: &[f64], weight: f64| -> Vec<f64> {
         let scaled = |&c: &f64| if c == f64::INFINITY { c } else { c * weight };
@@ -67,7 +72,7 @@ pub(super) fn combined(objectives: &[Problem], weights: &[f64]) -> Problem {
             let more = times(&objective.sites()[i].costs, weight);
             costs.iter_mut().zip(more).for_each(|(c, m)| *c += m);
         }
-        // The shapes are those of a problem that was checked.
+        // The shapes are those of a checked problem.
         let _ = sum.add_site(&site.name, &site.alternatives, &costs);
     }
     for (objective, &weight) in objectives.iter().zip(weights) {
@@ -118,7 +123,8 @@ fn front<const N: usize>(objectives: &[Problem]) -> Result<Vec<ParetoPoint>, Pro
     Ok(found)
 }
 
-/// Costs in all objectives, on the way to a sum: of which point before and which of the next message it was made.
+/// Costs in all objectives of a partial sum, and the points it was made of: one of the sum before, one of the next
+/// message.
 #[derive(Debug, Clone, Copy)]
 struct Partial<const N: usize> {
     costs: [f64; N],
@@ -126,19 +132,19 @@ struct Partial<const N: usize> {
     joined: usize,
 }
 
-/// The elimination with fronts.
+/// An elimination with fronts as messages.
 struct Fronts<'a, const N: usize> {
     network: &'a Network,
     order: &'a Order,
-    /// Costs that depend on sites: scope, latest first, and their table.
+    /// Costs that depend on sites: the scope, latest first, and the table.
     tables: Vec<(Vec<usize>, Vec<[f64; N]>)>,
     /// The tables of each bucket.
     members: Vec<Vec<usize>>,
-    /// The buckets whose messages come to each bucket.
+    /// For each bucket, the buckets that send their messages to it.
     children: Vec<Vec<usize>>,
-    /// Buckets without a later one.
+    /// Buckets that send their message to no other.
     roots: Vec<usize>,
-    /// A front for each combination of the scope of each bucket.
+    /// For each bucket, a front for each combination of its scope.
     messages: Vec<Vec<Vec<[f64; N]>>>,
 }
 
@@ -174,7 +180,7 @@ impl<'a, const N: usize> Fronts<'a, N> {
         fronts
     }
 
-    /// The costs of one or two sites in each objective, those with settled neighbours among them.
+    /// Adds the costs of one or two sites in each objective, including those with settled neighbours.
     fn add_table(&mut self, objectives: &[Problem], scope: &[usize], rank: &[usize]) {
         let domains = &self.network.domains;
         let combinations: Vec<Vec<usize>> = match *scope {
@@ -226,7 +232,7 @@ impl<'a, const N: usize> Fronts<'a, N> {
         alone + pairs.sum::<f64>()
     }
 
-    /// Makes the message of a bucket.
+    /// Computes the message of a bucket.
     fn fill(&mut self, bucket: usize, weighing: &Weighing) {
         let scope = &self.order.scopes[bucket];
         let sizes: Vec<usize> = scope.iter().map(|&s| self.network.n_left(s)).collect();
@@ -264,7 +270,8 @@ impl<'a, const N: usize> Fronts<'a, N> {
         &self.messages[bucket][at]
     }
 
-    /// The fronts of a bucket's site and its neighbours settled: without messages, with the first, with the first two, …
+    /// The fronts with a bucket's site and neighbours fixed: without messages, with the first message, with two
+    /// messages, …
     fn sums(&self, bucket: usize, values: &[usize]) -> Vec<Vec<Partial<N>>> {
         let mut costs = [0.0; N];
         for &member in &self.members[bucket] {
@@ -289,7 +296,7 @@ impl<'a, const N: usize> Fronts<'a, N> {
         steps
     }
 
-    /// Positions of the alternatives for each point of the front of the whole problem.
+    /// Positions of the alternatives, for each point of the front of the whole problem.
     fn assemblies(&self) -> Vec<Vec<usize>> {
         let values = vec![0; self.network.unary.len()];
         let start = Partial {
@@ -310,7 +317,7 @@ impl<'a, const N: usize> Fronts<'a, N> {
         (0..steps[last].len()).map(of).collect()
     }
 
-    /// Settles what a point was made of, from the last message back.
+    /// Fixes the alternatives that a point was made of, from the last message back.
     fn trace(
         &self,
         steps: &[Vec<Partial<N>>],
@@ -326,7 +333,8 @@ impl<'a, const N: usize> Fronts<'a, N> {
         }
     }
 
-    /// Settles the site of a bucket so that its costs are `target`, as they were added up before, and all below it.
+    /// Fixes the site of a bucket, and all sites below it, so that its costs are `target`, in the same order of
+    /// summation.
     fn settle(&self, bucket: usize, target: &[f64; N], values: &mut [usize]) {
         let site = self.order.sites[bucket];
         for value in 0..self.network.n_left(site) {
@@ -341,7 +349,7 @@ impl<'a, const N: usize> Fronts<'a, N> {
     }
 }
 
-/// All sums of one point of each, without the dominated ones.
+/// All sums of a point of `before` and a point of `message`, without dominated ones.
 fn joined<const N: usize>(before: &[Partial<N>], message: &[[f64; N]]) -> Vec<Partial<N>> {
     let mut sums = Vec::with_capacity(before.len() * message.len());
     for (i, left) in before.iter().enumerate() {
@@ -353,14 +361,14 @@ fn joined<const N: usize>(before: &[Partial<N>], message: &[[f64; N]]) -> Vec<Pa
             });
         }
     }
-    // A sum with one point is in order, and has none that is dominated.
+    // A sum with a single point stays sorted and has no dominated points.
     if before.len() > 1 && message.len() > 1 {
         drop_dominated(&mut sums);
     }
     sums
 }
 
-/// Keeps the points that no other one equals or beats in everything, ascending.
+/// Keeps the points that no other one equals or beats in every objective, ascending.
 fn drop_dominated<const N: usize>(points: &mut Vec<Partial<N>>) {
     points.sort_unstable_by(|a, b| {
         let mut order = std::cmp::Ordering::Equal;
@@ -387,7 +395,7 @@ fn drop_dominated<const N: usize>(points: &mut Vec<Partial<N>>) {
     points.truncate(kept);
 }
 
-/// What is cheapest for these weights, and the tables that say so.
+/// The cheapest assembly for these weights, and the elimination that gives it.
 pub(super) fn cheapest_for(
     objectives: &[Problem],
     order: &Order,

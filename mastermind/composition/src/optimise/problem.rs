@@ -1,40 +1,40 @@
-//! What is to be chosen, and what each choice costs.
+//! The optimisation problem: sites, their alternatives, and the costs.
 
-/// A place in the assembly with its alternatives.
+/// An instance in the assembly, with its alternatives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Site {
     /// Name of the instance.
     pub name: String,
-    /// Names of the classes, never none.
+    /// Names of the classes; never empty.
     pub alternatives: Vec<String>,
     /// Cost of each alternative by itself, seconds; infinite where it is forbidden.
     pub costs: Vec<f64>,
 }
 
-/// What two sites cost together, beside what each costs by itself.
+/// Costs of two sites together, in addition to their separate costs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
     /// Index of the first site.
     pub first: usize,
-    /// Index of the second site, another one.
+    /// Index of the second site; differs from `first`.
     pub second: usize,
-    /// Costs, shape `[alternatives of first][alternatives of second]`, seconds; may be negative; infinite where the two
-    /// may not go together.
+    /// Costs, shape `[alternatives of first][alternatives of second]`, seconds; may be negative; infinite for a
+    /// forbidden combination.
     pub costs: Vec<f64>,
 }
 
-/// Sites and pairs of them: the cost of an assembly is the sum of its parts.
+/// Sites, and pairs of sites. The cost of an assembly is the sum of its parts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Problem {
     sites: Vec<Site>,
     pairs: Vec<Pair>,
 }
 
-/// Why a problem cannot be stated or solved.
+/// Why a problem is invalid or cannot be solved.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemError {
-    /// The shape of the costs is not that of the alternatives.
+    /// The number of costs does not match the alternatives.
     #[error("cannot add costs of \"{what}\": {found} costs, expected {expected}")]
     Shape {
         /// The site, or both sites.
@@ -44,7 +44,7 @@ pub enum ProblemError {
         /// Number of alternatives, or of combinations.
         expected: usize,
     },
-    /// A cost is not a number, or is minus infinity.
+    /// A cost is not a number, or is negative infinity.
     #[error("cannot add costs of \"{what}\": {found}, expected a number or infinity")]
     Cost {
         /// The site, or both sites.
@@ -52,7 +52,7 @@ pub enum ProblemError {
         /// The cost.
         found: f64,
     },
-    /// A pair names a site that is not there, or one site twice.
+    /// A pair names a site that does not exist, or the same site twice.
     #[error(
         "cannot add pair costs: sites {first} and {second}, expected two different ones of {sites}"
     )]
@@ -67,31 +67,31 @@ pub enum ProblemError {
     /// No assembly is allowed.
     #[error("cannot choose an assembly: none of them is allowed, expected one; {}", .hint)]
     Infeasible {
-        /// Which requirement to take back.
+        /// Suggests which requirement to drop.
         hint: String,
     },
-    /// The objectives are of different problems.
+    /// The objectives have different sites or alternatives.
     #[error(
         "cannot find the Pareto set: objective {objective} has other sites or alternatives than the first, expected the same"
     )]
     Objectives {
-        /// Its number, from 1.
+        /// Number of the objective, from 1.
         objective: usize,
     },
-    /// An exact answer would take more than the limit.
+    /// An exact answer would exceed the limit.
     #[error(
         "cannot find the Pareto set: elimination takes {values} table values, expected at most {limit}; drop sites that matter little, or take fewer pairs"
     )]
     TooLarge {
-        /// Table values that elimination takes.
+        /// Number of table values that the elimination needs.
         values: u64,
-        /// Most that are allowed.
+        /// Largest number allowed.
         limit: u64,
     },
 }
 
 impl Problem {
-    /// A problem without sites, whose one assembly costs nothing.
+    /// Creates a problem without sites; its only assembly costs nothing.
     pub fn new() -> Self {
         Self::default()
     }
@@ -123,7 +123,7 @@ impl Problem {
         Ok(self.sites.len() - 1)
     }
 
-    /// Adds what two sites cost together. Costs of the same two sites add up.
+    /// Adds costs of two sites together. Repeated costs of the same two sites add up.
     ///
     /// # Arguments
     /// * `first`, `second` - indices of the sites
@@ -177,13 +177,13 @@ impl Problem {
         &self.pairs
     }
 
-    /// The cost of an assembly, seconds: infinite where it is not allowed.
+    /// The cost of an assembly, seconds; infinite if it is not allowed.
     ///
     /// # Arguments
     /// * `choice` - index of the alternative of each site, shape `[sites]`
     ///
     /// # Panics
-    /// Where an index is beyond the alternatives.
+    /// If an index is beyond the alternatives.
     pub fn cost(&self, choice: &[usize]) -> f64 {
         let sites = self.sites.iter().zip(choice);
         let alone: f64 = sites.map(|(site, &c)| site.costs[c]).sum();
@@ -194,7 +194,7 @@ impl Problem {
         alone + together.sum::<f64>()
     }
 
-    /// The same sites with other costs of the alternatives, and without pairs: another objective.
+    /// The same sites with other costs and without pairs, for use as another objective.
     ///
     /// # Errors
     /// [`ProblemError::Shape`], [`ProblemError::Cost`].

@@ -1,30 +1,31 @@
-//! Whether two assemblies are distinguished, and what is risked by choosing one of them.
+//! Compares two assemblies: whether their difference is significant, and the expected loss of choosing one of them.
 
 use serde::Serialize;
 use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 
-/// What is known of the difference of two assemblies.
+/// The comparison of two assemblies.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Expected cost of the second less that of the first, seconds: positive where the first is better.
+    /// Expected cost of the second minus that of the first, seconds: positive if the first is better.
     pub difference: f64,
-    /// Standard deviation of that, seconds; infinite where nothing is known of it.
+    /// Standard deviation of the difference, seconds; infinite where it is unknown.
     pub deviation: f64,
     /// Probability that the second is better than the first.
     pub reversed: f64,
-    /// What choosing the first is expected to cost more than knowing which is better, seconds; infinite where nothing is known of it.
+    /// Expected loss of choosing the first, compared with knowing the better one, seconds; infinite if the deviation
+    /// is.
     pub regret: f64,
     /// Degrees of freedom of the deviation; infinite (`null` in JSON) for a normal distribution.
     pub freedom: f64,
 }
 
 impl Comparison {
-    /// Whether the difference is beyond doubt at a level, 0.95 say, on both sides.
+    /// Whether the difference is significant in a two-sided test at a level, for example 0.95.
     pub fn is_told(&self, level: f64) -> bool {
         self.reversed.min(1.0 - self.reversed) < 0.5 * (1.0 - level)
     }
 
-    /// Interval of the difference at a level, seconds; `None` where nothing is known of its deviation.
+    /// Interval of the difference at a level, seconds; `None` where its deviation is unknown.
     pub fn interval_s(&self, level: f64) -> Option<[f64; 2]> {
         if !self.deviation.is_finite() {
             return None;
@@ -39,18 +40,18 @@ impl Comparison {
     }
 }
 
-/// Compares two assemblies whose difference is distributed like Student's t about what is expected.
+/// Compares two assemblies whose difference follows a Student's t distribution about its expected value.
 ///
-/// The assembly of least expected cost is the one of least expected regret: what the best would have cost is the same for all.
+/// The assembly of least expected cost also has the least expected regret, since the best cost is the same for all.
 ///
 /// # Arguments
-/// * `difference` - expected cost of the second less that of the first, seconds, pairs included
-/// * `deviation` - standard deviation of that, seconds, ≥ 0; infinite where nothing is known of it
+/// * `difference` - expected cost of the second minus that of the first, seconds, including pairs
+/// * `deviation` - standard deviation of the difference, seconds, ≥ 0; infinite where it is unknown
 /// * `freedom` - degrees of freedom of the deviation, > 0; infinite for a normal distribution
 ///
 /// # Source
-/// The mean of the part of a Student's t below 0, with density `f` and distribution `F` at `z = difference / deviation`:
-/// `f (ν + z²) / (ν − 1) − z (1 − F)`, by integration; it has none for `ν ≤ 1`.
+/// The mean of the part of a Student's t below 0, with density `f` and distribution `F` at `z = difference /
+/// deviation`: `f (ν + z²) / (ν − 1) − z (1 − F)`, by integration; it does not exist for `ν ≤ 1`.
 pub fn compare_assemblies(difference: f64, deviation: f64, freedom: f64) -> Comparison {
     let (reversed, regret) = if !deviation.is_finite() {
         (0.5, f64::INFINITY)
@@ -76,7 +77,7 @@ pub fn compare_assemblies(difference: f64, deviation: f64, freedom: f64) -> Comp
     }
 }
 
-/// Probability that a Student's t is above `z`.
+/// Probability that a Student's t exceeds `z`.
 fn tail(z: f64, freedom: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, freedom) {
         Ok(student) if freedom.is_finite() => student.cdf(-z),
@@ -84,7 +85,7 @@ fn tail(z: f64, freedom: f64) -> f64 {
     }
 }
 
-/// `f (ν + z²) / (ν − 1)`, of the normal distribution its density.
+/// `f (ν + z²) / (ν − 1)`; for the normal distribution its density.
 fn density_part(z: f64, freedom: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, freedom) {
         Ok(student) if freedom.is_finite() => student.pdf(z) * (freedom + z * z) / (freedom - 1.0),

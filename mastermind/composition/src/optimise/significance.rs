@@ -1,4 +1,4 @@
-//! Sites that change little whatever is chosen for them.
+//! Sites whose choice hardly affects the cost.
 
 use super::problem::Problem;
 
@@ -7,20 +7,20 @@ use super::problem::Problem;
 pub struct Insignificant {
     /// Index of the site.
     pub site: usize,
-    /// The alternative it is left with: the one with which the least can be lost.
+    /// The alternative it keeps: the one with the least possible loss.
     pub alternative: usize,
-    /// By how much the best assembly with that alternative can be above the best of all, seconds.
+    /// Bound on the cost of the best assembly with that alternative above the optimum, seconds.
     pub bound: f64,
 }
 
 /// The sites that together change the cost of the best assembly by at most `tolerance`, least significant first.
 ///
-/// With alternative `a` in a site instead of any other `b`, an assembly costs at most
-/// `max over b of c(a) − c(b) + Σ over pairs of max over neighbours of (p(a, ·) − p(b, ·))` more, and these add up over sites
-/// that are fixed one after the other. So the bound holds for whatever is chosen elsewhere.
+/// With alternative `a` at a site instead of any other `b`, an assembly costs at most `max over b of c(a) − c(b) + Σ
+/// over pairs of max over neighbours of (p(a, ·) − p(b, ·))` more. These bounds add up over sites that are fixed one
+/// after the other, so they hold whatever is chosen elsewhere.
 ///
 /// # Arguments
-/// * `tolerance` - seconds, in the sum over all sites given back
+/// * `tolerance` - limit of the sum over all returned sites, seconds
 pub fn insignificant(problem: &Problem, tolerance: f64) -> Vec<Insignificant> {
     let sites = 0..problem.sites().len();
     let mut bounds: Vec<Insignificant> = sites
@@ -38,8 +38,8 @@ pub fn insignificant(problem: &Problem, tolerance: f64) -> Vec<Insignificant> {
         .collect()
 }
 
-/// A site left with the alternative with which the least can be lost, whatever is chosen elsewhere. The bound is infinite where
-/// what is forbidden may ask for another alternative.
+/// The alternative of a site with the least possible loss, whatever is chosen elsewhere. The bound is infinite where
+/// forbidden combinations may require another alternative.
 pub fn least_lost(problem: &Problem, site: usize) -> Insignificant {
     let n = problem.sites()[site].costs.len();
     let of = |a: usize| {
@@ -57,10 +57,10 @@ pub fn least_lost(problem: &Problem, site: usize) -> Insignificant {
     }
 }
 
-/// By how much `a` can be dearer than `b` at a site.
+/// Bound on the additional cost of `a` compared with `b` at a site.
 fn excess(problem: &Problem, site: usize, a: usize, b: usize) -> f64 {
     let costs = &problem.sites()[site].costs;
-    // What is forbidden is in no assembly.
+    // A forbidden alternative is in no assembly.
     if costs[b] == f64::INFINITY {
         return 0.0;
     }

@@ -1,4 +1,18 @@
-//! Two objectives weighed against each other: points of the front, and bounds of what can still be one.
+//! Weighted sums of two objectives: points of the Pareto front, and bounds on further points.
+//!
+//! Minimising `a x + b y` for some weights gives a point of the front and a lower bound: no assembly has a smaller sum.
+//! Two neighbouring known points span a corner; a new point between them costs at most as much as the corner in both
+//! objectives. The next weights are always those of the line through the two neighbours that leave most room.
+//! [`Weighing::may_count`] drops the points of a table that no completion within the bounds can bring below a corner.
+//!
+//! ```text
+//! y
+//! |  p . . . . c     p, q  known points of the front
+//! |            .     c     corner (q.x, p.y): a new point between p and q lies left of it and below it
+//! |            .
+//! |            q
+//! +--------------- x
+//! ```
 
 use super::eliminate::{Bucket, Elimination};
 use super::network::Network;
@@ -6,26 +20,27 @@ use super::order::Order;
 use super::pareto::cheapest_for;
 use super::problem::Problem;
 
-/// Most weighings.
+/// Largest number of weightings.
 const MAX_WEIGHINGS: usize = 40;
 
-/// Relative to the costs, what rounding can make of a bound.
+/// Rounding error of a bound, relative to the costs.
 const ROUNDING: f64 = 1e-11;
 
-/// Bounds of what a table's points can become.
+/// Bounds that decide which points of a table can become points of the front.
 #[derive(Debug, Default)]
 pub(super) struct Weighing {
     weights: Vec<[f64; 2]>,
-    /// For each bucket and combination of its scope what all else costs at least, for each weight.
+    /// For each bucket, combination of its scope, and weight: the least cost of everything outside the bucket.
     outside: Vec<Vec<Vec<f64>>>,
-    /// Between the points known of the front: for each weight what a new point there costs at most.
+    /// For each corner between known points of the front, and each weight: the largest weighted cost of a new point
+    /// there.
     corners: Vec<Vec<f64>>,
-    /// For each corner the weight that excludes most, which is asked first.
+    /// For each corner, the weight that excludes most, which is tested first.
     sharpest: Vec<usize>,
 }
 
 impl Weighing {
-    /// Whether a point of a table may still become a point of the front.
+    /// Whether a point of a table can still become a point of the front.
     pub fn may_count<const N: usize>(
         &self,
         bucket: usize,
@@ -47,7 +62,7 @@ impl Weighing {
     }
 }
 
-/// Weighs two objectives, always between the two neighbouring points that leave most room for others.
+/// Minimises weighted sums of two objectives, each time between the two neighbouring points that leave most room.
 pub(super) fn weigh(objectives: &[Problem], order: &Order) -> Weighing {
     let mut weighing = Weighing {
         outside: order.scopes.iter().map(|_| Vec::new()).collect(),
@@ -59,7 +74,7 @@ pub(super) fn weigh(objectives: &[Problem], order: &Order) -> Weighing {
             return Weighing::default();
         }
     }
-    // The ends of the front may be beaten in the other objective; that makes bounds wider, not wrong.
+    // The ends may be dominated in the other objective, which makes bounds wider but not wrong.
     let mut settled: Vec<[f64; 2]> = Vec::new();
     while weighing.weights.len() < MAX_WEIGHINGS {
         sort(&mut points);
@@ -79,13 +94,13 @@ pub(super) fn weigh(objectives: &[Problem], order: &Order) -> Weighing {
     weighing
 }
 
-/// Weights that make the two points cost the same, their sum 1 in the scale of the points.
+/// Weights for which both points cost the same; their sum is 1 in the scale of the points.
 fn normal(pair: &[[f64; 2]]) -> [f64; 2] {
     let (a, b) = (pair[0][1] - pair[1][1], pair[1][0] - pair[0][0]);
     [a / (a + b), b / (a + b)]
 }
 
-/// Ascending, without the dominated.
+/// Sorts the points in ascending order and removes dominated ones.
 fn sort(points: &mut Vec<[f64; 2]>) {
     points.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
     let mut least = f64::INFINITY;
@@ -96,7 +111,7 @@ fn sort(points: &mut Vec<[f64; 2]>) {
     });
 }
 
-/// Solves for one pair of weights; false where nothing is allowed.
+/// Solves the problem for one pair of weights; false if nothing is allowed.
 fn add(
     weighing: &mut Weighing,
     points: &mut Vec<[f64; 2]>,
@@ -143,7 +158,7 @@ impl Weighing {
                 .iter()
                 .map(|[a, b]| times(*a, corner[0]) + times(*b, corner[1]) + ROUNDING * scale)
                 .collect();
-            // The weight for which the corner is least above what is possible at all.
+            // The weight for which the corner is least above the lower bound.
             let least: Vec<f64> = (self.weights.iter())
                 .map(|[a, b]| {
                     let costs = points.iter().map(|p| a * p[0] + b * p[1]);
@@ -158,13 +173,13 @@ impl Weighing {
     }
 }
 
-/// For each bucket and combination of its scope the least that all sites but those below the bucket cost.
+/// For each bucket and combination of its scope: the least cost of all sites except those below the bucket.
 fn outside(elimination: &Elimination, network: &Network, order: &Order) -> Vec<Vec<f64>> {
     let buckets = &elimination.buckets;
     let mut outside: Vec<Vec<f64>> = vec![Vec::new(); buckets.len()];
     for (i, bucket) in buckets.iter().enumerate().rev() {
         if order.scopes[i].is_empty() {
-            // What the other trees of the forest cost.
+            // The least cost of the other trees of the forest.
             outside[i] = vec![elimination.least - elimination.tables[bucket.message].costs[0]];
         }
         let children: Vec<usize> = (0..i)
@@ -183,7 +198,7 @@ fn outside(elimination: &Elimination, network: &Network, order: &Order) -> Vec<V
     outside
 }
 
-/// The least cost of all for each combination of a bucket's site and scope, the site the fastest index.
+/// The least total cost for each combination of a bucket's site and scope, the site as the fastest index.
 fn total(
     elimination: &Elimination,
     network: &Network,
@@ -203,7 +218,7 @@ fn total(
     total
 }
 
-/// `total` minimised to the scope of a child's message, less that message.
+/// Minimises `total` over all but the scope of a child's message, and subtracts that message.
 fn without(
     elimination: &Elimination,
     network: &Network,
@@ -217,13 +232,13 @@ fn without(
         least[within] = least[within].min(total[at]);
     });
     let pairs = least.iter().zip(&message.costs);
-    // Where the message forbids, nothing is asked.
+    // Combinations that the message forbids count as 0.
     pairs
         .map(|(l, m)| if m.is_finite() { l - m } else { 0.0 })
         .collect()
 }
 
-/// Calls `f` with the index of each combination of `scope`, and its index in a table of some of these sites.
+/// Calls `f` with the index of each combination of `scope`, and its index in a table over the subset `part`.
 fn visit(network: &Network, scope: &[usize], part: &[usize], mut f: impl FnMut(usize, usize)) {
     let sizes: Vec<usize> = scope.iter().map(|&s| network.n_left(s)).collect();
     let steps: Vec<usize> = scope
