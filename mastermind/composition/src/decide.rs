@@ -1,5 +1,4 @@
-//! Choice inside a site: computes where models cross and compiles a table that maps the parameters of a call to a
-//! class.
+//! Decision tables inside a site: finds where models cross, and compiles the class for each call into a table.
 //!
 //! ```text
 //! factors = two:   n < 8  default | n < 410  Gsl | n < 131073  RustFft | default

@@ -1,6 +1,7 @@
-//! Effects of the number of ranks and of the problem size on the times that models predict: ranks wait for one another
-//! and for the processor, and share memory and caches; small problems profit from a processor's caches and branch
-//! predictors.
+//! Effects of the number of ranks, and of the problem size, on the times that models predict.
+//!
+//! Ranks wait for one another and for the processor, and share memory and caches; small problems profit from a
+//! processor's caches and branch predictors.
 //!
 //! A model predicts the time of a call from its parameters; it does not know how many ranks made such calls at once, or
 //! in which problem. Fitted to runs with several rank counts and sizes, it predicts an average, and it extrapolates

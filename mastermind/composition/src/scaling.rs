@@ -1,5 +1,4 @@
-//! The workload at settings that were not run: extrapolates the number of calls of each method and their parameters
-//! from runs of several sizes.
+//! The workload at settings that were not run, extrapolated from runs of several sizes.
 //!
 //! The calls of a method are sorted by size and cut into slots with equal numbers of calls, so that the first slot of a
 //! small run corresponds to the first slot of a large one. The number of calls, and the mean of each parameter in each

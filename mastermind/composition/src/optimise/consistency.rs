@@ -1,6 +1,8 @@
-//! Soft arc consistency: moves costs between edges and sites without changing the cost of any assembly, until the
-//! smallest costs of the parts are as large as possible. Their sum is a lower bound. An alternative that costs too much
-//! more than the smallest of its site is in no better assembly and can be dropped.
+//! Soft arc consistency: a lower bound of the cost, by moving costs between edges and sites.
+//!
+//! No move changes the cost of any assembly. The moves end when the smallest costs of the parts are as large as
+//! possible; their sum is the lower bound. An alternative that costs too much more than the smallest of its site is in
+//! no better assembly and can be dropped.
 
 use super::network::Network;
 

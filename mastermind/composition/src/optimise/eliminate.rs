@@ -1,5 +1,4 @@
-//! Variable elimination: replaces a site by a table of its least cost for each combination of its neighbours'
-//! alternatives.
+//! Variable elimination: replaces a site by a table of its least cost for each combination of its neighbours.
 //!
 //! The fastest index of a table is the site that is eliminated first. So the innermost sum runs over contiguous costs
 //! of that site, and costs that depend on slower indices only are added once.
