@@ -438,7 +438,7 @@ impl<'a> Composition<'a> {
     /// The current assembly; `None` where one of its classes is no candidate, or is forbidden.
     ///
     /// # Arguments
-    /// * `like` - any other assembly, which supplies the auxiliary sites
+    /// * `like` - any other assembly, used for its number of sites
     fn found_current(&self, like: &Found) -> Option<Found> {
         let mut choice = like.choice.clone();
         for (site, classes) in self.classes.iter().enumerate() {

@@ -15,9 +15,9 @@ pub struct Insignificant {
 
 /// The sites that together change the cost of the best assembly by at most `tolerance`, least significant first.
 ///
-/// With alternative `a` at a site instead of any other `b`, an assembly costs at most `max over b of c(a) − c(b) + Σ
-/// over pairs of max over neighbours of (p(a, ·) − p(b, ·))` more. These bounds add up over sites that are fixed one
-/// after the other, so they hold whatever is chosen elsewhere.
+/// With alternative `a` at a site instead of any other `b`, an assembly costs at most
+/// `max over b of c(a) − c(b) + Σ over pairs of max over neighbours of (p(a, ·) − p(b, ·))` more. These bounds add up
+/// over sites that are fixed one after the other, so they hold whatever is chosen elsewhere.
 ///
 /// # Arguments
 /// * `tolerance` - limit of the sum over all returned sites, seconds
