@@ -1,10 +1,15 @@
-//! What is known of the times of several classes at one place, from stored models and from calls seen so far.
+//! Estimates the times of several classes at one site, from stored models and from the calls seen so far.
 //!
-//! The logarithm of a time is a Gaussian process over the class and the kind of call (method, labels, sizes): a part that all
-//! classes share, since a large call is long whichever class answers, and a part of each class. So one call of one size says
-//! something of that class at other sizes, the less the further they are, and how much a class grows with size is not
-//! believed after one size. How far times differ from size to size, and which classes differ alike, may be told by the times
-//! themselves: by what makes them likeliest ([`Scales`]).
+//! The logarithm of a time is a Gaussian process over the class and the call kind (method, labels, sizes). It has a
+//! part that all classes share, because a large call is long whichever class answers, and a part for each class. So a
+//! call of one size informs about that class at other sizes, less so the further away they are, and the growth of a
+//! class with size stays uncertain after one size. [`Scales`] can estimate from the times themselves, by maximum
+//! likelihood, how far times differ from size to size and which classes differ alike.
+//!
+//! ```text
+//! observe(arm 0, n = 100: 1 µs)   observe(arm 0, n = 10000: 100 µs)   observe(arm 1, n = 100: 0.5 µs)
+//!   ─▶ posterior: arm 1 at n = 100 takes 0.50 of arm 0, surely; at n = 10000 perhaps 0.6, with a deviation above 0.5
+//! ```
 //!
 //! # Source
 //! C.E. Rasmussen, C.K.I. Williams, *Gaussian Processes for Machine Learning* (2006), equations 2.25, 2.26 and 5.8.
@@ -19,76 +24,83 @@ use super::noise::{Level, Noise, Normal, WOBBLE};
 use super::posterior::{Posterior, Ratio};
 use super::spread::{OWN_OF_OTHERS, OWN_STORED, REACHES, SHARED_STORED, Scales, Spread};
 
-/// The class that others are compared with: one that is far slower tells nothing of the next.
+/// The reference class. Others are compared with it alone, because one far slower class says nothing about the next.
 const FIRST: usize = 0;
 
-/// A kind of call: calls of one kind are taken as alike.
+/// A call kind: calls of one kind count as alike.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kind {
-    /// Number of its method and labels: kinds of other groups are another method, or of another label.
+    /// Number of its method and labels; another group is another method or has other labels.
     pub group: usize,
-    /// Logarithms of its sizes, shape `[n_sizes]`, the same number in a group.
+    /// Logarithms of its sizes, shape `[n_sizes]`; `n_sizes` is the same within a group.
     pub x: Vec<f64>,
 }
 
-/// Cells that must have been seen before spreads are scaled, and by what their number must have grown before they are again.
+/// Number of observed cells at which the scales are first estimated, and the factor by which it must grow before they
+/// are estimated again.
 const LEAST_SCALED: usize = 6;
 const SCALED_AGAIN: f64 = 1.25;
 
-/// What the mean of any number of calls is off by: they share the machine's state.
+/// Standard deviation of the error that calls share, whatever their number: that of the machine's state.
 const MEAN_NOISE: f64 = 0.01;
 
-/// Most calls that a mean counts for, so that it goes on following the latest.
+/// Maximum weight of a mean, in calls, so that it follows the latest calls.
 pub const MOST_CALLS: f64 = 200.0;
 
-/// Batches whose median is what a class takes at a kind: delayed calls, up to half of them, move it by less than calls spread. Source:
-/// chosen on the made worlds of `tests/worlds.rs`, where 31 was tried too.
+/// Number of recent batches whose median is the time of a class at a kind: delayed calls, up to half of them, move it
+/// by less than the spread of calls. Source: chosen on the synthetic worlds of `tests/worlds.rs`, where 31 was tried
+/// too.
 const RECENT: usize = 15;
 
-/// Standard deviations by which a level moves before what is believed follows it. Arbitrary: less than that hardly changes a decision.
+/// Standard deviations by which a level must move before the posterior is computed again. Arbitrary: smaller moves
+/// hardly change a decision.
 const MOVED: f64 = 2.0;
 
-/// Part of the calls that are not delayed where a level is surely theirs. Arbitrary.
+/// Part of the calls that must be undelayed for their level to be trusted. Arbitrary.
 const PLAIN: f64 = 0.75;
 
-/// Other cells of a class with calls, from which on they judge the level of one: how a class differs as a whole is unknown before.
+/// A cell's level is checked against the other cells of its class only if more than this many cells of the class have
+/// calls: before, the offset of the class as a whole is unknown.
 const LEAST_JUDGING: usize = 2;
 
-/// Rounds in which the levels of cells are judged by one another.
+/// Rounds of checking the cells' levels against one another.
 const ROUNDS: usize = 2;
 
-/// Batches from which on most of them are not delayed: of five, one of five delayed, three are with 6 %.
+/// Number of batches from which the majority counts as undelayed: if one in five is delayed, three of five are with a
+/// probability of 6 %.
 const LEAST_ROBUST: usize = 5;
 
-/// Standard deviations of what stored models of two classes are off by, one beside the other, beyond which they are wrong rather than off.
-/// Arbitrary: with the spreads here that is a factor of 3.4, where models that are three times off at some sizes are still of use.
+/// Number of standard deviations between the errors of two classes' stored models beyond which the models are
+/// rejected instead of corrected. Arbitrary: with the spreads here that is a factor of 3.4; models that are off by 3
+/// at some sizes are still of use.
 const WRONG_MODELS: f64 = 4.0;
 
-/// Part of an unknown of a class that holds for all groups of kinds alike.
+/// Part of a class's offset variance that is common to all groups.
 const COMMON_TO_GROUPS: f64 = 0.8;
 
-/// How two kinds lie to one another.
+/// Prior relation between two kinds.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
-    /// Sum over the sizes of the product of how far both are from the first kind of their group; None in different groups.
+    /// Sum over the sizes of the product of both distances from the first kind of the group; `None` for kinds of
+    /// different groups.
     slopes: Option<f64>,
-    /// How much they share of what changes over a reach, for each of [`REACHES`].
+    /// Correlation of the smooth part for each of [`REACHES`].
     near: [f64; REACHES.len()],
 }
 
-/// Calls of one class and one kind.
+/// The calls of one class at one kind.
 #[derive(Debug, Clone, Default)]
 struct Cell {
     calls: f64,
-    /// Where the recent ones lie.
+    /// Level of the recent calls.
     level: Level,
-    /// The same when what is believed last followed it.
+    /// The level at the last fit.
     fitted: Level,
-    /// What is known of it from other cells, at the latest fit.
+    /// Estimate of the level from the other cells, at the latest fit.
     known: Option<Normal>,
-    /// Calls and logarithm of each recent batch, the oldest first.
+    /// Number of calls and logarithm of the time of each recent batch, oldest first.
     recent: VecDeque<(f64, f64)>,
-    /// The same by the logarithm.
+    /// The same batches, sorted by the logarithm.
     sorted: Vec<(f64, f64)>,
 }
 
@@ -111,7 +123,7 @@ impl Cell {
         self.level = noise.level(&self.sorted, self.known);
     }
 
-    /// The class has become slower by a factor, of which this is the logarithm. What is known of it counts for some calls from now on, at most.
+    /// Shifts the level by the logarithm of a factor. Earlier calls count as at most `most_calls` from now on.
     fn shift(&mut self, by: f64, most_calls: f64, noise: &Noise) {
         let calls = self.calls.min(most_calls);
         if calls > 0.0 {
@@ -121,25 +133,25 @@ impl Cell {
         }
     }
 
-    /// Whether it has moved by more than calls spread since it was last believed.
+    /// Whether the level has moved since the last fit by more than the spread of calls explains.
     fn has_moved(&self) -> bool {
         let off = self.level.likeliest - self.fitted.likeliest;
         off * off > MOVED * MOVED * (WOBBLE * WOBBLE + self.level.says.1)
     }
 
-    /// Whether delayed calls may be most of those that it is known by.
+    /// Whether delayed calls may be the majority of the recent calls.
     fn is_doubtful(&self) -> bool {
         let all: f64 = self.recent.iter().map(|(calls, _)| calls).sum();
         self.recent.len() < LEAST_ROBUST || self.level.clean < PLAIN * all
     }
 }
 
-/// What is kept of calls of one class and one kind.
+/// Summary of the calls of one class at one kind, for the next run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// How many, the latest alone.
+    /// Number of recent calls.
     pub calls: f64,
-    /// Middle logarithm of their seconds.
+    /// Median logarithm of their seconds.
     pub ln_s: f64,
 }
 
@@ -147,29 +159,30 @@ pub struct Kept {
 #[derive(Debug, Clone)]
 pub struct Beliefs {
     kinds: Vec<Kind>,
-    /// Of each kind and those before it, and itself.
+    /// Relations of each kind to the kinds before it and to itself.
     pairs: Vec<Vec<Pair>>,
     /// Logarithms of the predictions of stored models, shape `[n_arms][n_kinds]`.
     stored: Vec<Vec<Option<f64>>>,
-    /// By how much calls were off their stored models of late, over all kinds, shape `[n_arms]`; empty where these are believed no more.
+    /// Deviation of recent calls from their stored models over all kinds, shape `[n_arms]`; empty once the models are
+    /// rejected.
     off_stored: Vec<Cell>,
     /// Shape `[n_arms][n_kinds]`.
     cells: Vec<Vec<Cell>>,
     noise: Noise,
-    /// Of what no stored model tells.
+    /// Scales of the prior where no stored model exists.
     scales: Scales,
-    /// Cells that were seen when the scales were found; `None` where they stay as they are.
+    /// Number of observed cells when the scales were last estimated; `None` if the scales are fixed.
     n_scaled: Option<usize>,
     posterior: Option<Arc<Posterior>>,
-    /// The same for who only looks.
+    /// Cached posterior for [`Self::look`].
     looked_at: Option<Arc<Posterior>>,
-    /// How often a posterior was computed, which is nearly all that a decision takes.
+    /// Number of posteriors computed: they take nearly all of the time of a decision.
     #[cfg(test)]
     pub n_fits: usize,
 }
 
 impl Beliefs {
-    /// Nothing known of `n_arms` classes.
+    /// Creates beliefs about `n_arms` classes without any calls, with fixed scales.
     pub fn new(n_arms: usize) -> Self {
         Beliefs {
             kinds: Vec::new(),
@@ -187,8 +200,8 @@ impl Beliefs {
         }
     }
 
-    /// The same, where how far times differ from kind to kind is learnt too. That takes milliseconds where dozens of kinds
-    /// were seen, again each time that they are a quarter more.
+    /// Like [`Self::new`], but estimates the scales as well. That takes milliseconds with dozens of kinds, again each
+    /// time their number has grown by a quarter.
     pub fn with_scales(n_arms: usize) -> Self {
         Beliefs {
             n_scaled: Some(0),
@@ -206,7 +219,7 @@ impl Beliefs {
         self.kinds.len()
     }
 
-    /// A kind of call that was not known before.
+    /// Adds a call kind.
     ///
     /// # Arguments
     /// * `stored_s` - what the stored model of each class predicts for it, seconds, > 0; shape `[n_arms]`
@@ -230,12 +243,12 @@ impl Beliefs {
         self.kinds.len() - 1
     }
 
-    /// A kind that is known.
+    /// A known kind.
     pub fn kind(&self, kind: usize) -> &Kind {
         &self.kinds[kind]
     }
 
-    /// The kind of a group whose sizes are nearest.
+    /// The kind of a group with the nearest sizes.
     pub fn nearest(&self, group: usize, x: &[f64]) -> Option<usize> {
         let distance = |kind: &Kind| {
             let pairs = kind.x.iter().zip(x);
@@ -248,7 +261,7 @@ impl Beliefs {
         nearest.map(|(place, _)| place)
     }
 
-    /// Takes in calls of one kind.
+    /// Takes in calls of one class at one kind.
     ///
     /// # Arguments
     /// * `calls` - how many, > 0
@@ -258,7 +271,7 @@ impl Beliefs {
         self.believe(arm, kind, calls, ln_mean);
     }
 
-    /// The part of [`Self::observe`] that says how calls spread, whether they are believed or not.
+    /// The part of [`Self::observe`] that updates the spread of calls, whether or not the calls also move the level.
     pub fn count(&mut self, arm: usize, kind: usize, calls: f64, ln_mean: f64) {
         let cell = &self.cells[arm][kind];
         if cell.calls > 0.0 {
@@ -267,7 +280,7 @@ impl Beliefs {
         }
     }
 
-    /// The other part, that says what a class takes.
+    /// The part of [`Self::observe`] that updates the time of the class.
     pub fn believe(&mut self, arm: usize, kind: usize, calls: f64, ln_mean: f64) {
         let cell = &mut self.cells[arm][kind];
         let before = cell.calls;
@@ -281,7 +294,7 @@ impl Beliefs {
         }
     }
 
-    /// How calls spread.
+    /// The spread of calls.
     pub(super) fn noise(&self) -> &Noise {
         &self.noise
     }
@@ -291,14 +304,14 @@ impl Beliefs {
         self.noise.deviation()
     }
 
-    /// Whether a class takes another time than its stored model says, beside what the first one takes and its model says, by more than models
-    /// are off: then none of them is believed any more, since nobody knows which is wrong.
+    /// Rejects all stored models if the ratio of a class's time to that of the first class contradicts their models
+    /// by more than model errors explain: it is not known which model is wrong.
     ///
     /// # Arguments
-    /// * `calls` - of each class that must have been seen
+    /// * `calls` - number of calls of each of both classes that this needs
     ///
     /// # Returns
-    /// The logarithm of the factor.
+    /// The logarithm of the factor by which the ratio is off, if the models were rejected.
     pub fn drop_wrong_models(&mut self, arm: usize, calls: f64) -> Option<f64> {
         let [of_arm, of_first] = [arm, FIRST].map(|arm| self.off_stored.get(arm));
         let (of_arm, of_first) = of_arm.zip(of_first)?;
@@ -317,28 +330,28 @@ impl Beliefs {
         Some(off)
     }
 
-    /// Whether nothing is known of a class, neither by calls nor by a stored model.
+    /// Whether a class has neither calls nor a stored model.
     pub fn is_unknown(&self, arm: usize) -> bool {
         self.cells[arm].iter().all(|cell| cell.calls == 0.0)
             && self.stored[arm].iter().all(Option::is_none)
     }
 
-    /// Whether there is a stored model of a class, for one kind at least.
+    /// Whether a class has a stored model for at least one kind.
     pub fn is_stored(&self, arm: usize) -> bool {
         self.stored[arm].iter().any(Option::is_some)
     }
 
-    /// The ratio of the seconds of a class to those of another one over calls of all kinds.
+    /// Ratio of the seconds of a class to those of another one over calls of all kinds.
     ///
     /// # Arguments
-    /// * `calls` - how many of each kind
+    /// * `calls` - number of calls of each kind
     pub fn ratio(&mut self, [arm, other]: [usize; 2], calls: &[f64]) -> Ratio {
         let posterior = self.posterior();
         let of = |arm: usize, kind: usize| calls[kind] * posterior.ln_mean(arm, kind).exp();
         let n_kinds = calls.len();
         let seconds = |arm: usize| (0..n_kinds).map(|kind| of(arm, kind)).sum::<f64>();
         let sums = [seconds(arm), seconds(other)];
-        // By how much the logarithm of the ratio changes with that of each kind's.
+        // Derivative of the logarithm of the ratio with respect to that of each kind.
         let gradient = |arm: usize, sum: f64| {
             DVector::from_fn(n_kinds, |kind, _| match sum > 0.0 {
                 true => of(arm, kind) / sum,
@@ -365,32 +378,34 @@ impl Beliefs {
         }
     }
 
-    /// Calls seen of a class, over all kinds; older ones beyond the latest few hundred of a kind not counted.
+    /// Observed calls of a class over all kinds, at most [`MOST_CALLS`] per kind.
     pub fn calls(&self, arm: usize) -> f64 {
         self.cells[arm].iter().map(|cell| cell.calls).sum()
     }
 
-    /// Calls seen of a class at a kind.
+    /// Observed calls of a class at a kind, at most [`MOST_CALLS`].
     pub fn calls_at(&self, arm: usize, kind: usize) -> f64 {
         self.cells[arm][kind].calls
     }
 
-    /// Whether so much was seen of a class at a kind that what is off is the calls rather than what is known of them.
+    /// Whether a class has enough batches at a kind to attribute a deviation to the calls rather than to the
+    /// estimate.
     pub fn is_settled(&self, arm: usize, kind: usize) -> bool {
         self.cells[arm][kind].recent.len() >= LEAST_ROBUST
     }
 
-    /// Mean logarithm of the time of the calls seen of a class at a kind; `None` before the first.
+    /// Logarithm of the time of the observed calls of a class at a kind, likeliest level; `None` before the first
+    /// call.
     pub fn seen_ln(&self, arm: usize, kind: usize) -> Option<f64> {
         let cell = &self.cells[arm][kind];
         (cell.calls > 0.0).then_some(cell.level.likeliest)
     }
 
-    /// A class has become slower at all kinds.
+    /// Shifts a class's time at all kinds.
     ///
     /// # Arguments
     /// * `by` - logarithm of the factor
-    /// * `calls` - how many calls what is known of it counts for from now on, at most
+    /// * `calls` - maximum weight of its earlier calls from now on
     pub fn shift(&mut self, arm: usize, by: f64, calls: f64) {
         for cell in &mut self.cells[arm] {
             cell.shift(by, calls, &self.noise);
@@ -412,7 +427,7 @@ impl Beliefs {
         self.forget_posterior();
     }
 
-    /// What is worth keeping of a class at a kind; `None` before its first call.
+    /// Summary of a class at a kind to keep for the next run; `None` before its first call.
     pub fn kept(&self, arm: usize, kind: usize) -> Option<Kept> {
         let cell = &self.cells[arm][kind];
         (cell.calls > 0.0).then_some(Kept {
@@ -421,10 +436,10 @@ impl Beliefs {
         })
     }
 
-    /// Takes in what was kept.
+    /// Takes in the summary of an earlier run.
     ///
     /// # Arguments
-    /// * `most_calls` - that it counts for
+    /// * `most_calls` - maximum number of calls that it counts as
     pub fn recall(&mut self, arm: usize, kind: usize, kept: Kept, most_calls: f64) {
         let cell = &mut self.cells[arm][kind];
         *cell = Cell::default();
@@ -433,7 +448,7 @@ impl Beliefs {
         self.forget_posterior();
     }
 
-    /// What is believed of each class at each kind.
+    /// The posterior of each class at each kind.
     pub fn posterior(&mut self) -> Arc<Posterior> {
         let posterior = match self.posterior.take() {
             Some(known) => known,
@@ -442,7 +457,8 @@ impl Beliefs {
         Arc::clone(self.posterior.insert(posterior))
     }
 
-    /// The same for what no decision follows from: [`Self::posterior`] stays the same on all ranks, whenever one of them looks.
+    /// A posterior for displays only: it leaves the one of [`Self::posterior`] unchanged, which must be the same on
+    /// all ranks whenever one of them asks.
     pub fn look(&mut self) -> Arc<Posterior> {
         let known = self.posterior.clone().or_else(|| self.looked_at.take());
         let known = known.unwrap_or_else(|| Arc::new(self.solve(&self.seen())));
@@ -453,7 +469,7 @@ impl Beliefs {
         (self.posterior, self.looked_at) = (None, None);
     }
 
-    /// Places that calls were seen of.
+    /// The observed cells: pairs of class and kind.
     fn seen(&self) -> Vec<(usize, usize)> {
         (0..self.n_arms())
             .flat_map(|arm| (0..self.n_kinds()).map(move |kind| (arm, kind)))
@@ -461,7 +477,7 @@ impl Beliefs {
             .collect()
     }
 
-    /// The factor of the covariance of what was seen.
+    /// Cholesky factor of the covariance of the observed levels.
     fn factor(&self, seen: &[(usize, usize)], scales: &Scales) -> Option<Cholesky<f64, Dyn>> {
         let n = seen.len();
         let mut covariance = DMatrix::zeros(n, n);
@@ -475,7 +491,7 @@ impl Beliefs {
         Cholesky::new(covariance)
     }
 
-    /// By what each mean that was seen is off what was expected.
+    /// Residuals of the observed levels from the prior.
     fn off(&self, seen: &[(usize, usize)]) -> DVector<f64> {
         DVector::from_fn(seen.len(), |i, _| {
             let (arm, kind) = seen[i];
@@ -483,12 +499,12 @@ impl Beliefs {
         })
     }
 
-    /// Variance of what calls of a class at a kind say.
+    /// Variance of the level of a class at a kind.
     fn said_variance(&self, arm: usize, kind: usize) -> f64 {
         self.cells[arm][kind].level.says.1 + MEAN_NOISE * MEAN_NOISE
     }
 
-    /// Judges levels that may be those of delayed calls by what all others say of them.
+    /// Corrects levels that may be those of delayed calls by the estimates from all other cells (leave-one-out).
     fn judge(&mut self, seen: &[(usize, usize)]) {
         for &(arm, kind) in seen {
             self.cells[arm][kind].locate(&self.noise);
@@ -528,7 +544,7 @@ impl Beliefs {
         }
     }
 
-    /// Logarithm of the density of what was seen with these scales, and of the scales themselves.
+    /// Logarithm of the posterior density of the scales: likelihood of the observed levels plus prior of the scales.
     fn ln_likelihood(&self, seen: &[(usize, usize)], off: &DVector<f64>, scales: &Scales) -> f64 {
         let Some(cholesky) = self.factor(seen, scales) else {
             return f64::NEG_INFINITY;
@@ -538,7 +554,7 @@ impl Beliefs {
         scales.ln_prior() - 0.5 * half_solve(&cholesky, off).norm_squared() - ln_determinant
     }
 
-    /// Finds the scales by which what was seen is likeliest, once enough is new.
+    /// Finds the likeliest scales, once enough cells are new.
     fn scale(&mut self, seen: &[(usize, usize)], off: &DVector<f64>) {
         let Some(n_before) = self.n_scaled else {
             return;
@@ -615,8 +631,8 @@ impl Beliefs {
         posterior
     }
 
-    /// What is expected before any call: the stored model, else the mean of those of others, else a time that grows with
-    /// each size.
+    /// Prior mean: the stored model, else the mean of the other classes' models, else a time that grows with each
+    /// size.
     fn prior(&self, arm: usize, kind: usize) -> f64 {
         if let Some(stored) = self.stored[arm][kind] {
             return stored;
@@ -630,7 +646,7 @@ impl Beliefs {
         x.iter().sum::<f64>() / (x.len().max(1) as f64)
     }
 
-    /// How much what is not known of two classes at two kinds goes together.
+    /// Prior covariance of two classes at two kinds.
     fn covariance(&self, scales: &Scales, (a, i): (usize, usize), (b, j): (usize, usize)) -> f64 {
         let is_stored = |arm: usize, kind: usize| self.stored[arm][kind].is_some();
         let any_stored = |kind: usize| self.stored.iter().any(|stored| stored[kind].is_some());
@@ -648,7 +664,7 @@ impl Beliefs {
         self.together(&shared, i, j) + own
     }
 
-    /// How two kinds lie to one another: sizes count from those of the group's first kind.
+    /// Prior relation of two kinds; sizes are relative to the group's first kind.
     fn pair(&self, i: usize, j: usize) -> Pair {
         let (one, other) = (&self.kinds[i], &self.kinds[j]);
         let origin = self.kinds.iter().find(|kind| kind.group == one.group);
@@ -676,7 +692,7 @@ impl Beliefs {
     }
 }
 
-/// The triangular factor's solution of several right-hand sides.
+/// Solves the triangular system of the factor for several right-hand sides.
 fn half_solve(cholesky: &Cholesky<f64, Dyn>, mut sides: DMatrix<f64>) -> DMatrix<f64> {
     // The diagonal of a factor is positive, so this does not fail.
     cholesky.l_dirty().solve_lower_triangular_mut(&mut sides);
@@ -727,10 +743,10 @@ mod tests {
         assert!((0.45..0.65).contains(&found), "{found}");
     }
 
-    /// Beliefs after calls of four classes at 24 sizes, the last of which the third class was not called at.
+    /// Beliefs after calls of four classes at 24 sizes; the third class was not called at the last one.
     ///
     /// # Arguments
-    /// * `ln_ratio` - of a class at a size's number, beside what grows with the size
+    /// * `ln_ratio` - deviation of a class at a size's number from proportional growth
     fn after_24_sizes(ln_ratio: impl Fn(usize, usize) -> f64) -> Beliefs {
         let mut beliefs = Beliefs::with_scales(4);
         for number in 0..24 {
@@ -761,7 +777,7 @@ mod tests {
 
     #[test]
     fn of_two_classes_that_are_alike_one_tells_of_the_other() {
-        // The second and the third jump alike, the first and the fourth in another way.
+        // The second and the third class jump alike; the first and the fourth share other jumps.
         let mut beliefs = after_24_sizes(|arm, number| match arm {
             1 | 2 => 0.3 * arm as f64 + rough(number),
             _ => rough(number + 100),

@@ -1,31 +1,40 @@
-//! Which class works at each place, decided again and again while the application runs.
+//! Chooses the class that works at each site, again and again while the application runs.
 //!
-//! State in, decision out: nothing here reads records or replaces anything. After each of the application's steps the
-//! [`Adapter`] gets the calls of that step, of all ranks ([`Report`]), and says what is to change ([`Decision`]); who asked
-//! tells it whether that could be done ([`Adapter::done`]). Every rank has an `Adapter` of its own and gives it the same
-//! reports, so that all decide the same.
+//! This module is a pure policy: it reads no records and replaces no component. After each step of the application
+//! the caller passes the calls of that step, of all ranks ([`Report`]), to the [`Adapter`], which returns the changes
+//! to make ([`Decision`]). The caller then reports whether each change could be made ([`Adapter::done`]). Every rank
+//! has its own `Adapter` and passes it the same reports, so all ranks decide the same.
 //!
-//! How it decides:
+//! ```text
+//! Report { step, batches, .. } ──decide──▶ [Decision { site: "flux", act: Try, from: "A", to: "B", .. }]
+//!                                            │ the caller replaces A by B on all ranks
+//! Decision, Ok(()) or Err(reason) ──done──▶ nothing, or the decision that undoes it
+//! ```
 //!
-//! * The times of the classes of a site are believed as [`belief`] has it: stored models where there are, corrected by what
-//!   is seen. A state of the machine that all other instances feel as well is taken out.
-//! * A class whose time at equal parameters has changed ([`LevelWatch`]) is corrected at all sizes at once; which calls are delayed is
-//!   estimated from all calls of a site ([`noise`]).
-//! * Another class is tried where what it is expected to save in all calls to come, over what is not known of it, exceeds
-//!   what the trial is expected to cost, and that is within the budget. Trials go on at several sites at once, each with its part of what is
-//!   left, as long as enough other instances show the state of the machine.
-//! * A class on trial gets the calls whose cost can be borne if it is as slow as it may be, small ones first ([`Limits`]); where calls
-//!   cannot be sent elsewhere it gets all.
-//! * What calls of classes that were not given take beyond the given ones is on one account, trials or not; where it is overdrawn the given class
-//!   comes back. What a class changes in the calls of other instances counts as its own ([`coupling`]).
-//! * What was tried stays if it is surely faster, by more than the hysteresis over all kinds of calls, once enough calls were seen. The class
-//!   before comes back once the other is surely no faster, once more calls are not worth what they cost, or once the budget is spent.
-//! * It is decided again once a trial has the calls that this takes ([`Adapter::wants_look`]); who asks may take calls back inside a step
-//!   where it loses half of what is left ([`Adapter::may_lose_s`]).
-//! * A class that was slower is tried once more where the run is long: it may have been cold.
-//! * Each change doubles the calls that the next one at that site needs.
-//! * Where a dispatcher sends each call to one of several classes, the same is decided for each kind of call ([`Sending`]), and all of
-//!   it together is a table ([`Adapter::new_tables`]).
+//! The policy:
+//!
+//! * [`belief`] estimates the times of the classes of a site: from stored models where they exist, corrected by the
+//!   observed calls. A state of the machine that slows all other instances as well is subtracted.
+//! * When the time of a class at equal parameters changes ([`LevelWatch`]), its estimate is corrected at all sizes at
+//!   once. [`noise`] infers from all calls of a site which of them were delayed.
+//! * Another class is tried if the expected saving over all calls to come, given the uncertainty about it, exceeds
+//!   the expected cost of the trial, and if the budget covers that cost. Several sites explore at once, each with its
+//!   share of the remaining budget, as long as enough other instances show the state of the machine.
+//! * The explored class gets the calls that the budget covers even in the worst case, small ones first ([`Limits`]).
+//!   Where calls cannot be sent elsewhere, it gets all of them.
+//! * One account holds the time that all classes other than the given ones cost in excess of the given ones, in
+//!   trials or not. When it is overdrawn, the given class comes back. The account of a class includes what it changes
+//!   in the calls of other instances ([`coupling`]).
+//! * The explored class stays if it is surely faster after enough calls, by more than the hysteresis over all calls.
+//!   The previous class comes back once the explored one is surely no faster, once more calls cost more than they are
+//!   worth, or once the budget is spent.
+//! * The caller should decide again once a trial has the calls that a decision needs ([`Adapter::wants_look`]).
+//!   Within a step it may take calls back from a trial that loses half of the remaining budget
+//!   ([`Adapter::may_lose_s`]).
+//! * In a long run a class that was slower is tried once more: it may have been cold.
+//! * Each change doubles the number of calls that the next change at that site needs.
+//! * A dispatcher sends each call to one of several classes. There the same decision is made for each call kind
+//!   ([`Sending`]), and all of these decisions together are a table ([`Adapter::new_tables`]).
 
 mod belief;
 mod coupling;
@@ -62,23 +71,24 @@ use coupling::Work;
 use kinds::Kinds;
 use site::{GIVEN, Seen, Site};
 
-/// What a stored model predicts: class, method (`PORT.METHOD`) and coordinate to seconds a call; `None` without one.
+/// Prediction of a stored model: maps class, method (`PORT.METHOD`) and coordinate to seconds per call; `None`
+/// without a model.
 pub type Predict<'a> = dyn Fn(&str, &str, &Coordinate) -> Option<f64> + Send + Sync + 'a;
 
-/// Part of what trials may still cost that one may lose until it is decided on.
+/// Part of the remaining budget that one trial may lose until the next decision.
 const TO_A_TRIAL: f64 = 0.5;
 
-/// Most steps of a trial between two decisions. Arbitrary: hundreds of steps would tell no more.
+/// Maximum number of steps of a trial between two decisions. Arbitrary: hundreds of steps would add no information.
 const MOST_STEPS_UNSEEN: f64 = 64.0;
 
-/// How careful the adapter is.
+/// Settings that bound the cost of adaptation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdaptSettings {
-    /// Part of the run's seconds that trials may cost, 0 to 1.
+    /// Part of the run's time that trials may cost, 0 to 1.
     pub explore: f64,
-    /// Calls of a class needed before it is believed, the first time.
+    /// Number of calls that the first decision about a class needs.
     pub least_calls: u64,
-    /// Part of the time that a class must save to be kept.
+    /// Part of the time that a class must save to be kept, 0 to 1.
     pub hysteresis: f64,
     /// Seconds that one replacement takes on each rank.
     pub swap_s: f64,
@@ -95,43 +105,45 @@ impl Default for AdaptSettings {
     }
 }
 
-/// Calls of one kind, of all ranks, of one step or of several that follow one another.
+/// Calls of one kind on all ranks, in one step or several consecutive ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Batch {
-    /// Number of the kind, as [`Adapter::add_kind`] told it.
+    /// Number of the call kind, as returned by [`Adapter::add_kind`].
     pub kind: usize,
-    /// The step of the application that they were made in; the last one of several.
+    /// The application's step in which the calls were made; of several steps, the last one.
     pub step: u64,
-    /// Those that did not fail.
+    /// Number of calls that did not fail.
     pub calls: u64,
-    /// Those that failed.
+    /// Number of calls that failed.
     pub failed: u64,
-    /// Middle logarithm of the own time of those that did not, in seconds.
+    /// Median logarithm of the exclusive time of the calls that did not fail, in seconds.
     pub ln_mean: f64,
 }
 
-/// What happened since the last report.
+/// Calls and time since the last report.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
     /// Steps of the application so far.
     pub step: u64,
-    /// Part of the run that is done, 0 to 1; 0 where that is not known.
+    /// Part of the run that is done, 0 to 1; 0 if unknown.
     pub fraction: f64,
     /// Seconds since the run began, of all ranks together.
     pub elapsed_s: f64,
     /// Number of ranks.
     pub ranks: u32,
-    /// Part of the calls since the last report that is told, above 0 to 1: where calls come faster than they may be looked at.
+    /// Part of the calls since the last report that `batches` contains, above 0 to 1; below 1 if calls come faster
+    /// than they can be examined.
     pub told: f64,
-    /// The calls that are told, in the order of the steps that they were made in.
+    /// The reported calls, in the order of their steps.
     pub batches: &'a [Batch],
-    /// Seconds that a decision takes, of all ranks together.
+    /// Seconds that a decision takes, summed over all ranks.
     pub deciding_s: f64,
     /// Whether a dispatcher may begin trials.
     pub may_try: bool,
-    /// Steps until the next report, where it is not wanted before.
+    /// Steps until the next report unless one is wanted earlier.
     pub stride: f64,
-    /// Whether the classes on trial were stopped inside the step, since they had lost what [`Adapter::may_lose_s`] allows.
+    /// Whether the explored classes were stopped inside the step, because they had lost as much as
+    /// [`Adapter::may_lose_s`] allows.
     pub was_stopped: bool,
 }
 
@@ -140,34 +152,35 @@ pub struct Report<'a> {
 pub struct DispatchedSite {
     /// Its instance.
     pub instance: String,
-    /// Instances that it sends calls to, and their classes; the first one has those that no table tells of.
+    /// Instances to which it sends calls, and their classes; the first one gets the calls that no table mentions.
     pub providers: Vec<(String, String)>,
 }
 
-/// Where a dispatcher sends calls: its instance, and by method (`PORT.METHOD`) the table, which names the providers' instances.
+/// Destinations of a dispatcher's calls: its instance, and for each method (`PORT.METHOD`) the table, which names the
+/// providers' instances.
 pub type Tables = (String, BTreeMap<String, Decisions>);
 
-/// Decides which class works at each site.
+/// Decides which class works at each site; see the [module](self) for the policy.
 pub struct Adapter {
     sites: Vec<Site>,
     settings: AdaptSettings,
     predict: Box<Predict<'static>>,
     kinds: Kinds,
-    /// What trials of dispatchers have cost, seconds over all ranks.
+    /// Cost of dispatchers' trials, seconds summed over all ranks.
     sent_s: f64,
-    /// Calls of all instances of late, as what they take in one class.
+    /// Work of each instance in the recent reports, in seconds of one class.
     work: Work,
     /// Step of the last report.
     reported_at: u64,
     budget_s: f64,
-    /// Step at which what is in doubt is decided on.
+    /// Step of the next early decision.
     look_at: u64,
 }
 
 impl Adapter {
     /// # Arguments
-    /// * `assembly` - class of each instance as the run begins
-    /// * `alternatives` - classes that may take their places; instances with none are left as they are
+    /// * `assembly` - class of each instance at the start of the run
+    /// * `alternatives` - classes that may take their places; instances without alternatives stay as they are
     /// * `dispatched` - dispatchers, whose tables may change
     /// * `predict` - stored models
     pub fn new(
@@ -198,8 +211,8 @@ impl Adapter {
         }
     }
 
-    /// From now on a class on trial at an instance gets only the calls that [`Adapter::limits`] says: who asks can have the others answered by
-    /// the class before.
+    /// From now on an explored class at an instance gets only the calls that [`Adapter::limits`] returns; the caller
+    /// can have the previous class answer the others.
     pub fn limit_trials(&mut self, instance: &str) {
         let mut sites = self.sites.iter_mut();
         if let Some(site) = sites.find(|site| site.instance == instance) {
@@ -207,13 +220,14 @@ impl Adapter {
         }
     }
 
-    /// Which calls each class on trial gets until the next decision; nothing of one that gets all.
+    /// Calls that each explored class gets until the next decision; no entry for a class that gets all of them.
     pub fn limits(&self) -> Vec<Limits> {
         let sites = self.sites.iter().filter(|site| site.is_limited);
         sites.filter_map(limits::of).collect()
     }
 
-    /// Instances whose class may change, each with its class now, and those that dispatchers send calls to.
+    /// Instances whose class may change, each with its present class, and the instances to which dispatchers send
+    /// calls.
     pub fn classes(&self) -> impl Iterator<Item = (&str, &str)> {
         self.sites.iter().flat_map(|site| {
             let is_at_work = |place: usize| site.dispatched.is_some() || place == site.current;
@@ -223,7 +237,7 @@ impl Adapter {
         })
     }
 
-    /// Instances, each with a class that was never tried, since the run could not bear one of its calls.
+    /// Instances, each with a class that was never tried because the budget did not cover one of its calls.
     pub fn unborne(&self) -> impl Iterator<Item = (&str, &str)> {
         self.sites.iter().flat_map(|site| {
             let arms = site.arms.iter();
@@ -232,7 +246,7 @@ impl Adapter {
         })
     }
 
-    /// The tables of the dispatchers that are to send calls by another one than they did before the last decision.
+    /// The tables of the dispatchers whose table changed in the last decision.
     pub fn new_tables(&self) -> Vec<Tables> {
         let sites = self.sites.iter();
         sites
@@ -245,7 +259,7 @@ impl Adapter {
             .collect()
     }
 
-    /// The tables of all dispatchers by what is believed now, without trials.
+    /// The tables of all dispatchers according to the present estimates, without trials.
     pub fn best_tables(&self) -> Vec<Tables> {
         let sites = self.sites.iter();
         sites
@@ -256,7 +270,7 @@ impl Adapter {
             .collect()
     }
 
-    /// Leaves a dispatcher as it is from now on, since its table could not be changed.
+    /// Leaves a dispatcher as it is from now on, because its table could not be changed.
     pub fn stop_dispatching(&mut self, instance: &str, why: &str) {
         let site = self.site(instance).map(|index| &mut self.sites[index]);
         if let Some(dispatched) = site.and_then(|site| site.dispatched.as_mut()) {
@@ -265,16 +279,16 @@ impl Adapter {
         }
     }
 
-    /// A kind of call that reports may be about from now on.
+    /// Registers a call kind, to which reports may refer from now on.
     ///
     /// # Returns
-    /// Its number: 0 for the first, and one more for each that follows.
+    /// Its number: 0 for the first kind, and one more for each that follows.
     pub fn add_kind(&mut self, kind: &CallKind) -> usize {
         self.kinds.add(kind, &self.sites)
     }
 
-    /// What a call is expected to take by what was decided on so far: middle logarithm of its seconds, and standard deviation of one call; `None`
-    /// if nothing is known of it.
+    /// Expected time of a call according to the calls that decisions have seen so far: median logarithm of its
+    /// seconds, and standard deviation of one call; `None` if nothing is known about it.
     pub fn expected(&mut self, call: &CallKind) -> Option<(f64, f64)> {
         let mut sites = self.sites.iter_mut();
         match sites.find(|site| site.is_answered_by(&call.instance)) {
@@ -283,7 +297,7 @@ impl Adapter {
         }
     }
 
-    /// Decides. What is to be swapped is to be swapped before the next call.
+    /// Takes in a report and decides. The caller must make the swaps before the next call.
     pub fn decide(&mut self, report: &Report<'_>) -> Vec<Decision> {
         let residuals = self.kinds.residuals(report.batches);
         let sites = self.sites.iter();
@@ -301,9 +315,10 @@ impl Adapter {
             .map(|index| self.take(index, report, &machine, &mut work_s))
             .collect();
         self.compare_work(report.step, &work_s);
-        // Of the run as it would be with the given classes, else a trial that is dear would allow another.
+        // The budget is a part of the run with the given classes: otherwise an expensive trial would allow another
+        // one.
         let own_s = (report.elapsed_s - self.account_s()).max(0.0);
-        // Where it is not known how much is to come, as much as has been.
+        // If the remaining length is unknown, assume as much as has passed.
         let (to_come, expected_s) = match done > 0.0 {
             true => ((1.0 - done) / done, own_s / done),
             false => (1.0, 2.0 * own_s),
@@ -329,15 +344,15 @@ impl Adapter {
         decisions
     }
 
-    /// Steps until a site that is in doubt is to be decided on: when there will be the calls that this takes, at the latest when a trial has
-    /// gone on for twice as long as now or is expected to have lost half of what is left.
+    /// Steps until the next early decision about a site: when it will have the calls that the decision needs, but no
+    /// later than when the trial has doubled its length or is expected to have lost half of the remaining budget.
     fn steps_to_look(&self, site: &Site, report: &Report<'_>) -> Option<f64> {
         if !site.is_trying() && !site.is_suspected() {
             return None;
         }
         let calls_a_step = site.calls.iter().sum::<f64>() / report.step.max(1) as f64;
         let Some(trial) = &site.trial else {
-            // A dispatcher's trials end as soon as their calls were answered; a few calls show a change.
+            // A dispatcher's trials end as soon as their calls are answered, and a few calls show a change.
             return Some(1.0);
         };
         let so_far = (report.step - trial.began) as f64;
@@ -346,7 +361,7 @@ impl Adapter {
             true => self.may_lose_s().unwrap_or(0.0) / lost_a_step_s,
             false => f64::INFINITY,
         };
-        // Of the class on trial itself, once it has had a step: what it is called by may have changed.
+        // Use the explored class's own rate once it has had a step: its callers may behave differently now.
         let calls_a_step = match so_far > 0.0 {
             true => trial.calls / so_far,
             false => calls_a_step,
@@ -355,22 +370,22 @@ impl Adapter {
         Some(missing.ceil().min(so_far).min(until_lost.floor()))
     }
 
-    /// Whether what is in doubt is to be decided on at a step.
+    /// Whether an early decision is due at a step.
     pub fn wants_look(&self, step: u64) -> bool {
         self.is_in_doubt() && step >= self.look_at
     }
 
-    /// Whether more calls are wanted soon: a trial goes on, or a class is suspected to have changed.
+    /// Whether an early decision is pending: a trial goes on, or a class is suspected to have changed.
     pub fn is_in_doubt(&self) -> bool {
         self.is_trying() || self.sites.iter().any(Site::is_suspected)
     }
 
-    /// Whether a class is on trial that is to be decided on at the next step.
+    /// Whether a class is being explored that the next step should decide on.
     pub fn is_trying(&self) -> bool {
         self.sites.iter().any(Site::is_trying)
     }
 
-    /// Whether a class is on trial, be it one that may wait for its calls.
+    /// Whether any class is being explored, including trials that wait for their calls.
     pub fn has_trials(&self) -> bool {
         let dispatched = |site: &Site| {
             site.dispatched
@@ -385,8 +400,8 @@ impl Adapter {
         (self.budget_s - self.spent_s()).max(0.0)
     }
 
-    /// Seconds that the run has taken so far beyond what it would have taken with the given classes, over all ranks: below 0 where classes that
-    /// were kept have saved more than trials have cost.
+    /// Seconds that the run has taken so far in excess of the given classes, summed over all ranks; negative where
+    /// kept classes have saved more than trials have cost.
     ///
     /// # Source
     /// Wu, Shariff, Lattimore, Szepesvari, *Conservative bandits*, ICML 2016.
@@ -394,12 +409,12 @@ impl Adapter {
         self.sent_s + self.sites.iter().map(|site| site.account_s).sum::<f64>()
     }
 
-    /// The same, at least 0: what was saved pays for trials and allows no dearer one.
+    /// [`Self::account_s`], but at least 0: savings pay for past trials and do not raise the budget.
     fn spent_s(&self) -> f64 {
         self.account_s().max(0.0)
     }
 
-    /// Takes note of what each instance was called with, in and between trials.
+    /// Records the work of each instance, in and between trials.
     fn compare_work(&mut self, step: u64, work_s: &[f64]) {
         let steps = step.saturating_sub(self.reported_at) as f64;
         self.reported_at = step;
@@ -412,8 +427,8 @@ impl Adapter {
         }
     }
 
-    /// What the classes on trial may lose until it is decided on them, seconds over all ranks, before calls go back to the classes before
-    /// them inside a step; `None` without a trial.
+    /// Seconds, summed over all ranks, that the explored classes may lose until the next decision before the caller
+    /// hands calls back to the previous classes inside a step; `None` without a trial.
     ///
     /// # Source
     /// The account of conservative bandits: Wu, Shariff, Lattimore, Szepesvari, ICML 2016.
@@ -422,9 +437,10 @@ impl Adapter {
         is_trying.then(|| self.shares_s().iter().sum())
     }
 
-    /// What each site's trial may lose until it is decided on it, seconds over all ranks, shape `[n_sites]`; 0 without one. The first of
-    /// the sites has half of what is left, the next half of the rest: a class of which nothing was known leaves something for the others. (Equal
-    /// parts were tried on the made worlds of `tests/worlds.rs`: in short runs at three sites they found less and lost more.)
+    /// Seconds, summed over all ranks, that each site's trial may lose until the next decision, shape `[n_sites]`; 0
+    /// without a trial. The first of the sites gets half of the remaining budget and the next half of the rest, so
+    /// that an unknown class leaves some for the others. (Equal shares were tried on the synthetic worlds of
+    /// `tests/worlds.rs`: in short runs at three sites they found less and lost more.)
     fn shares_s(&self) -> Vec<f64> {
         let mut left_s = self.left_s();
         let shares = self.sites.iter().map(|site| match site.trial {
@@ -438,13 +454,13 @@ impl Adapter {
         shares.collect()
     }
 
-    /// The instances of which classes are on trial.
+    /// The instances at which a class is being explored.
     pub fn on_trial(&self) -> impl Iterator<Item = &str> {
         let sites = self.sites.iter().filter(|site| site.trial.is_some());
         sites.map(|site| site.instance.as_str())
     }
 
-    /// Ends the trials that go on, since calls can be watched no longer: the classes before come back.
+    /// Ends the running trials because calls can no longer be watched: the previous classes come back.
     ///
     /// # Arguments
     /// * `reason` - why
@@ -461,11 +477,11 @@ impl Adapter {
         decisions
     }
 
-    /// Tells whether a decided swap was made on all ranks. Where it was not, the class before works on, and the other is
-    /// not put in again.
+    /// Reports whether a decided swap was made on all ranks. If it was not, the previous class goes on and the other
+    /// class is not tried again.
     ///
     /// # Returns
-    /// What follows from a swap that was not made.
+    /// The decision that follows from a failed swap.
     pub fn done(&mut self, decision: &Decision, made: Result<(), String>) -> Option<Decision> {
         let Err(error) = made else { return None };
         let index = self.site(&decision.site)?;
@@ -509,7 +525,7 @@ impl Adapter {
                 continue;
             };
             if site.dispatched.is_some() && known.kind.coordinate.values.is_empty() {
-                // No table sends calls without parameters anywhere else.
+                // Tables send calls by their parameters, so calls without any stay where they are.
                 continue;
             }
             if arm == site.current && site.dispatched.is_none() {
@@ -537,7 +553,7 @@ impl Adapter {
         if taken.is_empty() {
             return seen;
         }
-        // What was believed before these calls, once for all of them: a fit for each would take longer than they do.
+        // One posterior from before these calls serves all of them: a fit per call would take longer than the calls.
         let before = site.beliefs.posterior();
         let is_known = site.beliefs.calls(GIVEN) > 0.0;
         for (step, instance, calls) in taken {
@@ -555,7 +571,7 @@ impl Adapter {
         seen
     }
 
-    /// Decides where a dispatcher sends calls.
+    /// Decides to which class a dispatcher sends each call kind.
     fn send(
         &mut self,
         index: usize,

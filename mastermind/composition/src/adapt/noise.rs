@@ -1,70 +1,79 @@
-//! How single calls of one class at one kind spread: clean ones about their level, and delayed ones anywhere above it.
+//! Distribution of single calls of one class at one call kind: undelayed calls lie around their level, delayed ones
+//! anywhere above it.
 //!
 //! ```text
-//! f(r) = (1 − p) N(r; 0, σ²/calls + ω²) + p / 8        r > 0: a delay is anything within 8 e-folds
-//!        (1 − q) N(r; 0, σ²/calls + ω²) + q / 8        r < 0: a call is hardly ever quicker than it takes
+//! f(r) = (1 − p) N(r; 0, σ²/calls + ω²) + p / 8        r > 0: a delay is uniform over 8 e-folds
+//!        (1 − q) N(r; 0, σ²/calls + ω²) + q / 8        r < 0: a call is rarely faster than its level
 //! ```
 //!
-//! σ and p are those of the site, of late: both follow a machine that gets busier. All calls count for them, those too that are not believed yet:
-//! without these σ would be too small, and growing noise would count as a change. The level of a cell is where the product of f is largest, with the
-//! estimate from other cells as a prior: three of five calls may be delayed. Where two levels are similarly likely, the calls count as a normal number
-//! with the mean and variance of both, so that the doubt remains.
+//! σ and p belong to the site and follow its recent calls, as the machine gets busier. All calls count for them,
+//! including those that are not believed yet: without these, σ would be too small, and growing noise would count as a
+//! change. The level of a cell maximizes the product of f, with the estimate from other cells as a prior: three of
+//! five calls may be delayed. If two levels are similarly likely, the calls count as one normal number with the mean
+//! and variance of both, which preserves the uncertainty.
+//!
+//! ```text
+//! calls at 0, 0.05, 5, 5.1 and 5.2 e-folds at a site with a quarter of its calls delayed: level 0.025, two undelayed calls
+//! ```
 //!
 //! # Source
-//! Expectation and maximisation: Dempster, Laird, Rubin, J. R. Stat. Soc. B 39 (1977). Matched moments, divided by the prior: expectation
-//! propagation, T. P. Minka, UAI 2001 (recalled, not looked up).
+//! Expectation and maximisation: Dempster, Laird, Rubin, J. R. Stat. Soc. B 39 (1977). Matched moments, divided by
+//! the prior: expectation propagation, T. P. Minka, UAI 2001 (recalled, not looked up).
 
 use std::f64::consts::TAU;
 
-/// Standard deviation of a call before any was seen, and how many calls that counts for.
+/// Prior standard deviation of a call, and its weight in calls.
 const DEVIATION: (f64, f64) = (0.1, 5.0);
 
-/// Smallest standard deviation of a call that is believed.
+/// Lower bound of the standard deviation of a call.
 const LEAST: f64 = 0.01;
 
-/// Part of the calls that are delayed, before any was seen, and how many calls that counts for. Arbitrary: forgotten after some steps.
+/// Prior fraction of delayed calls, and its weight in calls. Arbitrary: forgotten after some steps.
 const DELAYED: (f64, f64) = (0.05, 50.0);
 
-/// Most of them. Arbitrary: with more nobody knows what a call takes.
+/// Upper bound of that fraction. Arbitrary: with more delays the level cannot be determined.
 const MOST_DELAYED: f64 = 0.4;
 
-/// Part of the calls that are quicker than they take: of other data, or for another reason that nobody knows. Arbitrary: one in two hundred.
+/// Fraction of the calls that are faster than their level, through other data or unknown causes. Arbitrary: one in
+/// two hundred.
 const QUICKER: f64 = 0.005;
 
-/// Of many calls the middle one is delayed more often than if they were one by one: they share a step. Arbitrary: a tenth as often as one.
+/// Calls of one step share delays, so the median of many calls is delayed more often than if they were independent:
+/// at least a tenth as often as one call. Arbitrary.
 const LEAST_OF_MANY: f64 = 0.1;
 
-/// Range of both, in e-folds.
+/// Range of delays and of faster calls, in e-folds.
 pub(super) const RANGE: f64 = 8.0;
 
-/// Standard deviation of what calls of one step share, which their number does not take away.
+/// Standard deviation of the error that the calls of one step share, which does not shrink with their number.
 pub(super) const WOBBLE: f64 = 0.03;
 
-/// Batches that the spread counts for, so that it follows the latest. Arbitrary: their spread is then known to 5 %.
+/// Memory of the spread, in batches, so that it follows the latest. Arbitrary: their spread is then known to 5 %.
 const MEMORY: f64 = 400.0;
 
 /// Rounds of expectation and maximisation; three are as good as ten.
 const ROUNDS: usize = 3;
 
-/// Part of the calls that are clean where their level is beyond doubt.
+/// Fraction of undelayed calls from which on a level needs no alternative.
 const CLEAN: f64 = 0.75;
 
-/// Clean calls below which a level is not moved by them.
+/// Minimum number of undelayed calls that move a level.
 const LEAST_CLEAN: f64 = 0.5;
 
 /// Fraction of the cells that differ from their neighbours, such as powers of two, and the standard deviation of that. Arbitrary.
 const UNLIKE: (f64, f64) = (0.05, 2.0);
 
-/// Precision relative to the prior, below which calls add nothing, and the largest variance of what they add.
+/// Precision relative to the prior below which calls add nothing, and the largest variance of a level.
 const LEAST_TOLD: f64 = 1e-3;
 const MOST_VARIANCE: f64 = 1e3;
 
-/// How calls of a site spread.
+/// Distribution of the calls of a site around their levels.
 #[derive(Debug, Clone)]
 pub(super) struct Noise {
-    /// Sum of squared deviations of calls from their levels, those of calls far off cut, and how many.
+    /// Sum of squared deviations from the levels, weighted by the probability of being undelayed, and the sum of
+    /// these weights.
     squares: (f64, f64),
-    /// Calls that were delayed, and all of them.
+    /// Number of delayed batches, and number of all batches.
     delayed: (f64, f64),
 }
 
@@ -82,7 +91,7 @@ impl Default for Noise {
 }
 
 impl Noise {
-    /// With a standard deviation.
+    /// Creates noise with a standard deviation.
     #[cfg(test)]
     pub(super) fn of(deviation: f64) -> Self {
         let mut noise = Self::default();
@@ -90,14 +99,14 @@ impl Noise {
         noise
     }
 
-    /// Takes in calls, those too that are not believed yet.
+    /// Takes in calls, including those that are not believed yet.
     ///
     /// # Arguments
-    /// * `off` - by how much they are off what is known of them
-    /// * `known` - calls that this is known from
+    /// * `off` - their deviation from the level
+    /// * `known` - number of calls that the level is based on
     pub(super) fn add(&mut self, calls: f64, off: f64, known: f64) {
         let clean = self.clean(calls, off, self.variance() / known);
-        // The mean of `calls` spreads as one call does, divided by their number.
+        // The variance of the mean of `calls` is that of one call, divided by their number.
         let square = off * off * calls * known / (calls + known);
         forget(&mut self.squares);
         self.squares.0 += clean * square;
@@ -116,7 +125,7 @@ impl Noise {
         self.deviation().powi(2)
     }
 
-    /// Part of the calls that are delayed.
+    /// Fraction of delayed calls.
     fn part(&self) -> f64 {
         (self.delayed.0 / self.delayed.1).min(MOST_DELAYED)
     }
@@ -126,16 +135,17 @@ impl Noise {
         self.variance() / calls.max(1.0) + WOBBLE * WOBBLE
     }
 
-    /// Logarithm of the density of what a batch is off.
+    /// Logarithm of the density of a batch's deviation.
     ///
     /// # Arguments
-    /// * `more` - variance of what it is off from, in addition to that of the batch
+    /// * `more` - variance of the reference level, added to that of the batch
     pub(super) fn ln_density(&self, calls: f64, off: f64, more: f64) -> f64 {
         let [clean, other] = self.densities(calls, off, more);
         (clean + other).ln()
     }
 
-    /// Of a clean batch, and of another one: as it is the middle one of its calls, as many of these must be delayed.
+    /// Densities of an undelayed and of a delayed batch. The batch's time is the median of its calls, so half of its
+    /// calls must be delayed.
     fn densities(&self, calls: f64, off: f64, more: f64) -> [f64; 2] {
         let part = if off > 0.0 { self.part() } else { QUICKER };
         let of_many = (4.0 * part * (1.0 - part)).powf(0.5 * (calls - 1.0).max(0.0));
@@ -144,17 +154,17 @@ impl Noise {
         [(1.0 - part) * normal_density(off, variance), part / RANGE]
     }
 
-    /// Probability that a batch is not delayed.
+    /// Probability that a batch is undelayed.
     fn clean(&self, calls: f64, off: f64, more: f64) -> f64 {
         let [clean, other] = self.densities(calls, off, more);
         clean / (clean + other)
     }
 
-    /// Where calls of one kind lie, as they alone say it.
+    /// Level of calls of one kind, from these calls alone.
     ///
     /// # Arguments
-    /// * `sorted` - calls and logarithm of each batch, ascending, at least one
-    /// * `prior` - what is known of the level without them, if anything is
+    /// * `sorted` - number of calls and logarithm of each batch, ascending, at least one
+    /// * `prior` - estimate of the level without these calls, if any
     pub(super) fn level(&self, sorted: &[(f64, f64)], prior: Option<Normal>) -> Level {
         let all: f64 = sorted.iter().map(|(calls, _)| calls).sum();
         let mut modes: Vec<Mode> = Vec::with_capacity(3);
@@ -183,7 +193,7 @@ impl Noise {
         matched(&modes, prior)
     }
 
-    /// The likeliest level near one.
+    /// The likeliest level near a starting point.
     fn mode(&self, sorted: &[(f64, f64)], begin: f64, prior: Option<Normal>) -> Mode {
         let (mut level, mut clean) = (begin, 0.0);
         for _ in 0..ROUNDS {
@@ -224,14 +234,14 @@ impl Noise {
     }
 }
 
-/// What calls of one kind say of their level.
+/// Level of calls of one kind.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Level {
-    /// The likeliest.
+    /// The likeliest level.
     pub likeliest: f64,
-    /// How many calls are not delayed if it is there.
+    /// Number of undelayed calls at this level.
     pub clean: f64,
-    /// The normal number that says as much of the level.
+    /// Normal approximation of the likelihood of the level.
     pub says: Normal,
 }
 
@@ -239,11 +249,11 @@ struct Mode {
     level: f64,
     clean: f64,
     ln_weight: f64,
-    /// Of the level.
+    /// Variance of the level.
     variance: f64,
 }
 
-/// A level that says as much as those together, without what was known before.
+/// Combines modes into one level by matching moments, and divides by the prior.
 fn matched(modes: &[Mode], prior: Option<Normal>) -> Level {
     let best = modes
         .iter()
@@ -295,7 +305,7 @@ fn matched(modes: &[Mode], prior: Option<Normal>) -> Level {
     }
 }
 
-/// The middle of the half of the batches that lie closest together.
+/// Middle batch of the shortest half of the batches.
 ///
 /// # Source
 /// Andrews et al., *Robust Estimates of Location* (1972): the shortest half.
@@ -310,7 +320,7 @@ fn normal_density(off: f64, variance: f64) -> f64 {
     (-0.5 * off * off / variance).exp() / (TAU * variance).sqrt()
 }
 
-/// What was seen counts for less with each batch.
+/// Reduces the weight of earlier batches.
 fn forget(sum: &mut (f64, f64)) {
     let kept = 1.0 - 1.0 / MEMORY;
     *sum = (kept * sum.0, kept * sum.1);

@@ -1,30 +1,43 @@
-//! Where calls of each kind go, at a place where each call may go to another class.
+//! Decides to which class a dispatcher sends each call kind.
+//!
+//! A dispatcher may send each call to another class, so changing costs nothing and each kind has its own best class.
+//! The module weighs, for each kind and class, one trial call against its value: a call of a class at one kind also
+//! informs about that class at other kinds (through the covariance of the [`Posterior`]), so the expected saving sums
+//! over the calls of all kinds to come.
+//!
+//! ```text
+//! kind n=64     best A   trial B   B is unknown: a short call informs about B at all sizes, and costs little
+//! kind n=4096   best A   -         waits for the result of n=64
+//! ```
+//!
+//! [`Sending::decide`] ends trials whose calls were answered, updates the best class of each kind, and begins new
+//! trials within the budget.
 
 use super::belief::Beliefs;
 use super::posterior::{Posterior, expected_saving};
 
-/// Part of a call's time that another class is believed to save before calls are sent there for good.
+/// Minimum part of a call's time that another class must save before calls are sent there permanently.
 const LEAST_GAIN: f64 = 0.01;
 
-/// What a class of which nothing is known takes beyond what is usual, in times of the best: one in twenty is a hundred times slower.
+/// Expected excess time of an unknown class, in times of the best class: one in twenty is a hundred times slower.
 const FAR_SLOWER: f64 = 5.0;
 
-/// In times of the best what such a class may take at most, as far as a budget is to bear it.
+/// Worst-case time of an unknown class, in times of the best class, that the budget must cover.
 const MUCH_SLOWER: f64 = 20.0;
 
-/// Standard deviations by which a class of which something is known may be slower than expected.
+/// Number of standard deviations by which a known class may be slower than expected.
 const FAR: f64 = 2.0;
 
-/// Calls, of which kinds and how many, so far and to come.
+/// Numbers of calls by kind, so far and to come.
 #[derive(Debug, Clone, Copy)]
 pub struct Calls<'a> {
-    /// So far, by kind.
+    /// Calls so far, by kind.
     pub so_far: &'a [f64],
-    /// For each so far, how many are to come.
+    /// Calls to come for each call so far.
     pub to_come: f64,
-    /// For each so far, how many are made in a step.
+    /// Calls per step for each call so far.
     pub a_step: f64,
-    /// Steps until it is decided again, where no trial asks for it at the next one.
+    /// Steps until the next decision, unless a trial needs one at the next step.
     pub stride: f64,
 }
 
@@ -34,7 +47,7 @@ impl Calls<'_> {
         self.a_step * self.so_far[kind] >= 1.0
     }
 
-    /// Calls of a kind until it is decided again.
+    /// Calls of a kind until the next decision.
     fn a_look(&self, kind: usize) -> f64 {
         let a_step = self.a_step * self.so_far[kind];
         match self.is_frequent(kind) {
@@ -49,58 +62,58 @@ impl Calls<'_> {
     }
 }
 
-/// What may be tried.
+/// Limits on trials.
 #[derive(Debug, Clone, Copy)]
 pub struct Allowed {
-    /// Seconds that trials may cost beyond what the best classes take.
+    /// Seconds that trials may cost in excess of the best classes.
     pub left_s: f64,
     /// Seconds that deciding on a trial takes.
     pub deciding_s: f64,
-    /// Whether there may be trials.
+    /// Whether trials may begin.
     pub may_try: bool,
 }
 
-/// Calls of one kind go to another class.
+/// A changed destination of the calls of one kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sent {
     /// The kind.
     pub kind: usize,
-    /// The class before.
+    /// The previous class.
     pub from: usize,
-    /// The class from now on; the same where one that was on trial stays.
+    /// The class from now on; the same class if the explored one stays.
     pub to: usize,
-    /// Whether the class before was on trial.
+    /// Whether the previous class was being explored.
     pub was_trial: bool,
-    /// What is expected of a trial; `None` where the class is believed to be faster.
+    /// Expected result of a new trial; `None` if the class is believed to be faster.
     pub trial: Option<Expected>,
 }
 
-/// What is expected of a trial.
+/// Expected result of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expected {
-    /// Seconds of all calls to come that it may save.
+    /// Seconds that it may save over all calls to come.
     pub saved_s: f64,
     /// Seconds that it costs.
     pub cost_s: f64,
 }
 
-/// Sends calls of each kind to the class believed to be fastest of those that have answered such calls, or to another one where that is
-/// believed to be faster still, or where what calls would tell of it is worth more, over the calls of all kinds that are to come, than what
-/// they are expected to cost. Changing costs nothing.
+/// Sends calls of each kind to the fastest class that has answered such calls. Another class gets them if it is
+/// believed to be faster still, or if the information from its calls is worth more, over the calls of all kinds to
+/// come, than their expected cost. Changing costs nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Sending {
     /// The class believed to be fastest, by kind.
     best: Vec<usize>,
-    /// The class on trial, by kind.
+    /// The explored class, by kind.
     trials: Vec<Option<usize>>,
-    /// Whether it has answered a call, by kind.
+    /// Whether the explored class has answered a call, by kind.
     has_answered: Vec<bool>,
-    /// Whether it is to be decided again at the next step.
+    /// Whether the next step should decide again.
     is_urgent: bool,
 }
 
 impl Sending {
-    /// A kind that is new, and the class that its calls go to.
+    /// Adds a kind and the class that its calls go to.
     pub fn add_kind(&mut self, to: usize) {
         self.best.push(to);
         self.trials.push(None);
@@ -117,12 +130,12 @@ impl Sending {
         self.best[kind]
     }
 
-    /// Whether calls of a kind go to a class to see what it takes.
+    /// Whether calls of a kind go to a class as a trial.
     pub fn is_trial(&self, kind: usize, arm: usize) -> bool {
         self.trials[kind] == Some(arm)
     }
 
-    /// Takes note of calls that a class has answered.
+    /// Records that a class has answered calls of a kind.
     pub fn answered(&mut self, kind: usize, arm: usize) {
         self.has_answered[kind] |= self.is_trial(kind, arm);
     }
@@ -132,19 +145,18 @@ impl Sending {
         self.trials.iter().any(Option::is_some)
     }
 
-    /// Whether a trial is to be ended at the next step, since it will have told something by then.
+    /// Whether the next step should decide on a trial, since its calls will have been answered by then.
     pub fn is_urgent(&self) -> bool {
         self.is_urgent
     }
 
-    /// Decides anew. Trials end of which calls were answered, since what they tell is known; the others wait for theirs, as long as
-    /// calls are to come.
+    /// Decides again. Trials with answered calls end; the others wait for their calls, as long as calls are to come.
     ///
     /// # Arguments
-    /// * `refused` - whether a class gets no calls, by class
+    /// * `refused` - whether a class is barred, by class
     ///
     /// # Returns
-    /// What changes.
+    /// The changes.
     pub fn decide(
         &mut self,
         beliefs: &mut Beliefs,
@@ -159,7 +171,7 @@ impl Sending {
             let goes_on = calls.to_come > 0.0 && !self.has_answered[kind];
             *trial = trial.filter(|arm| goes_on && !refused[*arm]);
         }
-        // Where a class is believed to be fastest and has not answered a call yet, that is a trial as well.
+        // If the class believed to be fastest has not answered a call yet, sending calls to it is a trial as well.
         let mut unseen = Vec::new();
         for (kind, now) in self.best.iter_mut().enumerate() {
             let is_possible = |arm: usize| !refused[arm] && !beliefs.is_unknown(arm);
@@ -193,7 +205,7 @@ impl Sending {
             let free_arms: Vec<usize> = (0..beliefs.n_arms()).filter(is_free).collect();
             for (kind, arm) in unseen {
                 let most_s = outlook.most_s(arm, kind);
-                // What it is believed to save may bear it, too.
+                // Its expected saving may cover it, too.
                 let is_borne = most_s <= left_s.max(outlook.gain_s(arm, kind));
                 if self.trials[kind].is_none() && is_borne {
                     left_s -= most_s;
@@ -231,7 +243,7 @@ impl Sending {
     }
 }
 
-/// What is believed as it is decided, and which calls are to come.
+/// Estimates at the time of a decision, and the calls to come.
 struct Outlook<'a> {
     beliefs: &'a Beliefs,
     posterior: &'a Posterior,
@@ -244,7 +256,7 @@ struct Outlook<'a> {
 }
 
 impl Outlook<'_> {
-    /// The kind at which a class is best tried; `None` where it is not worth it.
+    /// The kind at which exploring a class is worth most; `None` if it is worth it nowhere.
     fn best_trial(
         &self,
         arm: usize,
@@ -277,7 +289,8 @@ impl Outlook<'_> {
         }
     }
 
-    /// What calls of a class at a kind are expected to save in one of another kind, by what they tell, seconds.
+    /// Seconds that calls of a class at a kind are expected to save in one call of another kind, by their
+    /// information.
     fn worth_s(&self, arm: usize, kind: usize, other: usize, n: f64) -> f64 {
         let now = self.best[other];
         if now == arm {
@@ -290,14 +303,14 @@ impl Outlook<'_> {
         posterior.ln_mean(now, other).exp() * expected_saving(ln_ratio, told.abs())
     }
 
-    /// What all calls of a kind to come take less in a class than in the best of those that have answered some, seconds.
+    /// Seconds that all calls of a kind to come take less in a class than in the present best one.
     fn gain_s(&self, arm: usize, kind: usize) -> f64 {
         let [now_s, then_s] =
             [self.best[kind], arm].map(|arm| self.posterior.ln_mean(arm, kind).exp());
         self.calls.to_come * self.calls.so_far[kind] * (now_s - then_s)
     }
 
-    /// What a call of a class is expected to take more than one of the best, seconds.
+    /// Expected excess seconds of a call of a class over one of the best class.
     fn cost_s(&self, arm: usize, kind: usize) -> f64 {
         let (posterior, best) = (self.posterior, self.best[kind]);
         let ln_ratio = posterior.ln_mean(arm, kind) - posterior.ln_mean(best, kind);
@@ -310,7 +323,8 @@ impl Outlook<'_> {
         posterior.ln_mean(best, kind).exp() * (ratio - 1.0).max(0.0)
     }
 
-    /// What a trial of a class at a kind costs if that is much slower than expected, seconds: the budget must bear it.
+    /// Seconds that a trial of a class at a kind costs if the class is much slower than expected; the budget must
+    /// cover them.
     fn most_s(&self, arm: usize, kind: usize) -> f64 {
         let (posterior, best) = (self.posterior, self.best[kind]);
         let ratio = match self.beliefs.is_unknown(arm) {
@@ -320,17 +334,18 @@ impl Outlook<'_> {
                 (ln_ratio + FAR * posterior.variance(arm, kind).sqrt()).exp()
             }
         };
-        // Hardly ever are there more: they are counts, expected from as many as there were.
+        // Upper bound of the number of calls: a Poisson count whose rate is itself estimated from the count so far.
         let (n, so_far) = (self.calls.a_look(kind), self.calls.so_far[kind]);
         let most = self.calls.at_once(kind) + FAR * (n + n * n / so_far.max(1.0)).sqrt();
         most * posterior.ln_mean(best, kind).exp() * (ratio - 1.0).max(0.0)
     }
 
-    /// Whether a trial waits for calls of a kind at which it costs less and tells nearly as much: what is saved so counts by how much of
-    /// what is not known here is told there, against what is lost until such calls come.
+    /// Whether a trial should wait for calls of another kind, at which it costs less and is nearly as informative.
+    /// The saved cost is weighted by the part of the variance here that a call there removes, and compared with the
+    /// loss until such calls come.
     ///
     /// # Arguments
-    /// * `others` - trials of the class at kinds that were called
+    /// * `others` - trials of the class at kinds with calls so far
     fn is_to_wait(
         &self,
         arm: usize,
@@ -345,7 +360,7 @@ impl Outlook<'_> {
             let until = (self.n_calls / self.calls.so_far[*other]).max(a_look);
             told * (trial.cost_s - there.cost_s) > lost_a_call_s * until
         };
-        // A call of a kind that is cheaper than all so far by a half is as far off as the first one is.
+        // The wait for a kind that is cheaper than all so far by half is estimated as that for the first call.
         let is_dear = || 0.5 * self.cost_s(arm, kind) > lost_a_call_s * self.n_calls.max(a_look);
         others.iter().any(is_cheaper) || (self.beliefs.is_unknown(arm) && is_dear())
     }

@@ -1,5 +1,17 @@
-//! One place where another class may answer while the application runs: an instance whose class is replaced, or a dispatcher, which sends
-//! calls of each kind to one of several instances.
+//! A site: one place where another class may answer while the application runs.
+//!
+//! A site is either an instance whose class is replaced, or a dispatcher, which sends each call kind to one of
+//! several instances. The classes of a site are its arms, numbered from 0; arm [`GIVEN`] is the class at the start of
+//! the run. Calls are grouped into kinds by method, labels, and sizes in steps of an eighth of an octave. Calls of
+//! the same method and labels form a group, within which times may be compared across sizes:
+//!
+//! ```text
+//! fft.forward n=1000 real=true     key "fft.forward n~80 real=true"     group "fft.forward real=true"     x = [ln 1000]
+//! ```
+//!
+//! A [`Site`] takes in answered calls ([`Site::take`]), updates the [`Beliefs`] of its arms, the account of excess
+//! seconds and the [`LevelWatch`] of each arm. `trials` decides from these when a class is explored and when that
+//! ends.
 
 use std::collections::BTreeMap;
 
@@ -13,31 +25,33 @@ use super::posterior::Posterior;
 use super::sending::{Allowed, Calls, Expected, Sending, Sent};
 use super::{Act, CallKind, Predict};
 
-/// Steps of a size's logarithm to base 2 in which calls count as one kind.
+/// Number of kinds per octave of a size.
 const KINDS_AN_OCTAVE: f64 = 8.0;
 
-/// Kinds of calls at a site that are told apart, since what a decision takes grows with the cube of their number; a further one
-/// counts as the nearest of these. Where one class answers all calls, their sum alone counts.
+/// Maximum number of call kinds at a site, since the time of a decision grows with the cube of their number; a
+/// further kind counts as the nearest known one. Where one class answers all calls, only their sum matters.
 const MOST_KINDS: usize = 16;
 
-/// The same where each kind of call may go to another class.
+/// The same at a dispatcher, where each call kind may go to another class.
 const MOST_KINDS_SENT: usize = 64;
 
-/// Calls that what is known of a class counts for after its level has changed.
+/// Maximum weight, in calls, of what is known about a class after its level has changed.
 pub const CALLS_AFTER_CHANGE: f64 = 5.0;
 
-/// Calls of a class that are paid for and not believed where they alone have stopped a trial: libraries start up in them.
+/// Number of first calls of a class that count towards the cost but not towards its estimate if they alone stopped a
+/// trial: libraries start up in them.
 ///
-/// Arbitrary: one is enough where a library plans or starts threads in its first call; three leave room for one at each of a few sizes.
+/// Arbitrary: one is enough if a library plans or starts threads in its first call; three leave room for one at each
+/// of a few sizes.
 pub const FIRST_CALLS: f64 = 3.0;
 
-/// Standard deviation of the power of a size by which a time grows beside the one that was found: that of two algorithms (`OWN_OF_OTHERS`).
+/// Standard deviation of the error of the estimated power of a size: that of two algorithms (`OWN_OF_OTHERS`).
 const POWER_DEVIATION: f64 = 0.5;
 
-/// The class that a site has as the run begins, or, at a dispatcher, that of the calls which no table tells of.
+/// The class of a site at the start of the run; at a dispatcher, the class of the calls that no table mentions.
 pub const GIVEN: usize = 0;
 
-/// Key of a kind: method, labels, and sizes in steps.
+/// Key of a kind: method, labels, and sizes rounded to steps.
 pub fn kind_key(port_method: &str, coordinate: &Coordinate) -> String {
     let mut key = port_method.to_owned();
     for (name, value) in &coordinate.values {
@@ -63,13 +77,13 @@ pub fn own_key(port_method: &str, coordinate: &Coordinate) -> String {
     key
 }
 
-/// Sizes of the kind that a size is of: from where on, and up to where.
+/// Bounds of the sizes that have the same kind as this size.
 pub fn kind_bounds(size: f64) -> [f64; 2] {
     let step = (KINDS_AN_OCTAVE * ln(size)).round();
     [step - 0.5, step + 0.5].map(|edge| unln(edge / KINDS_AN_OCTAVE))
 }
 
-/// How many calls failed, in words.
+/// Number of failed calls, in words.
 pub fn failed_calls(failed: u64) -> String {
     match failed {
         1 => "1 call failed".into(),
@@ -77,12 +91,12 @@ pub fn failed_calls(failed: u64) -> String {
     }
 }
 
-/// Logarithm to base 2 of a size; of what is none, of 1 and the distance from 0, so that 0 is a size too.
+/// Logarithm to base 2 of a size; below 1, continued as the straight line `x − 1`, so that 0 is a size too.
 fn ln(x: f64) -> f64 {
     if x >= 1.0 { x.log2() } else { x - 1.0 }
 }
 
-/// The size of such a logarithm.
+/// Inverse of [`ln`].
 fn unln(ln: f64) -> f64 {
     if ln >= 0.0 { ln.exp2() } else { ln + 1.0 }
 }
@@ -93,24 +107,25 @@ pub struct Arm {
     pub class: String,
     /// The instance that answers.
     pub instance: String,
-    /// Why it is not put in any more.
+    /// Reason why it is not tried any more.
     pub refused: Option<String>,
-    /// How often it was put in.
+    /// Number of its trials.
     pub trials: u32,
-    /// Whether what trials may cost was less than one call of it might, when it was last considered.
+    /// Whether the budget was below the cost that one of its calls might have, at the last decision.
     pub is_unborne: bool,
-    /// Whether something is known of it from an earlier run.
+    /// Whether an earlier run left estimates of it.
     pub is_recalled: bool,
     /// Step at which its last trial ended.
     pub tried_until: u64,
-    /// Whether it may have been slower only since it was cold, when it was last considered.
+    /// Whether it may have been slower only because it was cold, at the last decision.
     pub may_be_cold: bool,
-    /// What the calls of other instances take more with it than with the given class, relative to the time of that class.
+    /// Additional time of the calls of other instances with it instead of the given class, relative to the time of
+    /// the given class.
     pub beside: f64,
     watch: LevelWatch,
 }
 
-/// A trial that goes on.
+/// A running trial.
 #[derive(Debug, Clone)]
 pub struct Trial {
     /// The class before.
@@ -119,17 +134,17 @@ pub struct Trial {
     pub began: u64,
     /// Calls so far.
     pub calls: f64,
-    /// Seconds so far beyond what the class before would have taken.
+    /// Seconds so far in excess of the previous class.
     pub excess_s: f64,
-    /// Whether it gets calls of a kind, by kind, as it was decided last; kinds that came since are not in it, and where calls can be sent
-    /// elsewhere it does not get those. Empty before the first decision.
+    /// Whether the class gets the calls of a kind, by kind, according to the last decision. Newer kinds are not
+    /// included; where calls can be sent elsewhere, the class does not get those. Empty before the first decision.
     pub is_admitted: Vec<bool>,
-    /// Calls at the last check of whether more of them reduce the uncertainty, and the variance then of the logarithm of the ratio to the class
-    /// before.
+    /// Number of calls at the last check whether more calls reduce the uncertainty, and the variance of the logarithm
+    /// of the ratio to the previous class at that time.
     pub told: (f64, f64),
-    /// Calls of other instances before and during it.
+    /// Work of other instances before and during the trial.
     pub compared: Compared,
-    /// What the class changes in these, as it was decided last.
+    /// The class's effect on that work, according to the last decision.
     pub effect: Effect,
 }
 
@@ -137,96 +152,98 @@ pub struct Trial {
 #[derive(Debug, Clone, Default)]
 pub struct Dispatched {
     pub sending: Sending,
-    /// Why nothing is sent elsewhere any more.
+    /// Reason why the table does not change any more.
     pub stopped: Option<String>,
-    /// Whether there is another table than at the last decision.
+    /// Whether the last decision changed the table.
     pub is_new: bool,
 }
 
-/// What an instance's classes do, as far as is known.
+/// A site and what is known about its classes.
 #[derive(Debug, Clone)]
 pub struct Site {
     pub instance: String,
-    /// Of a dispatcher; else the class of the instance is replaced.
+    /// State of a dispatcher; `None` if the class of the instance is replaced.
     pub dispatched: Option<Dispatched>,
     pub arms: Vec<Arm>,
     pub current: usize,
     pub trial: Option<Trial>,
     pub beliefs: Beliefs,
-    /// Whether a class on trial gets only some of the calls.
+    /// Whether an explored class gets only some of the calls.
     pub is_limited: bool,
-    /// Calls of each kind so far: what is to come is like it.
+    /// Number of calls of each kind so far; future calls are assumed to have the same proportions.
     pub calls: Vec<f64>,
-    /// By kind: how many calls of the size of its first one take as long as all of its calls so far.
+    /// By kind: number of calls of the size of its first one that take as long as all of its calls so far.
     pub lengths: Vec<f64>,
     /// The first call of each kind: `PORT.METHOD` and coordinate.
     pub firsts: Vec<(String, Coordinate)>,
-    /// By kind: whether all of its calls have the parameters of the first.
+    /// By kind: whether all of its calls have the parameters of the first one.
     pub is_own: Vec<bool>,
-    /// Calls so far and by how much they are off what an earlier run has left, where that is still to be compared.
+    /// Number of calls and their deviation from the estimates of an earlier run, until these are calibrated.
     pub recalled: Option<Vec<(f64, f64)>>,
-    /// Calls that a class must have answered before it is believed of which no stored model tells anything.
+    /// Number of calls that a class without a stored model must have answered before it is decided on.
     least_calls: f64,
-    /// Seconds so far that calls took beyond what they would have taken in the given class.
+    /// Seconds so far in excess of the given class.
     pub account_s: f64,
-    /// The machine's, as the class that works here feels it.
+    /// States of the machine in successive steps, as they affect the present class.
     pub states: StepStates,
-    /// By how much that has grown with the trials so far.
+    /// Factor by which trials so far have raised [`Self::needed`].
     pub patience: f64,
-    /// Seconds of calls beyond what they usually take, and how many calls: delays, which no class is to blame for.
+    /// Seconds that calls took in excess of their usual time, and number of these calls: delays that are not due to a
+    /// class.
     delays: (f64, f64),
     kinds: BTreeMap<String, usize>,
     groups: BTreeMap<String, usize>,
-    /// How times grow with sizes, by group of kinds.
+    /// Growth of times with sizes, by group.
     growth: Vec<Growth>,
 }
 
-/// What a kind of call is at a site.
+/// A call kind as a site sees it.
 #[derive(Debug, Clone)]
 pub struct OfSite {
-    /// Number among the kinds of the site.
+    /// Its number among the call kinds of the site.
     pub kind: usize,
     /// Number of its method and labels.
     group: usize,
     /// Logarithms of its sizes.
     x: Vec<f64>,
-    /// By how much these are off those of the site's kind.
+    /// Differences from the logarithms of the site's kind.
     off: Vec<f64>,
 }
 
-/// By what calls are told apart.
+/// The names that classify a call.
 struct Names {
-    /// Of the kind.
+    /// Key of the kind.
     key: String,
-    /// Method and labels.
+    /// Key of the group: method and labels.
     group: String,
     /// Logarithms of the sizes.
     x: Vec<f64>,
 }
 
-/// Calls of one kind that a class of the site has answered.
+/// Calls of one kind that one class of the site has answered.
 #[derive(Debug, Clone, Copy)]
 pub struct Answered {
     pub arm: usize,
-    /// Number among the kinds of the site.
+    /// Number among the call kinds of the site.
     pub kind: usize,
     pub calls: f64,
-    /// As many calls were made for these: all of them, if all are told.
+    /// Number of calls that these represent; equal to `calls` if all calls are reported.
     pub stand_for: f64,
-    /// Middle logarithm of the seconds that they would have taken with the sizes of the kind's first call, without the state of the machine.
+    /// Median logarithm of the seconds that they would have taken with the sizes of the kind's first call, without
+    /// the state of the machine.
     pub ln_mean: f64,
-    /// As many calls of these sizes take as long as one of them.
+    /// Time of one of them in units of a call with the sizes of the kind's first call.
     pub length: f64,
 }
 
-/// What a site has seen of its class since the last decision.
+/// Findings about the classes of a site since the last decision.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
-    /// A class whose level has changed, and by which factor.
+    /// A class whose level has changed, and the factor.
     pub changed: Option<(usize, f64)>,
-    /// A class that takes another time than the stored models say, and by which factor.
+    /// A class whose time contradicts the stored models, and the factor.
     pub off_models: Option<(usize, f64)>,
-    /// Calls of the present class that failed.
+    /// Number of failed calls of the present class.
     pub failed: u64,
 }
 
@@ -255,10 +272,11 @@ impl Site {
         Self::of_arms(instance, Beliefs::new(arms.len()), arms, None, needed)
     }
 
-    /// A dispatcher's.
+    /// Creates the site of a dispatcher.
     ///
     /// # Arguments
-    /// * `providers` - instances that calls are sent to, and their classes; the first one has those that no table tells of
+    /// * `providers` - instances to which calls are sent, and their classes; the first one gets the calls that no
+    ///   table mentions
     pub fn of_dispatcher(instance: &str, providers: &[(String, String)], needed: u64) -> Self {
         let arms: Vec<_> = providers
             .iter()
@@ -299,12 +317,13 @@ impl Site {
         }
     }
 
-    /// Whether something is known of a class beside its calls: a stored model, or what an earlier run has left.
+    /// Whether a class has a stored model or estimates of an earlier run.
     pub fn is_known(&self, arm: usize) -> bool {
         self.beliefs.is_stored(arm) || self.arms[arm].is_recalled
     }
 
-    /// Calls that a class must have answered before it is believed: where something is known of it as many as show that it is not far off.
+    /// Number of calls that a class must have answered before it is decided on: for a known class, just enough to
+    /// confirm the estimate.
     pub fn needed(&self, arm: usize) -> f64 {
         let calls = match self.is_known(arm) {
             true => self.least_calls.min(FIRST_CALLS + 1.0),
@@ -313,7 +332,7 @@ impl Site {
         self.patience * calls
     }
 
-    /// Whether a class that works here is suspected to have changed.
+    /// Whether a class that answers here is suspected to have changed.
     pub fn is_suspected(&self) -> bool {
         match self.dispatched {
             Some(_) => self.arms.iter().any(|arm| arm.watch.is_suspecting()),
@@ -321,27 +340,28 @@ impl Site {
         }
     }
 
-    /// What the trial that goes on has lost so far, seconds.
+    /// Seconds that the running trial has lost so far.
     pub fn lost_s(&self) -> f64 {
         self.trial
             .as_ref()
             .map_or(0.0, |trial| trial.excess_s.max(0.0))
     }
 
-    /// Whether a class is on trial that is to be decided on at the next step.
+    /// Whether a class is being explored that the next step should decide on.
     pub fn is_trying(&self) -> bool {
         let dispatched = self.dispatched.as_ref();
         self.trial.is_some() || dispatched.is_some_and(|dispatched| dispatched.sending.is_urgent())
     }
 
-    /// Has a class get no calls of a dispatcher any more of which calls failed. Errors of the given class are the application's.
+    /// Bars a class from a dispatcher's calls after calls of it failed. Errors of the given class are the
+    /// application's.
     pub fn refuse_failed(&mut self, arm: usize, failed: u64) {
         if self.dispatched.is_some() && arm != GIVEN {
             self.arms[arm].refused = Some(failed_calls(failed));
         }
     }
 
-    /// Seconds that calls took beyond what they would have, where a dispatcher has sent them to a class on trial; else 0.
+    /// Excess seconds of calls that a dispatcher sent to an explored class; 0 for all other calls.
     pub fn trial_cost_s(&self, before: &Posterior, calls: Answered) -> f64 {
         let Some(dispatched) = &self.dispatched else {
             return 0.0;
@@ -354,14 +374,14 @@ impl Site {
         calls.stand_for * calls.length * (calls.ln_mean.exp() - best_s).max(0.0)
     }
 
-    /// Decides where a dispatcher sends calls of each kind; nothing for another site.
+    /// Decides to which class a dispatcher sends each call kind; changes nothing at another site.
     ///
     /// # Arguments
-    /// * `to_come` - how many calls are to come for each call so far
-    /// * `steps` - so far, and until it is decided again
+    /// * `to_come` - expected calls to come for each call so far
+    /// * `steps` - number so far, and until the next decision
     ///
     /// # Returns
-    /// What changes, and why.
+    /// The changes and their reasons.
     pub fn send(
         &mut self,
         to_come: f64,
@@ -418,7 +438,7 @@ impl Site {
         (act, reason)
     }
 
-    /// Which calls a kind of a dispatcher's is of.
+    /// Describes the calls of a dispatcher's kind, such as `fft.forward n=1024`; `None` at another site.
     pub fn calls_of(&self, kind: usize) -> Option<String> {
         self.dispatched.as_ref()?;
         let (method, coordinate) = &self.firsts[kind];
@@ -434,23 +454,23 @@ impl Site {
         &self.arms[arm].class
     }
 
-    /// The number of a class that answers as an instance.
+    /// The arm of a class that answers as an instance.
     pub fn arm(&self, instance: &str, class: &str) -> Option<usize> {
         self.arms
             .iter()
             .position(|arm| arm.instance == instance && arm.class == class)
     }
 
-    /// Whether calls that an instance answers are calls of this site.
+    /// Whether calls that an instance answers belong to this site.
     pub fn is_answered_by(&self, instance: &str) -> bool {
         self.arms.iter().any(|arm| arm.instance == instance)
     }
 
-    /// Takes in calls of this instance.
+    /// Takes in answered calls of this site.
     ///
     /// # Arguments
-    /// * `before` - what was believed before
-    /// * `step` - that the calls were made in
+    /// * `before` - the posterior before these calls
+    /// * `step` - the step in which the calls were made
     pub fn take(&mut self, before: &Posterior, taken: Answered, step: u64, seen: &mut Seen) {
         let Answered {
             arm,
@@ -494,7 +514,7 @@ impl Site {
                 Level::Suspected => return,
                 Level::Changed(by) => {
                     self.beliefs.shift(arm, by, CALLS_AFTER_CHANGE);
-                    // No state of the machine explains that, so trials before it do not count any more.
+                    // A state of the machine cannot explain so large a change, so earlier trials no longer count.
                     if by.abs() > STATE {
                         self.patience = 1.0;
                     }
@@ -507,10 +527,10 @@ impl Site {
         seen.off_models = wrong.map(|off| (arm, off.exp())).or(seen.off_models);
     }
 
-    /// Calls of a kind as they count here.
+    /// Converts calls of a kind to the sizes of the kind's first call.
     ///
     /// # Arguments
-    /// * `ln_mean` - middle logarithm of their seconds
+    /// * `ln_mean` - median logarithm of their seconds
     pub fn answered(
         &mut self,
         arm: usize,
@@ -533,17 +553,17 @@ impl Site {
         }
     }
 
-    /// What a kind of call is among those of the site; new ones are added.
+    /// Classifies a call among the kinds of the site, and adds a new kind if needed.
     ///
     /// # Arguments
-    /// * `arm` - the class that answered it
+    /// * `arm` - the class that answered the call
     pub fn kind(&mut self, call: &CallKind, arm: usize, predict: &Predict<'_>) -> OfSite {
         let Names { key, group, x } = self.names(call);
         let n_groups = self.groups.len();
         let group = *self.groups.entry(group).or_insert(n_groups);
         self.growth.resize_with(self.groups.len(), Growth::default);
         let first = (call.port_method.clone(), call.coordinate.clone());
-        // Whatever the first of about that size was for another class.
+        // Two classes may have had different first calls of about that size.
         let same = self.firsts.iter().position(|known| *known == first);
         if let Some(known) = same.or_else(|| self.kinds.get(&key).copied()) {
             self.kinds.entry(key).or_insert(known);
@@ -581,7 +601,7 @@ impl Site {
     }
 
     fn names(&self, call: &CallKind) -> Names {
-        // What a dispatcher sends is told apart by ranges of sizes.
+        // Dispatchers distinguish calls by ranges of sizes.
         let is_own = call.is_own && self.dispatched.is_none();
         let key = match is_own {
             true => own_key(&call.port_method, &call.coordinate),
@@ -592,15 +612,15 @@ impl Site {
         for (name, value) in &call.coordinate.values {
             match value {
                 Value::Label(label) => group.push_str(&format!(" {name}={label}")),
-                // To the base e, as the beliefs have it.
+                // To base e, as `Beliefs` expects.
                 Value::Number(size) => x.push(ln(*size) * std::f64::consts::LN_2),
             }
         }
         Names { key, group, x }
     }
 
-    /// What a call is expected to take: middle logarithm of its seconds, and standard deviation of one call; `None` if no call of its method
-    /// and labels was seen.
+    /// Expected time of a call: median logarithm of its seconds, and standard deviation of one call; `None` if no
+    /// call of its method and labels was seen.
     pub fn expected(&mut self, call: &CallKind) -> Option<(f64, f64)> {
         let arm = self.arm(&call.instance, &call.class)?;
         let Names { key, group, x } = self.names(call);
@@ -628,10 +648,10 @@ impl Site {
         }
     }
 
-    /// Seconds of all calls to come with a class, over all ranks.
+    /// Expected seconds of all calls to come with a class, summed over all ranks.
     ///
     /// # Arguments
-    /// * `to_come` - how many calls are to come for each call so far
+    /// * `to_come` - expected calls to come for each call so far
     pub fn to_come_s(&self, posterior: &Posterior, arm: usize, to_come: f64) -> f64 {
         let seconds = |(kind, n): (usize, &f64)| n * posterior.ln_mean(arm, kind).exp();
         to_come * self.lengths.iter().enumerate().map(seconds).sum::<f64>()

@@ -1,4 +1,20 @@
-//! Trials: which class is tried next, which calls it gets, and what ends it.
+//! Trials: which class is explored next, which calls it gets, and what ends the trial.
+//!
+//! A trial replaces the class at a site for some calls, to learn whether another one is faster. It goes through four
+//! stages, each decided once per report:
+//!
+//! * begin: [`Adapter::worth_trying`] compares the expected saving over all calls to come with the expected cost, for
+//!   each class of each site; [`Adapter::begin_trials`] starts the best ones, each with a share of the remaining
+//!   budget.
+//! * admit: [`Adapter::admit`] chooses the call kinds that the class gets until the next decision.
+//! * settle: [`Adapter::settle`] keeps the class once it is faster with probability [`SURE`], or ends the trial once
+//!   it is as surely not faster, once more calls cost more than they are worth, or once the budget is spent.
+//! * guard: [`Adapter::guard`] brings the given class back if kept classes have overdrawn the account.
+//!
+//! ```text
+//! step 40: flux: try A to B: expected to take 0.80 times the time of A, within a factor 1.50; ...
+//! step 46: flux: keep B: 0.790 times the time of A, within a factor 1.04, after 20 calls
+//! ```
 
 use std::cmp::Ordering;
 
@@ -9,32 +25,36 @@ use super::posterior::{Posterior, Ratio, expected_saving};
 use super::site::{FIRST_CALLS, GIVEN, Seen, Site, Trial, failed_calls};
 use super::{Act, Adapter, Decision, Report, TO_A_TRIAL};
 
-/// Trials beyond which no class is tried again.
+/// Maximum number of trials of one class.
 const MOST_TRIALS: u32 = 20;
 
-/// Probability that a class is faster, or is not, at which a trial ends: one keep in twenty is wrong, and the budget bounds what that costs.
+/// Probability of a class being faster, or not faster, at which a trial ends: one kept class in twenty is a mistake,
+/// and the budget bounds its cost.
 const SURE: f64 = 0.95;
 
-/// Ratio of times down to which two classes count as one. Arbitrary: a hundredth of a run is no reason to change it.
+/// Ratio of times above which the explored class counts as equal to the previous one. Arbitrary: a hundredth of a run
+/// is no reason to change the class.
 const ONE_CLASS: f64 = 0.99;
 
-/// Probability that a class was slower only since it was cold, in its first trial, and the standard deviation of what it takes then. Arbitrary.
+/// Probability that a class was slower in its first trial only because it was cold, and the standard deviation of the
+/// logarithm of its time in that case. Arbitrary.
 const COLD: f64 = 0.05;
 const COLD_DEVIATION: f64 = 0.5;
 
-/// By what the steps so far have grown when such a class is tried again, and by what its calls then that are not believed. Arbitrary.
+/// Factor by which the steps so far must have grown before such a class is tried again, and factor on the number of
+/// its calls then that are not believed. Arbitrary.
 const LATER: u64 = 8;
 const WARMED: f64 = 4.0;
 
-/// Standard deviations above the mean below which a normal number is with the probability [`SURE`].
+/// Quantile of the standard normal distribution for the probability [`SURE`].
 const Z_SURE: f64 = 1.645;
 
-/// A trial ends where twice the calls have left more than this part of the variance of what is not known. Arbitrary: as long as calls
-/// tell anything their own spread counts half as much each time, and far less than this is left.
+/// A trial ends if doubling its calls has left more than this part of the variance. Arbitrary: as long as calls
+/// inform, the contribution of their spread halves with each doubling, which leaves far less.
 const TOLD_NOTHING: f64 = 0.9;
 
 impl Adapter {
-    /// The class that is best tried at a site: seconds won, the class, why.
+    /// The class most worth exploring at a site: expected gain in seconds, the class, and the reason.
     pub(super) fn worth_trying(
         &mut self,
         index: usize,
@@ -63,10 +83,11 @@ impl Adapter {
                 continue;
             }
             let expected = Prospect::of(site, &posterior, arm, to_come, settings.hysteresis);
-            // What was tried and went must have become better, or the present one worse, or not be known yet.
+            // A rejected class is tried again only if it may have improved, if the present one became worse, or if it
+            // is still uncertain.
             let least = expected.ratio * (-expected.deviation).exp();
             let is_slower = tried.trials > 0 && least > 1.0 - 2.0 * settings.hysteresis;
-            // Once, since it may have been cold.
+            // One more trial, since the class may have been cold.
             let is_later = report.step >= LATER * tried.tried_until;
             let is_first = tried.trials == 1 && arm != GIVEN && !site.is_known(arm);
             let may_be_cold = is_slower && is_first && is_later;
@@ -81,7 +102,7 @@ impl Adapter {
                 }
                 false => expected.saved_s,
             };
-            // More calls than are to come tell nothing in time.
+            // A trial that needs most of the calls to come would end too late.
             let most_s = limits::most_lost_s(site, &posterior, [arm, current], FIRST_CALLS);
             let calls_a_step = site.calls.iter().map(|calls| calls / steps);
             let is_borne = match site.is_limited {
@@ -126,10 +147,10 @@ impl Adapter {
         best
     }
 
-    /// Begins trials where they are worth most, one after the other.
+    /// Begins trials in the order of their expected gain.
     ///
     /// # Arguments
-    /// * `residuals` - how much slower than usual each instance runs now; `None` of one that cannot tell
+    /// * `residuals` - logarithm of how much slower than usual each instance runs now; `None` if unknown
     pub(super) fn begin_trials(
         &mut self,
         to_come: f64,
@@ -146,15 +167,15 @@ impl Adapter {
             if !self.may_begin_beside(index, residuals) {
                 continue;
             }
-            // Those before it have taken their parts of what is left.
+            // Earlier trials in this order have taken their shares of the remaining budget.
             if let Some((_, arm, reason)) = self.worth_trying(index, to_come, report) {
                 decisions.push(self.begin_trial(index, arm, reason, report));
             }
         }
     }
 
-    /// Whether a class may be tried at a site while others are on trial. Where the state of the machine is known now, it must stay known from
-    /// instances at which none is on trial.
+    /// Whether a trial may begin at a site while others go on: if the state of the machine is known now, it must stay
+    /// known from instances without a trial.
     fn may_begin_beside(&self, index: usize, residuals: &[Option<f64>]) -> bool {
         let on_trial: Vec<&Site> = self.sites.iter().filter(|s| s.trial.is_some()).collect();
         if on_trial.is_empty() {
@@ -172,7 +193,7 @@ impl Adapter {
         is_known_without(&with_it) || !is_known_without(&on_trial)
     }
 
-    /// What a trial that begins now may cost: the others have their parts.
+    /// Budget for a new trial: the running ones have their shares.
     fn left_to_new_s(&self) -> f64 {
         self.left_s() - self.shares_s().iter().sum::<f64>()
     }
@@ -204,8 +225,8 @@ impl Adapter {
         self.decision(index, Act::Try, from, arm, reason, report)
     }
 
-    /// Which kinds of calls the class on trial gets from now on: those of which one costs no more than what may be lost until it is decided
-    /// again.
+    /// Chooses the call kinds that each explored class gets until the next decision: those of which it may lose the
+    /// cost.
     pub(super) fn admit(&mut self, steps: f64) {
         let shares_s = self.shares_s();
         for (site, may_lose_s) in self.sites.iter_mut().zip(shares_s) {
@@ -226,7 +247,7 @@ impl Adapter {
         }
     }
 
-    /// Ends a trial that has told enough, and takes note of what has changed.
+    /// Ends a trial that has a result, and reports changed levels.
     pub(super) fn settle(
         &mut self,
         index: usize,
@@ -276,7 +297,7 @@ impl Adapter {
         let is_new = trial.calls >= 2.0 * trial.told.0;
         let middle = believed.middle;
         let variance = middle.deviation.powi(2);
-        // What is known then against what as many calls again are expected to cost.
+        // Compare the value of perfect knowledge with the expected cost of doubling the calls.
         let saved = expected_saving(middle.ln_mean - least.ln(), middle.deviation);
         let a_call_s = from_s / site.calls.iter().sum::<f64>();
         let as_many_s = trial.calls * a_call_s * (ratio - 1.0).max(0.0);
@@ -285,7 +306,7 @@ impl Adapter {
         if let Some(trial) = site.trial.as_mut().filter(|_| is_new) {
             trial.told = (trial.calls.max(1.0), variance);
         }
-        // At both ends of what is believed with that probability.
+        // One-sided bound at probability `SURE`, as a factor.
         let within = (Z_SURE * middle.deviation).exp();
         let others = match effect.probability > 0.5 {
             true => ", including the changed calls of others",
@@ -317,7 +338,8 @@ impl Adapter {
         }
     }
 
-    /// Ends all trials after calls were taken back inside a step: by the class that has lost most. What the others take is still to be found.
+    /// Ends all trials after calls were taken back inside a step, attributing the loss to the class that has lost
+    /// most. The other classes remain to be explored.
     pub(super) fn stop_trials(&mut self, report: &Report<'_>, decisions: &mut Vec<Decision>) {
         let on_trial = (0..self.sites.len()).filter(|index| self.sites[*index].trial.is_some());
         let on_trial: Vec<usize> = on_trial.collect();
@@ -346,7 +368,7 @@ impl Adapter {
                     ratio.ln_mean.exp(),
                     site.class(trial.from)
                 ),
-                // A library that is called for the first time starts up.
+                // A library starts up in its first calls.
                 false => {
                     site.beliefs.forget(arm);
                     "too few to believe".into()
@@ -386,8 +408,8 @@ impl Adapter {
         decisions.push(decision);
     }
 
-    /// Has the given class back where a class that was kept has lost most, once all classes that are not given have lost more together than they
-    /// may: a class is never so surely faster that nothing bounds what it costs.
+    /// Brings the given class back at the site that has lost most, once all classes other than the given ones have
+    /// together overdrawn the budget: no class is so surely faster that its cost needs no bound.
     pub(super) fn guard(&mut self, report: &Report<'_>, decisions: &mut Vec<Decision>) {
         let is_trying = self.sites.iter().any(|site| site.trial.is_some());
         if is_trying || self.account_s() <= self.budget_s {
@@ -411,8 +433,8 @@ impl Adapter {
         decisions.push(self.decision(worst, Act::Back, arm, GIVEN, reason, report));
     }
 
-    /// The class before one that failed on trial comes back, or the given one in the place of one that was kept: errors of the given class
-    /// are the application's.
+    /// Replaces a class that failed: in a trial by the previous class, otherwise by the given one. Errors of the
+    /// given class are the application's.
     pub(super) fn drop_failed(
         &mut self,
         index: usize,
@@ -433,23 +455,23 @@ impl Adapter {
     }
 }
 
-/// Calls of a trial after which a class may be known to be slower: some more of a class that may have been cold.
+/// Number of calls of a trial after which a class may count as slower; larger for a class that may have been cold.
 fn believed_after(trials: u32) -> f64 {
     FIRST_CALLS * if trials == 2 { WARMED } else { 1.0 }
 }
 
-/// What is believed of all that a class changes: its own seconds, and with a probability those of others' calls.
+/// Estimated ratio of a class's time to another's: its own seconds and, with a probability, those of others' calls.
 struct Whole {
     own: Ratio,
     with_others: Ratio,
     probability: f64,
-    /// The normal number of the same mean and variance.
+    /// Normal approximation with the same mean and variance.
     middle: Ratio,
 }
 
 impl Whole {
     /// # Arguments
-    /// * `of_other_s` - seconds a step of the class that it is compared with
+    /// * `of_other_s` - seconds per step of the class it is compared with
     fn of(own: Ratio, effect: Effect, of_other_s: f64) -> Self {
         let with_others = effect.with(own, of_other_s);
         let probability = effect.probability;
@@ -475,13 +497,13 @@ impl Whole {
     }
 }
 
-/// What another class is expected to bring.
+/// Expected result of replacing the present class.
 struct Prospect {
-    /// Mean ratio of its time to that of the present one.
+    /// Mean ratio of the new class's time to that of the present class.
     ratio: f64,
     /// Standard deviation of the ratio's logarithm.
     deviation: f64,
-    /// Seconds, of those to come.
+    /// Expected saving over the calls to come, seconds.
     saved_s: f64,
 }
 
@@ -499,7 +521,7 @@ impl Prospect {
             seconds += weight;
             ratios += weight * (ln_ratio + variance.min(1.0) / 2.0).exp();
             deviations += weight * deviation;
-            // What saves less than the hysteresis is not kept.
+            // A class that saves less than the hysteresis is not kept.
             let saving = expected_saving(ln_ratio - (1.0 - least).ln(), deviation);
             saved += weight * (1.0 - least) * saving;
         }
