@@ -1,7 +1,8 @@
-//! What a class changes in the calls of other instances: how often they are called, and with what.
+//! Estimates what a class changes in the calls of other instances: their number and their arguments.
 //!
-//! A class that is faster itself may make what follows slower: a coarser compression leaves more to check. So the work of each other instance,
-//! in seconds of one class whichever answers, is compared between the steps of a trial and those before it:
+//! A class that is faster itself may slow down later calls: a coarser compression leaves more to check. So the work
+//! of each other instance, in seconds of one class whichever answers, is compared between the steps of a trial and
+//! those before it:
 //!
 //! ```text
 //! d = mean in the trial − mean before        se² = v (1/n + 1/n')        v: spread from step to step, pooled
@@ -9,28 +10,30 @@
 //! an effect     d ~ N(0, se² + τ²)           with probability p₀, τ half of the work before
 //! ```
 //!
-//! What is believed of the whole is a mixture over both: few steps of a trial say nothing of others' calls and hinder nothing.
+//! The estimate for the whole is a mixture of both: a few steps of a trial say nothing about others' calls and delay
+//! no decision.
 //!
 //! # Source
-//! T. J. Mitchell, J. J. Beauchamp, *Bayesian variable selection in linear regression*, J. Am. Stat. Assoc. 83 (1988): spike and slab.
+//! T. J. Mitchell, J. J. Beauchamp, *Bayesian variable selection in linear regression*, J. Am. Stat. Assoc. 83
+//! (1988): spike and slab.
 
 use std::collections::VecDeque;
 
 use super::posterior::Ratio;
 
-/// Probability that a class changes the calls of one other instance, before anything was seen. Arbitrary: of the edges of an assembly few do.
+/// Prior probability that a class changes the calls of one other instance. Arbitrary: few edges of an assembly do.
 const EFFECTS: f64 = 0.02;
 
-/// Standard deviation of such a change, as a part of the work.
+/// Standard deviation of such a change, relative to the work.
 const EFFECT: f64 = 0.5;
 
-/// What curves are off by: a change of less is none.
+/// Relative error of the estimated work: smaller changes do not count.
 const OFF: f64 = 0.02;
 
-/// Latest reports that show the work before a trial. Arbitrary: what a run does changes as it goes on.
+/// Number of latest reports that represent the work before a trial. Arbitrary: the work of a run changes over time.
 const BEFORE: usize = 32;
 
-/// Reports before a trial and in it, together, below which their spread says nothing.
+/// Minimum number of reports, before a trial and in it together, for their spread to be known.
 const LEAST: f64 = 6.0;
 
 /// Work of one instance in several reports.
@@ -38,7 +41,7 @@ const LEAST: f64 = 6.0;
 struct Mean {
     reports: f64,
     steps: f64,
-    /// Seconds a step.
+    /// Seconds per step.
     mean_s: f64,
     /// Sum of squared deviations, by steps.
     squares: f64,
@@ -54,10 +57,10 @@ impl Mean {
     }
 }
 
-/// Work of all instances of late, by their numbers.
+/// Recent work of all instances, by their numbers.
 #[derive(Debug, Clone, Default)]
 pub struct Work {
-    /// Steps, and seconds a step, of each report.
+    /// Number of steps and seconds per step of each report.
     latest: Vec<VecDeque<(f64, f64)>>,
 }
 
@@ -65,7 +68,7 @@ impl Work {
     /// Takes in a report.
     ///
     /// # Arguments
-    /// * `seconds` - of each instance, > 0 or none
+    /// * `seconds` - work of each instance, 0 for none
     pub fn add(&mut self, steps: f64, seconds: &[f64]) {
         self.latest.resize(seconds.len(), VecDeque::new());
         for (latest, seconds) in self.latest.iter_mut().zip(seconds) {
@@ -76,7 +79,7 @@ impl Work {
         }
     }
 
-    /// A trial begins.
+    /// The work so far, to compare a beginning trial with.
     pub fn before(&self) -> Compared {
         let means = self.latest.iter().map(|latest| {
             let mut mean = Mean::default();
@@ -95,12 +98,12 @@ pub struct Compared {
     instances: Vec<(Mean, Mean)>,
 }
 
-/// What a class changes in the calls of others.
+/// Effect of a class on the work of other instances.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Effect {
-    /// Probability that it changes anything.
+    /// Probability of any effect.
     pub probability: f64,
-    /// What it changes then, seconds a step, and its standard deviation.
+    /// Change of the work if there is an effect, seconds per step, and its standard deviation.
     pub changed_s: f64,
     pub deviation_s: f64,
 }
@@ -114,7 +117,7 @@ impl Compared {
     }
 
     /// # Arguments
-    /// * `own` - whether an instance, by its number, is the one of the trial
+    /// * `own` - whether an instance, given by its number, is the one of the trial
     pub fn effect(&self, own: impl Fn(usize) -> bool) -> Effect {
         let (mut none, mut changed_s, mut variance) = (1.0, 0.0, 0.0);
         let others = self.instances.iter().enumerate();
@@ -150,16 +153,17 @@ impl Compared {
 }
 
 impl Effect {
-    /// What is expected to change, seconds a step.
+    /// Expected change, seconds per step.
     pub fn expected_s(&self) -> f64 {
         self.probability * self.changed_s
     }
 
-    /// The ratio of the seconds of a class to those of another one, with what the calls of others take more, where it changes these.
+    /// Ratio of the seconds of a class to those of another one, including the change in the calls of others if there
+    /// is an effect.
     ///
     /// # Arguments
-    /// * `own` - of their own seconds
-    /// * `of_other_s` - seconds a step of the other class
+    /// * `own` - ratio of their own seconds
+    /// * `of_other_s` - seconds per step of the other class
     pub fn with(&self, own: Ratio, of_other_s: f64) -> Ratio {
         let own_ratio = own.ln_mean.exp();
         let ratio = (own_ratio + self.changed_s / of_other_s).max(LEAST_RATIO);
@@ -171,7 +175,7 @@ impl Effect {
     }
 }
 
-/// A ratio that is none, or less: what others save is more than all that a class takes.
+/// Lower bound of a ratio, for others that save more than the whole time of the class.
 const LEAST_RATIO: f64 = 1e-3;
 
 #[cfg(test)]

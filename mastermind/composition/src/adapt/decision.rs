@@ -1,37 +1,37 @@
-//! What was decided, and why.
+//! Decisions of the adapter and their reasons.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A decision, as the log of decisions has it: one JSON object a line.
+/// A decision, as written to the log of decisions: one JSON object per line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// The application's step after which it was taken, counted from 1.
     pub step: u64,
     /// Part of the run that was done, 0 to 1, as the application reported it.
     pub fraction: f64,
-    /// The instance it is about.
+    /// The instance concerned.
     pub site: String,
-    /// Of a dispatcher: the calls that it is about, such as `fft.forward n=1024`, and others of about their sizes.
+    /// At a dispatcher: the calls concerned, such as `fft.forward n=1024`, and others of about their sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<String>,
-    /// What.
+    /// The action.
     pub act: Act,
-    /// The class that worked there.
+    /// The previous class.
     pub from: String,
-    /// The class that works there from now on.
+    /// The class from now on.
     pub to: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Seconds that trials have cost so far beyond what the classes before them would have taken, over all ranks.
+    /// Seconds, summed over all ranks, that other classes have cost so far in excess of the given ones; at least 0.
     pub spent_s: f64,
-    /// Seconds that they may cost.
+    /// Seconds that trials may cost.
     pub budget_s: f64,
 }
 
 impl Decision {
-    /// Whether another class is to work there, for all calls.
+    /// Whether another class must be put in for all calls.
     pub fn is_swap(&self) -> bool {
         self.from != self.to && self.calls.is_none()
     }
@@ -55,29 +55,29 @@ impl fmt::Display for Decision {
     }
 }
 
-/// What is decided.
+/// Action of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Act {
-    /// Another class is put in, to be kept if it is faster.
+    /// Another class is explored, and kept if it is faster.
     Try,
-    /// The class that was put in stays.
+    /// The explored class stays.
     Keep,
-    /// The one before comes back.
+    /// The previous class comes back.
     Back,
-    /// Calls of one kind go to another class from now on, which is believed to be faster.
+    /// Calls of one kind go to another class from now on because it is believed to be faster.
     Send,
-    /// The class takes another time than it did: what is known of it is corrected.
+    /// The class's time has changed, and its estimate is corrected.
     Level,
-    /// The class failed, and is not put in again.
+    /// The class failed and is not tried again.
     Failed,
-    /// Nothing is decided any more.
+    /// Adaptation ends.
     Stop,
 }
 
 impl Act {
-    /// The word for it.
+    /// Name in the log.
     pub fn name(self) -> &'static str {
         match self {
             Act::Try => "try",

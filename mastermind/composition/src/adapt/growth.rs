@@ -1,22 +1,24 @@
-//! How the time of calls grows with their sizes, so that calls which count as one kind can be compared although their sizes differ.
+//! Estimates how the time of calls grows with their sizes, to compare calls of one kind at different sizes.
 //!
-//! A kind is about the sizes of its first call, and where there are more sizes than kinds, calls of several times that size count as the same
-//! kind. Their times are brought to the size of the first by a power of each size, the same for all kinds of a group and all classes: how
-//! classes differ in it is within the spread of a kind.
+//! A kind represents the sizes of its first call, and if there are more sizes than kinds, calls of several times that
+//! size have the same kind. Their times are converted to the size of the first call by a power of each size, the same
+//! for all kinds of a group and all classes: differences of the power between classes are within the spread of a
+//! kind.
 
 use nalgebra::{DMatrix, DVector};
 
-/// Calls that the expected power, none, counts for: a spread of sizes of one e-fold in as many calls halves it. Arbitrary: a few.
+/// Weight of the prior, power 0, in calls: after as many calls whose sizes have a standard deviation of one e-fold,
+/// the estimate is half the least-squares power. Arbitrary: a few.
 const EXPECTED: f64 = 4.0;
 
-/// Powers of sizes by which times grow, by least squares.
+/// Powers of the sizes that times grow with, fitted by least squares.
 #[derive(Debug, Clone, Default)]
 pub struct Growth {
     n: f64,
     /// Means of the logarithms of the sizes, shape `[n_sizes]`, and of the time.
     mean_x: DVector<f64>,
     mean_y: f64,
-    /// Sums of products of how far they are off the means.
+    /// Sums of products of deviations from the means.
     xx: DMatrix<f64>,
     xy: DVector<f64>,
     /// The powers, shape `[n_sizes]`.
@@ -27,8 +29,8 @@ impl Growth {
     /// Takes in calls.
     ///
     /// # Arguments
-    /// * `x` - logarithms of their sizes, shape `[n_sizes]`, always as many
-    /// * `ln_s` - middle logarithm of their seconds
+    /// * `x` - logarithms of their sizes, shape `[n_sizes]`; `n_sizes` is the same in each call
+    /// * `ln_s` - median logarithm of their seconds
     pub fn add(&mut self, x: &[f64], ln_s: f64, calls: f64) {
         let x = DVector::from_column_slice(x);
         if self.n == 0.0 {
@@ -49,7 +51,7 @@ impl Growth {
         self.powers = solved.map_or_else(|| self.powers.clone(), |of| of.solve(&self.xy));
     }
 
-    /// By how much the logarithm of a time grows over these logarithms of sizes.
+    /// Growth of the logarithm of a time over these differences of logarithms of sizes.
     pub fn over(&self, off_x: &[f64]) -> f64 {
         let powers = self.powers.iter().zip(off_x);
         powers.map(|(power, off)| power * off).sum()

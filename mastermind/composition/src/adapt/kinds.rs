@@ -1,4 +1,4 @@
-//! The kinds of calls that reports are about, by number: names are looked up once, when a kind is seen first.
+//! Registry of call kinds by number: names are resolved once, when a kind first appears.
 
 use mastermind_models::Coordinate;
 use serde::{Deserialize, Serialize};
@@ -7,17 +7,19 @@ use super::level::{STATE, weighted_median};
 use super::site::{OfSite, Site, kind_key, own_key};
 use super::{Batch, Report};
 
-/// Other instances needed to tell the state of the machine.
+/// Number of other instances needed to infer the state of the machine.
 const LEAST_OTHERS: usize = 3;
 
-/// Calls of a method of an instance needed to know what it usually takes.
+/// Number of calls of a kind needed to know its usual time.
 const LEAST_USUAL: f64 = 20.0;
 
-/// Most calls that this counts for, so that it follows a slow change. What all instances feel is taken out of what each usually takes, so their
-/// common level is fixed by this alone: with a tenth of it, it wandered by 3 % in two thousand steps, and classes tried long ago seemed faster.
+/// Maximum weight of the usual time, in calls, so that it follows a slow change. The common state is subtracted from
+/// each instance's time before its usual time is updated, so only this memory fixes the common level: with a tenth of
+/// it, the level wandered by 3 % in two thousand steps, and classes tried long ago seemed faster.
 const MOST_USUAL: f64 = 2000.0;
 
-/// Standard deviation of calls about what is usual. Arbitrary: a call that took twice as long is three of them off.
+/// Standard deviation of calls around their usual time. Arbitrary: a call that took twice as long is three of them
+/// off.
 const USUAL_DEVIATION: f64 = 0.25;
 
 /// Calls of one method of one instance at one coordinate, answered by one class.
@@ -29,15 +31,16 @@ pub struct CallKind {
     pub class: String,
     /// `PORT.METHOD`.
     pub port_method: String,
-    /// Their performance parameters: those of the first of them, where they are of about one length.
+    /// Their performance parameters; if calls of about one length are grouped, those of the first call.
     pub coordinate: Coordinate,
-    /// Whether all of them have these parameters, which repeat: what a size takes that is a power of two says nothing of the next one.
+    /// Whether all of them have exactly these parameters, which repeat: the time at a power of two says nothing about
+    /// the next size.
     #[serde(default)]
     pub is_own: bool,
 }
 
 impl CallKind {
-    /// The same for calls that count as alike.
+    /// A key that is equal for calls that count as alike.
     pub fn key(&self) -> String {
         let kind = match self.is_own {
             true => own_key(&self.port_method, &self.coordinate),
@@ -47,23 +50,23 @@ impl CallKind {
     }
 }
 
-/// What is kept of a kind.
+/// A registered kind and its usual time.
 #[derive(Debug)]
 pub struct KnownKind {
     pub kind: CallKind,
-    /// The site that it is called at, and the class there.
+    /// Its site and arm; `None` if the class of the instance cannot change.
     pub place: Option<(usize, usize)>,
-    /// What it is there, once one of its calls was seen.
+    /// Its classification at the site, once one of its calls was seen.
     pub of_site: Option<OfSite>,
     /// Number of the instance.
     pub instance: usize,
     /// Calls so far, up to [`MOST_USUAL`].
     calls: f64,
-    /// What they usually take: middle logarithm of the seconds of a call.
+    /// Usual time of a call: median logarithm of its seconds.
     usual_ln: f64,
 }
 
-/// All kinds so far, and what their calls usually take: that tells the state of the machine.
+/// All kinds so far and their usual times, from which the state of the machine is inferred.
 #[derive(Debug, Default)]
 pub struct Kinds {
     pub known: Vec<KnownKind>,
@@ -71,10 +74,10 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// A kind that is new.
+    /// Registers a new kind.
     ///
     /// # Returns
-    /// Its number: how many there were.
+    /// Its number: the count of earlier kinds.
     pub fn add(&mut self, kind: &CallKind, sites: &[Site]) -> usize {
         let known = self.instances.iter().position(|i| *i == kind.instance);
         let instance = known.unwrap_or(self.instances.len());
@@ -95,7 +98,7 @@ impl Kinds {
         self.known.len() - 1
     }
 
-    /// How much slower than usual each instance runs now, in logarithms; by number of the instance.
+    /// Logarithm of how much slower than usual each instance runs now, by number of the instance; `None` if unknown.
     pub fn residuals(&self, batches: &[Batch]) -> Vec<Option<f64>> {
         let mut residuals = vec![Vec::new(); self.instances.len()];
         for batch in batches.iter().filter(|batch| batch.calls > 0) {
@@ -110,7 +113,8 @@ impl Kinds {
             .collect()
     }
 
-    /// What the calls of instances usually take whose classes stay, by number of the instance; 0 of the others.
+    /// Usual seconds of the reported calls of each instance whose class is fixed, by number of the instance; 0 for
+    /// the other instances.
     pub fn work_s(&self, report: &Report<'_>) -> Vec<f64> {
         let mut work_s = vec![0.0; self.instances.len()];
         for batch in report.batches.iter().filter(|batch| batch.calls > 0) {
@@ -126,7 +130,8 @@ impl Kinds {
         work_s
     }
 
-    /// An instance takes another time than it used to: what its calls usually take is learnt anew, and says nothing of the machine meanwhile.
+    /// Forgets the usual times of an instance after its time has changed; until they are learnt again, the instance
+    /// does not count for the state of the machine.
     pub fn forget(&mut self, instance: &str) {
         let known = self.known.iter_mut();
         for known in known.filter(|known| known.kind.instance == instance) {
@@ -139,15 +144,15 @@ impl Kinds {
         self.instances.iter().position(|known| known == name)
     }
 
-    /// What a call of a kind usually takes: middle logarithm of its seconds, and how far these spread.
+    /// Usual time of a call: median logarithm of its seconds, and its standard deviation.
     pub fn expected(&self, call: &CallKind) -> Option<(f64, f64)> {
         let known = self.known.iter().find(|known| known.kind == *call);
         let known = known.filter(|known| known.calls > 0.0)?;
         Some((known.usual_ln, USUAL_DEVIATION))
     }
 
-    /// The state of the machine as instances feel it, in logarithms. Of few instances any may have changed itself: they show no more than what
-    /// all of them agree in.
+    /// Effect of the state of the machine on instances, in logarithms. With fewer than three instances, any of them
+    /// may have changed itself, so only the slowdown or speedup that all of them share counts.
     ///
     /// # Arguments
     /// * `is_asked` - whether an instance counts
@@ -159,7 +164,7 @@ impl Kinds {
         let ends = asked.iter().map(|(_, residual)| *residual);
         let least = ends.clone().fold(f64::INFINITY, f64::min);
         let most = ends.fold(f64::NEG_INFINITY, f64::max);
-        // One alone may have changed itself, and no state of the machine explains more than that.
+        // A single instance may have changed itself, and a state of the machine explains at most `STATE`.
         match asked.len() < 2 {
             true => 0.0,
             false => (least.max(0.0) + most.min(0.0)).clamp(-STATE, STATE),
@@ -175,7 +180,7 @@ impl Kinds {
         self.residuals_among(residuals, is_asked).count() >= LEAST_OTHERS
     }
 
-    /// Those of the instances that count.
+    /// Residuals of the instances that count, each with weight 1.
     fn residuals_among(
         &self,
         residuals: &[Option<f64>],
@@ -187,7 +192,7 @@ impl Kinds {
     }
 
     /// # Arguments
-    /// * `machine` - its state, which is not to become usual
+    /// * `machine` - state of the machine, which is subtracted before usual times are updated
     pub fn learn(&mut self, batches: &[Batch], machine: f64) {
         for batch in batches.iter().filter(|batch| batch.calls > 0) {
             let Some(known) = self.known.get_mut(batch.kind) else {

@@ -1,9 +1,10 @@
-//! What a run has learned of its classes, to begin the next one with.
+//! Estimates that a run leaves for the next one.
 //!
-//! Kept are the middle times of each class at each kind of call. Another day the machine may be slower as a whole, so what was kept says how
-//! classes compare rather than what they take: the first calls of the class at work show by how much all of them are off, and the rest of
-//! what is kept counts as a few calls each, which new ones outweigh. A class that was known to be faster is put in after the first steps and
-//! confirmed by a few calls; one that was known to be slower is not tried again.
+//! The file contains the median times of each class at each call kind. On another day the machine may be slower as a
+//! whole, so these times are used as ratios between classes: the first calls of the present class give a common
+//! correction factor, and each remaining estimate then counts as a few calls, which new calls outweigh. A class known
+//! to be faster is put in after the first steps and confirmed by a few calls; a class known to be slower is not tried
+//! again.
 
 use mastermind_models::Coordinate;
 use serde::{Deserialize, Serialize};
@@ -12,13 +13,13 @@ use super::belief::Kept;
 use super::site::{Answered, CALLS_AFTER_CHANGE, Site};
 use super::{Adapter, CallKind, weighted_median};
 
-/// What was learned at all sites.
+/// Estimates of all sites.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learned {
     sites: Vec<LearnedSite>,
 }
 
-/// What was learned of the classes at one instance.
+/// Estimates of the classes at one instance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct LearnedSite {
     instance: String,
@@ -34,12 +35,12 @@ struct LearnedKind {
     port_method: String,
     coordinate: Coordinate,
     is_own: bool,
-    /// By class; `None` of one that answered no such call.
+    /// By class; `None` for a class that answered no such call.
     arms: Vec<Option<Kept>>,
 }
 
 impl Learned {
-    /// All classes that something is kept of.
+    /// All classes of the sites.
     pub fn classes(&self) -> impl Iterator<Item = &str> {
         let arms = self.sites.iter().flat_map(|site| &site.arms);
         arms.map(|(_, class)| class.as_str())
@@ -50,7 +51,7 @@ impl Learned {
         self.sites.iter().all(|site| site.kinds.is_empty())
     }
 
-    /// Drops what was learned of a class.
+    /// Drops the estimates of a class.
     pub fn forget(&mut self, class: &str) {
         for site in &mut self.sites {
             let places = site.arms.iter().enumerate();
@@ -66,14 +67,15 @@ impl Learned {
 }
 
 impl Adapter {
-    /// What is known now, for the next run.
+    /// The present estimates, for the next run.
     pub fn learned(&self) -> Learned {
         Learned {
             sites: self.sites.iter().map(learned).collect(),
         }
     }
 
-    /// Begins with what an earlier run has learned, where its instances and classes are those of this one. Before the first report.
+    /// Starts from the estimates of an earlier run, for the instances and classes that this run has as well. Call it
+    /// before the first report.
     pub fn recall(&mut self, learned: &Learned) {
         for site in &mut self.sites {
             let is_meant = |known: &&LearnedSite| {
@@ -137,11 +139,11 @@ fn recall(site: &mut Site, learned: &LearnedSite, predict: &super::Predict<'_>) 
 }
 
 impl Site {
-    /// Compares the first calls of the class at work with what was kept of it, and corrects what was kept of all classes by the middle of it:
-    /// the machine is another one today.
+    /// Compares the first calls of the present class with the estimates of the earlier run and shifts those of all
+    /// classes by the median difference: the speed of the machine may have changed since.
     ///
     /// # Returns
-    /// Whether these calls are part of that.
+    /// Whether these calls were used for the calibration.
     pub(super) fn calibrate(&mut self, taken: Answered) -> bool {
         let (arm, kind) = (taken.arm, taken.kind);
         let Some(kept) = self.beliefs.seen_ln(arm, kind) else {

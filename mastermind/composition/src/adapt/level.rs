@@ -1,6 +1,7 @@
-//! Whether a class takes another time than it used to, at equal parameters.
+//! Detects that a class's time at equal parameters has changed.
 //!
-//! The residuals since the first one that was off are explained in three ways, and the ratio of their likelihoods decides:
+//! The watch explains the residuals since the first unusual one by three hypotheses and decides by the ratio of their
+//! likelihoods:
 //!
 //! ```text
 //! usual     each is noise about 0, or a delay                          ∏ f(r)
@@ -9,51 +10,59 @@
 //! f(r) = (1 − p) N(0, σ²/calls + ω²) + p / 8                           noise and delays ([`noise`](super::noise))
 //! ```
 //!
-//! So a few calls that agree on a far level are a change at once, delayed calls, which agree on nothing, are none, and a small change must
-//! outlast the states that machines are in. Calls that noise does not explain are not believed meanwhile. The integral is Laplace's.
+//! So a few calls that agree on a distant level are a change at once, delayed calls, which do not agree, are no
+//! change, and a small change must outlast the usual states of the machine. Meanwhile, calls that noise does not
+//! explain are not believed. The integral is Laplace's approximation.
+//!
+//! ```text
+//! residuals 0.0, 0.0, ..., 4.1, 4.1, 4.1      Changed(4.1) at the third call
+//! residuals 0.0, 0.0, ..., 0.6 for six steps  Suspected, then Same again
+//! ```
 
 use std::f64::consts::{LN_2, TAU};
 
 use super::noise::{Noise, RANGE, WOBBLE};
 
-/// Logarithms of the chances, in a step, that a class changes for good, and that the machine gets into another state for a while:
-/// e⁻⁹ and ten times that. Arbitrary: in a run of some thousand steps a change is as likely as not.
+/// Logarithms of the probabilities, per step, that a class changes permanently and that the machine enters another
+/// state for a while: e⁻⁹ and ten times that. Arbitrary: in a run of some thousand steps a change is as likely as
+/// not.
 const LN_CHANGES: f64 = -9.0;
 const LN_STRETCH: f64 = LN_CHANGES + std::f64::consts::LN_10;
 
-/// Logarithm of the chance that such a state lasts for another step: five steps in the mean.
+/// Logarithm of the probability that such a state lasts for another step: five steps on average.
 const LN_STAYS: f64 = -0.223;
 
-/// By how much a state of the machine moves calls at most, in logarithms: a neighbour on the same core takes no more than half of its speed, and
-/// what a call waits for a processor is not in its time.
+/// Maximum effect of a state of the machine on the logarithm of a time: a neighbour on the same core takes at most
+/// half of its speed, and waiting for a processor is not in a call's time.
 pub const STATE: f64 = LN_2;
 
-/// Logarithm of the odds from which on a change is believed: 19 to 1.
+/// Logarithm of the odds at which a change is accepted: 19 to 1.
 const LN_ODDS: f64 = 2.944;
 
-/// Smallest change of a level that is one, in logarithms: 15 %. Arbitrary: below it a class that is tried again would rarely be kept.
+/// Smallest accepted change of a level, in logarithms: 15 %. Arbitrary: below it, a class that is tried again would
+/// rarely be kept.
 const LEAST: f64 = 0.14;
 
-/// Batches that are kept; a state that lasts so long without a verdict is forgotten.
+/// Maximum number of recorded batches; a longer state without a verdict is forgotten.
 const MOST: usize = 512;
 
-/// What the residuals so far say.
+/// Verdict on the residuals so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Level {
-    /// As it was.
+    /// Unchanged.
     Same,
-    /// Perhaps another: what was seen is not to be believed yet.
+    /// Possibly changed: these calls must not be believed yet.
     Suspected,
-    /// Another one, by this logarithm of a factor.
+    /// Changed by a factor of which this is the logarithm.
     Changed(f64),
 }
 
-/// Watches the residuals of one class at one place.
+/// Watches the residuals of one class at one site.
 #[derive(Debug, Clone, Default)]
 pub struct LevelWatch {
-    /// Residual and calls of each batch since the first one that was off.
+    /// Residual and number of calls of each batch since the first unusual one.
     since: Vec<(f64, f64)>,
-    /// Steps that these were made in, and the last of them.
+    /// Number of steps of these batches, and the last step.
     steps: (u64, u64),
 }
 
@@ -61,9 +70,9 @@ impl LevelWatch {
     /// Takes in calls.
     ///
     /// # Arguments
-    /// * `calls` - in which step, and how many
-    /// * `residual` - mean logarithm of their time over what was expected
-    /// * `noise` - of the site
+    /// * `calls` - their step and number
+    /// * `residual` - mean logarithm of the ratio of their time to the expected one
+    /// * `noise` - noise of the site
     pub(super) fn take(
         &mut self,
         (step, calls): (u64, f64),
@@ -93,7 +102,7 @@ impl LevelWatch {
         Level::Suspected
     }
 
-    /// Whether calls were off of late.
+    /// Whether recent calls were unusual.
     pub fn is_suspecting(&self) -> bool {
         !self.since.is_empty()
     }
@@ -103,7 +112,8 @@ impl LevelWatch {
         self.steps = (0, 0);
     }
 
-    /// The level that the calls agree on, and the logarithm of by how much likelier they are about any other level than about the usual one.
+    /// The level that the calls agree on, and the logarithm of the likelihood ratio of any other level to the usual
+    /// one.
     fn other_level(&self, noise: &Noise) -> (f64, f64) {
         let since = self.since.iter();
         let mut weighted: Vec<_> = since
@@ -119,19 +129,20 @@ impl LevelWatch {
     }
 }
 
-/// Steps that [`WOBBLE`] counts for before any was seen.
+/// Prior weight of [`WOBBLE`], in steps.
 const STEPS_KNOWN: f64 = 5.0;
 
-/// How the machine's state moves the calls of one step after the other, in logarithms: what the mean of a few steps is off by, however many
-/// calls these have.
+/// Effect of the machine's state on the calls of successive steps, in logarithms: the error of the mean of a few
+/// steps that does not shrink with the number of calls.
 #[derive(Debug, Clone)]
 pub struct StepStates {
-    /// The step that goes on: its number, calls, sum of their residuals.
+    /// The current step: its number, its calls, and the sum of their residuals.
     step: (u64, f64, f64),
-    /// Mean of the step before.
+    /// Mean of the previous step.
     before: f64,
     n_steps: f64,
-    /// Sums of the squares of the steps' means, less what the spread of calls explains, and of the products of means that follow one another.
+    /// Sums of the squares of the steps' means, minus the contribution of the spread of calls, and of the products of
+    /// successive means.
     squares: f64,
     products: f64,
 }
@@ -149,7 +160,7 @@ impl Default for StepStates {
 }
 
 impl StepStates {
-    /// Takes in calls, as [`LevelWatch::take`] does; what no state of the machine explains is left out.
+    /// Takes in calls, as [`LevelWatch::take`] does, and leaves out residuals beyond [`STATE`].
     pub fn take(&mut self, (step, calls): (u64, f64), residual: f64, deviation: f64) {
         if step != self.step.0 {
             self.end_step(deviation);
@@ -172,7 +183,7 @@ impl StepStates {
         }
     }
 
-    /// Variance of the mean of some steps in a row: of an autoregressive process of first order.
+    /// Variance of the mean of consecutive steps, for an autoregressive process of first order.
     pub fn variance_of_mean(&self, steps: f64) -> f64 {
         if self.squares <= 0.0 {
             return 0.0;
@@ -186,13 +197,13 @@ impl StepStates {
 /// The value with half of the weight on either side.
 ///
 /// # Arguments
-/// * `weighted` - weight and value, in any order; sorted by this
+/// * `weighted` - weight and value, in any order; the function sorts them
 pub fn weighted_median(weighted: &mut [(f64, f64)]) -> f64 {
     weighted.sort_by(|a, b| a.1.total_cmp(&b.1));
     sorted_median(weighted)
 }
 
-/// [`weighted_median`] of what is sorted.
+/// [`weighted_median`] of sorted values.
 pub(super) fn sorted_median(weighted: &[(f64, f64)]) -> f64 {
     let half = weighted.iter().map(|(weight, _)| weight).sum::<f64>() / 2.0;
     let mut sum = 0.0;
@@ -209,7 +220,7 @@ pub(super) fn sorted_median(weighted: &[(f64, f64)]) -> f64 {
 mod tests {
     use super::*;
 
-    /// What calls one by one say, eight in a step.
+    /// Verdicts on single calls, eight in a step.
     fn levels(residuals: impl Iterator<Item = f64>, deviation: f64) -> Vec<Level> {
         let mut watch = LevelWatch::default();
         let mut noise = Noise::of(deviation);

@@ -1,12 +1,13 @@
-//! Which calls a class on trial gets: those that cannot cost more than what its trial may still lose, as far as is known.
+//! Chooses the calls that an explored class gets: those whose worst-case cost is within the budget of its trial.
 //!
-//! A class of which nothing is known may be a hundred times slower than the one before it, so it gets only calls so short that a hundred of
-//! them can be borne. What these tell lowers what larger calls take at most, and so it gets larger ones, until it gets all of them or is
-//! known to be the slower one. No other rule keeps one large call from costing a short run more than all that may be lost in it.
+//! An unknown class may be a hundred times slower than the previous one, so it gets only calls short enough for a
+//! hundredfold cost. Their results lower the upper bound for larger calls, so it gets larger ones, until it gets all
+//! of them or is known to be slower. No other rule keeps one large call from costing a short run more than its whole
+//! budget.
 //!
 //! # Source
-//! The safe sets of Sui, Gotovos, Burdick, Krause, *Safe exploration for optimization with Gaussian processes*, ICML 2015: an upper bound of
-//! the posterior says where one may look.
+//! The safe sets of Sui, Gotovos, Burdick, Krause, *Safe exploration for optimization with Gaussian processes*, ICML
+//! 2015: an upper bound of the posterior defines where exploration is allowed.
 
 use std::collections::BTreeMap;
 
@@ -14,39 +15,39 @@ use super::posterior::Posterior;
 use super::site::{Site, kind_bounds};
 use crate::decide::{Decisions, of_calls};
 
-/// What a class of which nothing is known takes at most, in times of the class before. It is three standard deviations of what is expected of
-/// such a class (`OWN_OF_OTHERS`). A smaller one would try more in short runs and lose more where a class is that slow.
+/// Worst-case time of an unknown class, in times of the previous class: three standard deviations of the prior
+/// (`OWN_OF_OTHERS`). A smaller value would explore more in short runs and lose more with a class that is that slow.
 const WORST: f64 = 100.0;
 
-/// Standard deviations by which a class takes more than expected at most.
+/// Number of standard deviations of the upper bound.
 const FAR: f64 = 2.0;
 
-/// Calls of a method that a class on trial gets.
+/// Calls of a method that an explored class gets.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Admitted {
-    /// All.
+    /// All calls.
     All,
-    /// None.
+    /// No calls.
     None,
-    /// Those that the table sends to the class of this name.
+    /// The calls that the table sends to the class's name.
     By(Decisions),
 }
 
-/// Which calls the class on trial at an instance gets.
+/// Calls that the explored class at an instance gets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
     /// The instance.
     pub instance: String,
-    /// The class on trial, as the tables name it.
+    /// The explored class, as the tables name it.
     pub class: String,
-    /// By `PORT.METHOD`; of other methods it gets none.
+    /// By `PORT.METHOD`; it gets no calls of other methods.
     pub methods: BTreeMap<String, Admitted>,
 }
 
-/// What a call of each kind costs at most that goes to a class and not to another one, seconds.
+/// Worst-case cost of a call of each kind that goes to a class instead of another one, seconds.
 ///
 /// # Arguments
-/// * `n_believed` - calls of the class that are needed to believe them
+/// * `n_believed` - number of its calls from which on the estimate of the class counts
 pub fn most_lost_s(
     site: &Site,
     posterior: &Posterior,
@@ -67,12 +68,12 @@ pub fn most_lost_s(
         .collect()
 }
 
-/// Kinds of calls, the cheapest first, of which all calls of a step cost no more together than what may be lost, and of the first of them
-/// one call.
+/// Chooses call kinds, the cheapest first, as long as the worst-case cost of all their calls in a step stays within
+/// the budget. For the cheapest kind, it is enough that one call fits.
 ///
 /// # Arguments
-/// * `most_s` - what a call costs at most, by kind
-/// * `calls` - in a step, by kind
+/// * `most_s` - worst-case cost of a call, seconds, by kind
+/// * `calls` - calls per step, by kind
 pub fn borne(most_s: &[f64], calls: impl Iterator<Item = f64>, may_lose_s: f64) -> Vec<bool> {
     let calls: Vec<f64> = calls.collect();
     let mut order: Vec<usize> = (0..most_s.len()).collect();
@@ -94,7 +95,7 @@ pub fn borne(most_s: &[f64], calls: impl Iterator<Item = f64>, may_lose_s: f64) 
     is_borne
 }
 
-/// Which calls the class on trial at a site gets; `None` without a trial.
+/// Calls that the explored class at a site gets; `None` without a trial.
 pub fn of(site: &Site) -> Option<Limits> {
     let trial = site.trial.as_ref()?;
     let class = site.class(site.current);

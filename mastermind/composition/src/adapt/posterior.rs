@@ -1,54 +1,55 @@
-//! What is believed of the times of classes, and what follows from it.
+//! Posterior of the times of classes, and the quantities that decisions need from it.
 
 use nalgebra::DMatrix;
 
-/// What is believed after the calls seen so far.
+/// Posterior of the logarithms of times after the calls seen so far.
 #[derive(Debug, Clone, Default)]
 pub struct Posterior {
     /// Shape `[n_arms][n_kinds]`.
     pub(super) ln_mean: Vec<Vec<f64>>,
     /// Shape `[n_arms][n_kinds]`.
     pub(super) variance: Vec<Vec<f64>>,
-    /// Covariance over kinds, one a class, where each kind of call may go to another class.
+    /// Covariance over kinds, one matrix per class; empty unless each call kind may go to another class.
     pub(super) unknown: Vec<DMatrix<f64>>,
-    /// What calls have told of each kind, by class, of which the products are taken from the covariance before; empty before the first call
-    /// and where each kind of call may go to another class. Shape `[n_arms]` of `[n_seen, n_kinds]`.
+    /// Whitened covariance of each class's kinds with the observed cells; its products are subtracted from the prior
+    /// covariance. Empty before the first call and if each call kind may go to another class. Shape `[n_arms]` of
+    /// `[n_seen, n_kinds]`.
     pub(super) told: Vec<DMatrix<f64>>,
 }
 
-/// A ratio of seconds as it is believed.
+/// Estimated ratio of seconds, log-normal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
-    /// Logarithm of its middle.
+    /// Logarithm of its median.
     pub ln_mean: f64,
-    /// Standard deviation of that.
+    /// Standard deviation of its logarithm.
     pub deviation: f64,
 }
 
 impl Ratio {
-    /// Probability that it is below a number, > 0.
+    /// Probability that the ratio is below `bound`, > 0.
     pub fn is_below(&self, bound: f64) -> f64 {
         below((bound.ln() - self.ln_mean) / self.deviation)
     }
 }
 
 impl Posterior {
-    /// Logarithm of the time of a class at a kind.
+    /// Mean logarithm of the time of a class at a kind.
     pub fn ln_mean(&self, arm: usize, kind: usize) -> f64 {
         self.ln_mean[arm][kind]
     }
 
-    /// Its variance: what is not known of it.
+    /// Variance of the logarithm of the time of a class at a kind.
     pub fn variance(&self, arm: usize, kind: usize) -> f64 {
         self.variance[arm][kind].max(0.0)
     }
 
-    /// Covariance of what is not known of a class at two kinds; for [`Beliefs::with_scales`].
+    /// Posterior covariance of a class at two kinds; for [`Beliefs::with_scales`].
     pub fn covariance(&self, arm: usize, kind: usize, other: usize) -> f64 {
         self.unknown[arm][(kind, other)]
     }
 
-    /// Part of the variance of a class at a kind that a call of another kind would take away, 0 to 1.
+    /// Part of the variance of a class at a kind that a call of another kind would remove, 0 to 1.
     ///
     /// # Arguments
     /// * `call` - kind of that call
@@ -61,19 +62,19 @@ impl Posterior {
         }
     }
 
-    /// The class that is fastest at a kind, as far as is believed, among those allowed.
+    /// The allowed class with the lowest expected time at a kind.
     pub fn fastest(&self, kind: usize, is_allowed: impl Fn(usize) -> bool) -> Option<usize> {
         let allowed = (0..self.ln_mean.len()).filter(|arm| is_allowed(*arm));
         allowed.min_by(|a, b| self.ln_mean[*a][kind].total_cmp(&self.ln_mean[*b][kind]))
     }
 }
 
-/// What choosing a class instead of another one is expected to save, as a share of the other's time, where the logarithm of the
-/// ratio of their times is normal and the choice is made once it is known: the mean of `max(0, 1 − ratio)`.
+/// Expected saving from choosing between two classes once the ratio of their times is known, as a fraction of the
+/// time of the second class: the mean of `max(0, 1 − ratio)` for a log-normal ratio.
 ///
 /// # Arguments
-/// * `ln_ratio` - its mean
-/// * `deviation` - its standard deviation, ≥ 0
+/// * `ln_ratio` - mean of the logarithm of the ratio
+/// * `deviation` - standard deviation of that logarithm, ≥ 0
 pub fn expected_saving(ln_ratio: f64, deviation: f64) -> f64 {
     if deviation < 1e-9 {
         return (1.0 - ln_ratio.exp()).max(0.0);
@@ -83,7 +84,7 @@ pub fn expected_saving(ln_ratio: f64, deviation: f64) -> f64 {
     (below(z) - ratio * below(z - deviation)).max(0.0)
 }
 
-/// Probability that a standard normal number is below.
+/// Probability that a standard normal number is below `z`.
 fn below(z: f64) -> f64 {
     0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
 }

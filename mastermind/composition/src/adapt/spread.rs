@@ -1,18 +1,18 @@
-//! How far times of several classes at several kinds of calls are expected to differ.
+//! Prior spread of the times of several classes at several call kinds.
 
-/// Standard deviations of what is not known, in logarithms of time.
+/// Standard deviations of the parts of a Gaussian process, in logarithms of time.
 #[derive(Debug, Clone, Copy)]
 pub struct Spread {
     pub offset: f64,
     pub slope: f64,
     pub smooth: f64,
-    /// Distance in the logarithm of a size over which the smooth part changes: its place in [`REACHES`].
+    /// Index in [`REACHES`] of the distance, in the logarithm of a size, over which the smooth part changes.
     pub reach: usize,
     pub rough: f64,
 }
 
 impl Spread {
-    /// Of one kind at the size that others are compared with.
+    /// Variance of one kind at the group's reference size.
     pub fn variance(&self) -> f64 {
         self.offset.powi(2) + self.smooth.powi(2) + self.rough.powi(2)
     }
@@ -21,7 +21,7 @@ impl Spread {
 /// Distances over which smooth parts change, in e-folds of a size.
 pub const REACHES: [f64; 3] = [1.0, 1.5, 2.0];
 
-/// Of what all classes share, without a stored model: nearly nothing is known.
+/// Prior of the part that all classes share, without a stored model: nearly uninformative.
 const SHARED: Spread = Spread {
     offset: 10.0,
     slope: 0.5,
@@ -30,7 +30,7 @@ const SHARED: Spread = Spread {
     rough: 0.3,
 };
 
-/// Of a class without a stored model, beside the others.
+/// Prior of one class's own part, without a stored model.
 const OWN: Spread = Spread {
     offset: 0.8,
     slope: 0.15,
@@ -39,8 +39,9 @@ const OWN: Spread = Spread {
     rough: 0.15,
 };
 
-/// Of a class without a stored model, beside the first one, where each class is compared with that alone. A class that is 100 times slower is
-/// three standard deviations off, and two algorithms differ by one power of a size at two.
+/// Prior of one class's deviation from the first class, without a stored model, where each class is compared with the
+/// first alone. A class that is 100 times slower is three standard deviations off, and two algorithms differ by one
+/// power of a size at two.
 pub const OWN_OF_OTHERS: Spread = Spread {
     offset: 1.5,
     slope: 0.5,
@@ -49,7 +50,7 @@ pub const OWN_OF_OTHERS: Spread = Spread {
     rough: 0.12,
 };
 
-/// Of all classes beside their stored models: the state of the machine.
+/// Prior of the common deviation of all classes from their stored models: the state of the machine.
 pub const SHARED_STORED: Spread = Spread {
     offset: 0.3,
     slope: 0.0,
@@ -58,7 +59,7 @@ pub const SHARED_STORED: Spread = Spread {
     rough: 0.05,
 };
 
-/// Of a class beside its stored model.
+/// Prior of a class's deviation from its stored model.
 pub const OWN_STORED: Spread = Spread {
     offset: 0.15,
     slope: 0.02,
@@ -67,32 +68,33 @@ pub const OWN_STORED: Spread = Spread {
     rough: 0.12,
 };
 
-/// Part of the variance from size to size that classes which are alike share: two libraries with one algorithm.
+/// Fraction of the variance from size to size that similar classes share, such as two libraries with one algorithm.
 const ALIKE: f64 = 0.9;
 
-/// What is given up of the logarithm of the likelihood for each class that is taken to be like another one.
+/// Logarithm of the prior odds that a class is similar to another one.
 const ALIKE_LN_PRIOR: f64 = -2.0;
 
-/// Most that a spread is scaled by, and what is expected of it, in logarithms to base 2; and the steps that are tried.
+/// Maximum scale of a spread and standard deviation of the scale, in logarithms to base 2, and the step of the
+/// search.
 const MOST_SCALE: f64 = 3.0;
 const USUAL_SCALE: f64 = 1.0;
 const STEP: f64 = 0.5;
 
-/// Places of the scales: of what all share, of what is of each class, then of the rough part of each class.
+/// Indices of the scales: of the shared part, of each class's own part, then of the rough part of each class.
 const SHARED_SMOOTH: usize = 0;
 const SHARED_ROUGH: usize = 1;
 const OWN_OFFSET: usize = 2;
 const OWN_SMOOTH: usize = 3;
 const OWN_ROUGH: usize = 4;
 
-/// By what spreads without stored models are multiplied, and which classes differ alike from size to size.
+/// Factors on the spreads without stored models, and the similarity of classes from size to size.
 #[derive(Debug, Clone)]
 pub struct Scales {
     /// Logarithms to base 2.
     ln2: Vec<f64>,
     /// Their powers of 2.
     factors: Vec<f64>,
-    /// Of each class one that it is like: itself where it is like no other before it.
+    /// For each class the representative of its similar classes; itself if no class before it is similar.
     like: Vec<usize>,
 }
 
@@ -105,7 +107,7 @@ impl Scales {
         }
     }
 
-    /// Of what all classes share.
+    /// Spread of the part that all classes share.
     pub fn shared(&self) -> Spread {
         let (smooth, rough) = (self.factor(SHARED_SMOOTH), self.factor(SHARED_ROUGH));
         Spread {
@@ -116,7 +118,8 @@ impl Scales {
         }
     }
 
-    /// Of what two classes have beside all others, or one class with itself; `None` where they have nothing.
+    /// Spread of the part that two classes share apart from all others, or of one class's own part; `None` for
+    /// classes that are not similar.
     pub fn own(&self, a: usize, b: usize) -> Option<Spread> {
         if self.like[a] != self.like[b] {
             return None;
@@ -147,7 +150,7 @@ impl Scales {
         self.factors[place] = ln2.exp2();
     }
 
-    /// Logarithm of the density that is expected of the scales before any call.
+    /// Logarithm of the prior density of the scales.
     pub fn ln_prior(&self) -> f64 {
         let scales = self.ln2.iter().map(|ln2| (ln2 / USUAL_SCALE).powi(2));
         let like = self.like.iter().enumerate();
@@ -155,7 +158,7 @@ impl Scales {
         ALIKE_LN_PRIOR * alike as f64 - 0.5 * scales.sum::<f64>()
     }
 
-    /// Goes to likelier scales, one after the other, as long as each is.
+    /// Coordinate ascent: moves each scale in turn as long as the likelihood rises.
     pub fn climb(&mut self, ln_likelihood: impl Fn(&Scales) -> f64) {
         let mut best = ln_likelihood(self);
         let mut is_better = |scales: &Scales| {

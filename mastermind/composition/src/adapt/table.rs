@@ -1,4 +1,4 @@
-//! The tables that a dispatcher sends calls by, made of where calls of each kind are to go.
+//! Builds a dispatcher's tables from the destinations of its call kinds.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use mastermind_models::Coordinate;
 use super::site::{Dispatched, Site, kind_bounds};
 use crate::decide::{Decisions, of_calls};
 
-/// By method: trials as well, each of which is of calls of its kind alone, while those of a kind that is not known yet go where what is
-/// believed to be fastest at the nearest one is.
+/// Table of each method, including trials. A trial covers calls of its own kind alone; calls of an unknown kind go to
+/// the class believed to be fastest at the nearest kind.
 pub fn of(site: &Site, dispatched: &Dispatched) -> BTreeMap<String, Decisions> {
     tables(site, dispatched, true)
 }
 
-/// By method, only what is believed to be fastest.
+/// Table of each method with the classes believed to be fastest, without trials.
 pub fn of_best(site: &Site, dispatched: &Dispatched) -> BTreeMap<String, Decisions> {
     tables(site, dispatched, false)
 }
 
-/// Calls of a method, and their classes: those believed to be fastest, and trials.
+/// Call kinds of a method with their destinations: the classes believed to be fastest, and the explored ones.
 #[derive(Default)]
 struct OfMethod<'a> {
     best: Vec<(&'a Coordinate, usize)>,

@@ -1,11 +1,16 @@
 //! The policy on simulated calls.
+//!
+//! A `World` simulates the calls of one site next to four instances that never change, passes each step's calls to
+//! the `Adapter` and carries out its decisions. Each test gives the seconds that each class needs per unit of size
+//! and checks the final class, the account or the decisions. `Calls` does the same for a dispatcher, with calls of
+//! many sizes in random order.
 
 use super::*;
 
 mod recalled;
 mod several;
 
-/// Numbers with a normal spread, the same for the same seed.
+/// Normally distributed numbers, the same for the same seed.
 struct Noise(u64);
 
 impl Noise {
@@ -23,7 +28,7 @@ impl Noise {
     }
 }
 
-/// A site "flux" with classes "A", "B", …, beside four instances that never change.
+/// A site "flux" with classes "A", "B", …, and four other instances that never change.
 struct World {
     adapter: Adapter,
     kinds: Vec<CallKind>,
@@ -32,7 +37,7 @@ struct World {
     step: u64,
     elapsed_s: f64,
     decisions: Vec<Decision>,
-    /// Part of the calls that reports tell.
+    /// Part of the calls that reports contain.
     told: f64,
 }
 
@@ -99,11 +104,11 @@ impl World {
     /// One step.
     ///
     /// # Arguments
-    /// * `cost_s` - seconds for each unit of size, of each class
-    /// * `machine` - by what all is slower
+    /// * `cost_s` - seconds per unit of size, by class
+    /// * `machine` - factor by which the whole machine is slower
     ///
     /// # Returns
-    /// Seconds in the site.
+    /// Seconds of the site.
     fn step(&mut self, n_steps: u64, cost_s: &[f64], machine: f64) -> f64 {
         let mut batches = Vec::new();
         let mut seconds = 0.0;
@@ -148,7 +153,7 @@ impl World {
 
 const NOTHING: fn(&str) -> Option<f64> = |_| None;
 
-/// Where calls can be watched no longer, a trial would go on to the end of the run, whatever the class takes.
+/// If calls can no longer be watched, a trial would go on to the end of the run, however slow the class.
 #[test]
 fn nothing_stays_on_trial_that_cannot_be_watched() {
     let mut world = World::new(2, 1.0, 1, NOTHING);
@@ -197,7 +202,7 @@ fn one_that_is_a_hundred_times_slower_costs_no_more_than_the_budget() {
         let mut world = World::new(2, 0.02, seed, NOTHING);
         let total: f64 = (0..400).map(|_| world.step(400, &[1e-6, 1e-4], 1.0)).sum();
         assert_eq!(world.class, 0);
-        // Of the budget, of the whole run, and the one step that may be in flight.
+        // The budget of the whole run, and one step that may be in flight.
         let given = 400.0 * CALLS as f64 * SIZES.iter().sum::<f64>() * 1e-6;
         let step = given / 400.0;
         assert!(
@@ -208,7 +213,7 @@ fn one_that_is_a_hundred_times_slower_costs_no_more_than_the_budget() {
     }
 }
 
-/// Of a class of which nothing is known a call may take a hundred times as long.
+/// A call of an unknown class may take a hundred times as long.
 #[test]
 fn a_run_that_is_too_short_to_bear_a_call_tries_none_and_says_so() {
     let of = |n_steps: u64| {
@@ -236,7 +241,7 @@ fn ties_do_not_churn() {
         for _ in 0..n_steps {
             world.step(n_steps, &[1e-6, 1e-6], 1.0);
         }
-        // A second trial where the first one's few calls left open whether there is something to be saved.
+        // A second trial, if the few calls of the first one left open whether the class saves time.
         assert!(world.swaps() <= 4, "seed {seed}: {:#?}", world.decisions);
         let keeps = world.decisions.iter().filter(|d| d.act == Act::Keep);
         assert!(keeps.count() <= 1, "seed {seed}: {:#?}", world.decisions);
@@ -293,7 +298,7 @@ fn a_slow_machine_is_no_slow_class() {
     assert_eq!(levels.count(), 0, "{:#?}", world.decisions);
 }
 
-/// Of four calls one is told: a trial that is slower by a half has cost four times as much.
+/// One of four calls is reported: a trial that is slower by half has cost four times as much.
 #[test]
 fn calls_that_are_told_stand_for_those_that_are_not() {
     let spent_s = |told: f64| {
@@ -403,7 +408,7 @@ impl<F: Fn(usize, f64) -> f64> Calls<F> {
         }
     }
 
-    /// The place of the class that a call goes to.
+    /// The index of the class that a call goes to.
     fn to(&self, size: f64) -> usize {
         let to = self.table.class(&Coordinate::new().with("n", size));
         let to =
@@ -506,13 +511,13 @@ fn each_call_goes_to_the_class_that_is_fastest_at_its_size() {
     assert!(!calls.decisions.iter().any(Decision::is_swap));
 }
 
-/// A call of the largest size would cost a fifth of all that the others take.
+/// A call of the largest size would cost a fifth of the time of all others.
 #[test]
 fn a_class_of_which_nothing_is_known_is_tried_where_that_is_cheap() {
     let shares: Vec<f64> = (0..20)
         .map(|seed| dispatched(2, seed, |arm, size| [1e-9, 1e-7][arm] * size))
         .collect();
-    // A budget that would bear a class twenty times slower bears one of a hundred only where its calls are few.
+    // A budget for a class twenty times slower covers one a hundred times slower only where its calls are few.
     assert!(shares.iter().all(|share| *share > 0.9), "{shares:?}");
     let mean = shares.iter().sum::<f64>() / shares.len() as f64;
     assert!(mean > 0.98, "{mean}: {shares:?}");
@@ -553,7 +558,8 @@ fn a_class_that_becomes_slow_loses_its_calls() {
     assert_eq!(level.expect("a change").from, "A");
 }
 
-/// One call in five waits for twenty times as long as it computes, whichever class answers: the class that computes faster is found.
+/// One call in five waits for twenty times its computing time, whichever class answers: the class that computes
+/// faster is still found.
 #[test]
 fn delayed_calls_hide_no_faster_class() {
     for seed in 0..5 {
@@ -592,8 +598,8 @@ fn delayed_calls_hide_no_faster_class() {
     }
 }
 
-/// Calls of all different sizes, many in a step, whose means a trial compares: a decision fits what is believed before them and after
-/// them, and no fit is of more kinds than were seen early in the run.
+/// Calls of many different sizes in each step, whose means a trial compares: a decision computes the posterior before
+/// and after them, and no fit has more kinds than were seen early in the run.
 #[test]
 fn a_decision_takes_no_longer_with_more_calls_or_sizes() {
     let mut world = World::new(3, 0.5, 4, |_| None);
@@ -673,7 +679,8 @@ fn a_size_that_repeats_is_the_same_kind_for_all_classes() {
     assert_eq!(kind(1, 1026.0, false), 0, "of about that size");
 }
 
-/// However many there are, and however near to one another: each has its calls, and no other calls are sent elsewhere for it.
+/// However many kinds there are, and however close: each has its calls, and no other calls go elsewhere because of
+/// it.
 #[test]
 fn each_trial_is_of_its_kind_alone() {
     let at = |method: &str, n: f64, m: f64| {
@@ -698,7 +705,7 @@ fn each_trial_is_of_its_kind_alone() {
         let found = table.class(at).unwrap_or(CLASSES[0]);
         assert_eq!(found, CLASSES[expected], "{at:?}");
     }
-    // Beside a trial, and of a label that nothing is known of.
+    // Next to a trial, and of an unknown label.
     let beside = table.class(&at("a", 10.0, 2.0));
     assert_ne!(beside, Some(CLASSES[2]));
     assert_eq!(

@@ -1,8 +1,8 @@
-//! Runs that begin with what an earlier one has learned.
+//! Runs that start from the estimates of an earlier run.
 
 use super::*;
 
-/// Seconds for each unit of size.
+/// Seconds per unit of size.
 const COST_S: [f64; 3] = [2e-6, 1e-6, 9e-6];
 
 fn after_a_run() -> Learned {
@@ -21,7 +21,7 @@ fn acts(world: &World) -> Vec<(Act, &str)> {
     acts.map(|d| (d.act, d.to.as_str())).collect()
 }
 
-/// On a day on which the machine is slower as a whole.
+/// The machine is slower as a whole than in the earlier run.
 #[test]
 fn the_fastest_class_is_put_in_at_once_and_the_slowest_not_tried() {
     let learned = after_a_run();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Sites "a" and "b" of classes "A" and "B", the second of which stored models say to be twice as fast.
+/// Sites "a" and "b" with classes "A" and "B"; stored models predict that "B" is twice as fast.
 #[expect(clippy::type_complexity, reason = "an opaque type can have no name")]
 fn two_sites() -> (
     Adapter,
@@ -22,7 +22,7 @@ fn two_sites() -> (
         Box::new(stored),
     );
     let (mut kinds, mut step) = (BTreeMap::new(), 0);
-    // Classes of both, and what their calls took, seconds.
+    // Classes of both sites, and the seconds of their calls.
     let decide = move |adapter: &mut Adapter, called: [(&str, f64); 2], was_stopped: bool| {
         step += 1;
         let batches = ["a", "b"]
@@ -70,7 +70,7 @@ fn acts(decided: &[Decision]) -> Vec<(&str, Act, &str)> {
         .collect()
 }
 
-/// With stored models a run begins with the assembly that they say is best, after as few calls as show that they are not far off.
+/// With stored models, a run switches to the predicted best assembly after just enough calls to confirm them.
 #[test]
 fn classes_that_stored_models_say_are_faster_are_put_in_at_once_and_kept_soon() {
     let (mut adapter, mut decide) = two_sites();
@@ -100,7 +100,7 @@ fn of_several_classes_on_trial_the_slowest_answers_for_a_step_that_was_stopped()
     assert_eq!(acts(&kept), [("a", Act::Keep, "B")]);
 }
 
-/// The model says half the time of the given class, and it takes a hundred times that.
+/// The model predicts half the time of the given class; the class takes a hundred times that.
 #[test]
 fn models_that_calls_contradict_are_dropped_before_their_class_is_kept() {
     let (mut adapter, mut decide) = two_sites();
