@@ -1,12 +1,12 @@
-//! The Mastermind that acts: it follows the records of a run while they are written, decides after each step of the
-//! application which class works at each site, and has it swapped.
+//! Adapts a run while it goes on: follows the records as they are written, decides after each step of the application
+//! which class works at each site, and replaces it.
 //!
-//! The application says when a step has ended, on every rank, by `cca.Progress` ([`Adaptation::step`], where to start
-//! reading). There the ranks exchange what they have recorded since the last time (`exchange`, `gathering`); every rank
-//! decides by itself from the same numbers, so that all swap at the same call, and what they have decided so far is
-//! compared each time. What to decide is `mastermind-composition`'s `adapt`; `pace` says how often that is worth its
-//! time. A class that cannot be made on one rank is put in on none. Each decision is a line of JSON in a file beside the
-//! logs (shortened here):
+//! The application reports the end of each step on every rank through `cca.Progress` ([`Adaptation::step`], where to
+//! start reading). There the ranks exchange what they have recorded since the last exchange (`exchange`,
+//! `gathering`). Every rank decides by itself from the same numbers, so all ranks swap at the same call, and each
+//! exchange compares their decisions so far. The policy is `mastermind-composition`'s `adapt`; `pace` chooses how
+//! often a decision is worth its time. A class that one rank cannot create is put in on none. Each decision is a line
+//! of JSON in a file next to the logs (shortened here):
 //!
 //! ```text
 //! {"step":2,"fraction":0.0166,"site":"flux","act":"try","from":"hydro.GodunovFlux","to":"hydro.EfmFlux","reason":"expected to take
@@ -57,13 +57,14 @@ use self::patience::Patience;
 use self::stored::predicted;
 use crate::mastermind::{Mastermind, locked};
 
-/// Records read at once.
+/// Number of records read at once.
 const AT_ONCE: u64 = 4096;
 
-/// Bytes of each log that a decision reads, about: half a millisecond's work. In a trial all are read, which lasts a few calls.
+/// Approximate number of bytes of each log that a decision reads: half a millisecond's work. A trial, which lasts a
+/// few calls, reads all.
 const MOST_BYTES: u64 = 256 << 10;
 
-/// Share of the latest decision in what one is taken to cost.
+/// Weight of the latest decision in the estimated cost of one.
 const LATEST_DECISION: f64 = 0.25;
 
 /// Adapts a run.
@@ -73,13 +74,14 @@ pub struct Adaptation {
     comm: UsesPort<dyn CommPort>,
     replacement: UsesPort<dyn ReplacementServicePort>,
     state: Mutex<State>,
-    /// Where there are other ranks to wait for.
+    /// Watches exchanges; `None` in a run of one rank.
     patience: Option<Patience>,
-    /// Where there are none.
+    /// Takes calls back inside a step; `None` with several ranks.
     fuse: Option<Fuse>,
-    /// What was replaced: calls that fail in what was put in are answered by it, and one may be under way until the end.
+    /// Ways to the replaced classes: they answer calls that fail in the new ones, and such a call may be under way
+    /// until the end.
     kept: Mutex<Vec<KeptWays>>,
-    /// Which calls classes on trial got: one may be asked about until the end.
+    /// Tables of admitted calls: proxies may read one until the end.
     admitted: Mutex<Vec<Arc<AdmittedCalls>>>,
     assembly: Assembly,
     dispatchers: Dispatchers,
@@ -89,44 +91,44 @@ struct State {
     rank: u32,
     follower: RunFollower,
     gathering: Gathering,
-    /// Of the thread that reports steps; none before the first.
+    /// Of the thread that reports steps; `None` before the first step.
     run_delay: Option<RunDelay>,
     agreement: Agreement,
     adapter: Adapter,
     log: File,
     path: PathBuf,
-    /// Of all lines of the log so far.
+    /// Checksum of all lines of the log so far.
     digest: crc32fast::Hasher,
     started: Instant,
     /// Processor seconds of this rank at that time.
     began_s: f64,
-    /// Steps of the application so far, and at the last decision.
+    /// Number of steps of the application so far, and at the last decision.
     step: u64,
     decided_at: u64,
-    /// When the ranks meet until then.
+    /// When the ranks meet until the next decision.
     meetings: Meetings,
     pace: Pace,
-    /// Bytes of the logs that the last decision has left, and calls that were left out since.
+    /// Bytes of the logs that the last decision left unread, and number of calls left out since.
     left_bytes: u64,
     n_left_out: u64,
-    /// Processor seconds that following and deciding have taken, and that one decision takes now.
+    /// Processor seconds of following and deciding so far, and of one decision now.
     own_s: f64,
     a_decision_s: Option<f64>,
-    /// Of decisions that were brought forward.
+    /// Processor seconds of early decisions.
     alarmed_s: f64,
-    /// Why nothing is decided any more.
+    /// Reason why adaptation has ended.
     stopped: Option<String>,
-    /// What dispatchers have tried so far.
+    /// Providers that dispatchers have tried so far.
     tried: Tried,
-    /// Ways to the class that an instance had as the run began, where classes keep nothing from call to call.
+    /// Ways to the given class of each instance whose classes are stateless.
     given: BTreeMap<String, KeptWays>,
-    /// Ways to the class before the one on trial, to which calls may go back inside a step, by instance.
+    /// Ways to the class before the explored one, to which calls may go back inside a step, by instance.
     ways_back: BTreeMap<String, KeptWays>,
-    /// Instances with a class on trial that does not get all calls, and these classes.
+    /// Instances whose explored class gets only some of the calls, and these classes.
     limited: BTreeMap<String, String>,
-    /// Seconds that the classes on trial have lost since the last decision, by the lengths of the steps.
+    /// Seconds that the explored classes have lost since the last decision, according to the lengths of the steps.
     lost_s: f64,
-    /// Whether calls were taken back from them since.
+    /// Whether calls were taken back from them since then.
     was_stopped: bool,
     outcome: AdaptOutcome,
 }
@@ -142,14 +144,14 @@ impl Drop for Adaptation {
 }
 
 impl Adaptation {
-    /// Takes part in a framework by the services of an instance of its own.
+    /// Joins a framework through the services of an instance of its own.
     ///
     /// # Arguments
-    /// * `models` - of the classes, as `fit` makes them
-    /// * `at_deadlock` - called where ranks wait for one another and none goes on; None with one rank
+    /// * `models` - models of the classes, as produced by `fit`
+    /// * `at_deadlock` - called when all ranks wait for one another; `None` with one rank
     ///
     /// # Errors
-    /// The framework's; the log of decisions cannot be made.
+    /// Errors of the framework, or the log of decisions cannot be created.
     pub fn add(
         framework: &Framework,
         services: &Services,
@@ -171,7 +173,7 @@ impl Adaptation {
                 path.display()
             ))
         })?;
-        // Ranks that may swap other things, or believe other models, disagree from the first.
+        // Ranks with different alternatives or models disagree from the first exchange on.
         let mut digest = crc32fast::Hasher::new();
         let (alternatives, dispatchers) = (&config.alternatives, &config.dispatchers);
         let may_change = format!("{alternatives:?} {dispatchers:?} {:?}", config.settings);
@@ -187,7 +189,7 @@ impl Adaptation {
         );
         adapter.recall(&config.learned);
         let mut follower = RunFollower::new(&config.directory, Some(config.rank));
-        // It is of no step, and reading it would count as what adapting takes.
+        // Earlier records belong to no step, and reading them would count as time of adaptation.
         let left_out = follower.leave_out_so_far();
         left_out.map_err(|error| {
             PortError::failed(format_args!("cannot follow the records: {error}"))
@@ -240,13 +242,13 @@ impl Adaptation {
         })
     }
 
-    /// A step of the application has ended. Collective.
+    /// Reports the end of a step of the application. Collective.
     ///
     /// # Arguments
-    /// * `fraction` - of the run that is done
+    /// * `fraction` - part of the run that is done
     ///
     /// # Errors
-    /// The communicator's: the ranks cannot go on together.
+    /// Errors of the communicator: the ranks cannot go on together.
     pub fn step(&self, fraction: f64) -> Result<(), PortError> {
         let mut state = locked(&self.state);
         state.step += 1;
@@ -280,9 +282,9 @@ impl Adaptation {
         decided
     }
 
-    /// Decides where a decision is due, or any rank wants one brought forward.
+    /// Decides if a decision is due or any rank wants an early one.
     fn meet(&self, state: &mut State, fraction: f64, alarm: Alarm) -> Result<(), PortError> {
-        // Who does not know reports anything.
+        // An application that does not know the fraction may report any number.
         let fraction = if fraction.is_finite() { fraction } else { 0.0 };
         let steps = state.step - state.decided_at;
         let is_due = steps >= state.meetings.stride;
@@ -294,7 +296,7 @@ impl Adaptation {
         let spent = state.spent(fraction);
         let is_pressing = is_urgent || alarm == Alarm::FarTooLong;
         let is_forward = is_pressing || alarm == Alarm::Long;
-        // A class on trial must not work on because deciding on it has its price; what it took is saved later.
+        // The cost of a decision must not prolong a trial; later decisions save it.
         let is_wanted = (is_urgent && state.adapter.is_trying())
             || (is_due && (state.adapter.has_trials() || spent.is_affordable()))
             || (is_forward && spent.has_room(is_pressing));
@@ -332,7 +334,7 @@ impl Adaptation {
         }
     }
 
-    /// Has trials at instances that keep nothing from call to call begin with calls whose cost can be borne. In a run of one rank alone: ranks
+    /// Limits trials at stateless instances to calls whose cost the budget covers. Only in runs of one rank: ranks
     /// that send different calls to a class would wait for one another in it.
     fn limit_trials(&self, state: &mut State) {
         let sites: Vec<String> = state.classes().into_keys().collect();
@@ -343,7 +345,8 @@ impl Adaptation {
         }
     }
 
-    /// Has the classes on trial get the calls that they are to get until the next decision, and those that are not on trial any more all.
+    /// Sets the calls that the explored classes get until the next decision, and lifts the limits of all other
+    /// classes.
     fn limit(&self, state: &mut State) {
         let on_trial: BTreeSet<&str> = state.adapter.on_trial().collect();
         state
@@ -370,14 +373,14 @@ impl Adaptation {
     }
 
     fn admit(&self, instance: &str, class: &str, limits: Option<(&Limits, &KeptWays)>) {
-        // SAFETY: it is kept until the adaptation is dropped, which is when the application has ended.
+        // SAFETY: `kept` and `admitted` hold it until the adaptation is dropped, after the end of the application.
         let admitted = unsafe { self.mastermind.limit(instance, class, limits) };
         locked(&self.admitted).extend(admitted);
         let before = limits.map(|(_, before)| before.clone());
         locked(&self.kept).extend(before);
     }
 
-    /// Has dispatchers send calls by the tables that were decided on: on all ranks or on none.
+    /// Gives dispatchers the tables that were decided on: on all ranks or on none.
     fn redirect(
         &self,
         state: &mut State,
@@ -405,7 +408,7 @@ impl Adaptation {
                 state.outcome.warnings.push(warning);
                 state.adapter.stop_dispatching(&tables.0, &why);
                 if let Some(first) = dispatchers.get(&tables.0) {
-                    // The table that it began with holds on all ranks.
+                    // The initial table is valid on all ranks.
                     let back = self.framework.redirect(&tables.0, first);
                     state
                         .outcome
@@ -433,7 +436,8 @@ impl Adaptation {
         Ok(wanted[0] > 0.0)
     }
 
-    /// The application has ended on this rank. Collective: a rank that still reports steps is told so, and all go on unadapted.
+    /// Reports the end of the application on this rank. Collective: ranks that still report steps learn of it, and
+    /// all go on unadapted.
     ///
     /// # Errors
     /// The communicator's.
@@ -466,8 +470,8 @@ impl Adaptation {
         }
     }
 
-    /// Carries a swap out. Calls that fail in another class than the given one are answered by that for as long as the run goes on, or
-    /// only during its trial by the one before, where classes keep something from call to call.
+    /// Carries out a swap. If the classes are stateless, the given class answers calls that fail in another one for
+    /// the rest of the run; otherwise the previous class answers them during the trial only.
     fn swap(
         &self,
         state: &mut State,
@@ -506,12 +510,12 @@ impl Adaptation {
     }
 
     fn guard(&self, site: &str, class: &str, before: Option<KeptWays>) {
-        // SAFETY: it is kept until the adaptation is dropped, which is when the application has ended.
+        // SAFETY: `kept` holds it until the adaptation is dropped, after the end of the application.
         unsafe { self.mastermind.guard(site, class, before.as_ref()) };
         locked(&self.kept).extend(before);
     }
 
-    /// What has come of it so far.
+    /// The outcome so far.
     pub fn outcome(&self) -> AdaptOutcome {
         let state = locked(&self.state);
         AdaptOutcome {
@@ -542,16 +546,16 @@ impl State {
             .collect()
     }
 
-    /// By which tables dispatchers would send calls, as far as is known.
+    /// Tables by which dispatchers should send calls, according to the present estimates.
     fn tables(&self, dispatchers: &Dispatchers) -> Dispatchers {
         let best = self.adapter.best_tables().into_iter();
         let best =
             best.filter_map(|tables| Some((tables.0.clone(), changed(dispatchers, &tables)?)));
-        // One with a single provider has nothing to learn, and keeps its table.
+        // A dispatcher with a single provider has nothing to learn and keeps its table.
         dispatchers.clone().into_iter().chain(best).collect()
     }
 
-    /// What all ranks have recorded since the last time, the same on each.
+    /// Exchanges the records since the last exchange; the result is the same on each rank.
     fn exchange(
         &mut self,
         fraction: f64,
@@ -563,7 +567,7 @@ impl State {
         exchange::exchange(told, &mut self.agreement, &ranks, &mut self.own_s)
     }
 
-    /// What this rank has to tell the others.
+    /// Collects this rank's contribution to an exchange.
     fn tell(&mut self, fraction: f64, has_ended: bool) -> Told {
         let followed = self.follow();
         self.outcome.warnings.extend(followed.err());
@@ -590,7 +594,7 @@ impl State {
         }
     }
 
-    /// Does something on the account of following and deciding.
+    /// Does some work and adds its time to the cost of following and deciding.
     fn timed<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let mut own_s = 0.0;
         let done = timed(&mut own_s, || work(self));
@@ -598,7 +602,7 @@ impl State {
         done
     }
 
-    /// Reads what this rank has recorded since the last time.
+    /// Reads this rank's new records.
     fn follow(&mut self) -> Result<(), String> {
         let most_bytes = match self.adapter.is_trying() {
             true => u64::MAX,
@@ -620,12 +624,13 @@ impl State {
         Ok(())
     }
 
-    /// Processor seconds of this rank since it is adapted, of all its threads.
+    /// Processor seconds of this rank since adaptation began, of all its threads.
     fn run_s(&self) -> f64 {
         process_s() - self.began_s
     }
 
-    /// Seconds so far. Trials are not to cost more where the machine is busy, so what this rank waited for a processor does not count.
+    /// Seconds so far, without the time that this rank waited for a processor: trials must not cost more on a busy
+    /// machine.
     fn elapsed_s(&self) -> f64 {
         let waited_s = self.run_delay.as_ref().map_or(0.0, RunDelay::total_s);
         self.started.elapsed().as_secs_f64() - waited_s
@@ -642,7 +647,7 @@ impl State {
         }
     }
 
-    /// Takes note of what following and deciding has just taken, processor seconds.
+    /// Records the processor seconds that following and deciding have just taken.
     fn took(&mut self, seconds: f64, was_due: bool) {
         self.alarmed_s += if was_due { 0.0 } else { seconds };
         let before = self.a_decision_s.unwrap_or(seconds);
@@ -689,10 +694,10 @@ impl State {
         decided
     }
 
-    /// Has another class put in, on all ranks or on none.
+    /// Puts another class in, on all ranks or on none.
     ///
     /// # Returns
-    /// Whether it was, or why not, the same on every rank.
+    /// Whether it was put in, or the reason why not; the same on every rank.
     fn swap(
         &mut self,
         decision: &Decision,
@@ -738,7 +743,7 @@ impl State {
         self.stopped = Some(why);
     }
 
-    /// Takes a decision down. A log that cannot be written is told at the end; the decision stands.
+    /// Writes a decision to the log. The outcome reports a log that cannot be written; the decision stands.
     fn note(&mut self, decision: Decision) {
         let mut line = serde_json::to_vec(&decision).unwrap_or_default();
         line.push(b'\n');
@@ -753,7 +758,7 @@ impl State {
     }
 }
 
-/// Why calls of a rank cannot be judged any more, where its log has stopped.
+/// Reason why the calls of a rank can no longer be judged, after its log has stopped.
 pub(crate) fn no_record(rank: u32, why: &str) -> String {
     format!("calls of rank {rank} have no record from here on: {why}")
 }

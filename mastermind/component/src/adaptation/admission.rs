@@ -1,7 +1,8 @@
-//! Which calls a class on trial gets, as its proxies ask for each of them: a table of `mastermind-composition` over the words of a record.
+//! Decides for each call whether an explored class gets it: a table of `mastermind-composition` over the words of a
+//! record, which the proxies query.
 //!
-//! What it lets through goes to the class on trial, all else to the class before it, and is recorded under the name of who answers. A call
-//! costs some tens of nanoseconds more as long as the trial goes on, and nothing after it.
+//! Admitted calls go to the explored class and all others to the previous one; each is recorded under the name of the
+//! class that answers it. A call costs some tens of nanoseconds more during the trial, and nothing after it.
 
 use std::ptr::NonNull;
 use std::slice;
@@ -12,10 +13,10 @@ use mastermind_composition::adapt::Admitted;
 use mastermind_composition::{Decisions, Next, Split};
 use mastermind_records::definition::{ParameterDefinition, ParameterKind};
 
-/// Calls of one method that are let through.
+/// Admitted calls of one method.
 #[repr(C)]
 pub struct AdmittedCalls {
-    /// What proxies see of it.
+    /// The part that proxies see.
     seen: Admission,
     steps: Vec<Step>,
 }
@@ -26,7 +27,7 @@ unsafe impl Send for AdmittedCalls {}
 unsafe impl Sync for AdmittedCalls {}
 
 struct Step {
-    /// Place of the parameter's word.
+    /// Index of the parameter's word.
     place: usize,
     is_real: bool,
     split: Ranges,
@@ -34,9 +35,9 @@ struct Step {
 }
 
 enum Ranges {
-    /// Where the next range begins, ascending.
+    /// Lower bounds of the second and later ranges, ascending.
     Bounds(Vec<f64>),
-    /// The words of labels, one for each range.
+    /// The word of the label of each range.
     Words(Vec<u64>),
 }
 
@@ -48,13 +49,13 @@ enum End {
 
 impl AdmittedCalls {
     /// # Arguments
-    /// * `instead` - what answers the others
-    /// * `admitted` - `None` for a method of which nothing is known
-    /// * `class` - on trial, as the table names it
+    /// * `instead` - port that answers the other calls
+    /// * `admitted` - `None` for an unknown method
+    /// * `class` - the explored class, as the table names it
     /// * `parameters` - of the method, in the order of their words
     ///
     /// # Returns
-    /// `None` where all calls are let through.
+    /// `None` if all calls are admitted.
     pub fn new(
         admitted: Option<&Admitted>,
         class: &str,
@@ -71,14 +72,14 @@ impl AdmittedCalls {
         Some(AdmittedCalls { seen, steps })
     }
 
-    /// What proxies are given.
+    /// Pointer for the proxies.
     pub fn seen(&self) -> NonNull<Admission> {
         NonNull::from(self).cast()
     }
 
     fn is_admitted(&self, words: &[u64]) -> bool {
         let mut at = 0;
-        // Steps lead to later ones only, so it ends.
+        // Steps lead only to later steps, so the loop ends.
         while let Some(step) = self.steps.get(at) {
             let Some(word) = words.get(step.place) else {
                 return false;
@@ -103,7 +104,7 @@ impl AdmittedCalls {
     }
 }
 
-/// The steps of a table; none where it looks at what the method has not.
+/// The steps of a table; empty if it uses a parameter or label that the method does not have.
 fn steps(table: &Decisions, class: &str, parameters: &[ParameterDefinition]) -> Vec<Step> {
     let end = |next: &Next| match next {
         Next::Step(place) => End::Step(*place),
@@ -131,10 +132,10 @@ fn steps(table: &Decisions, class: &str, parameters: &[ParameterDefinition]) -> 
 }
 
 /// # Safety
-/// `this` is of an [`AdmittedCalls`], and there are `n_words` words.
+/// `this` points into an [`AdmittedCalls`], and `words` has `n_words` words.
 unsafe extern "C" fn admits(this: *const Admission, words: *const u64, n_words: usize) -> u32 {
     if words.is_null() && n_words > 0 {
-        // Its parameters make no sense: it is the given class's to say so.
+        // The parameters are invalid; the given class reports that.
         return 0;
     }
     // SAFETY: `seen` is the first field, at the address of the whole; the words are the caller's.
@@ -190,7 +191,7 @@ mod tests {
 
     fn asked(calls: &AdmittedCalls, words: &[u64]) -> bool {
         let seen = calls.seen();
-        // SAFETY: it is of `calls`.
+        // SAFETY: `seen` points into `calls`.
         unsafe { (seen.as_ref().admits)(seen.as_ptr(), words.as_ptr(), words.len()) == 1 }
     }
 
@@ -215,7 +216,7 @@ mod tests {
         assert!(!is(7, 1, 0.0) && !is(-8, 1, 0.0) && !is(100, 1, 0.0) && !is(50, 1, -0.6));
         assert!(!is(50, 2, 0.0), "a label that is not in it");
         assert!(!is(50, 1, f64::NAN), "no number is below no bound");
-        // SAFETY: no words are looked at.
+        // SAFETY: no words are read.
         let of_nothing = unsafe { admits(calls.seen().as_ptr(), std::ptr::null(), 3) };
         assert_eq!(of_nothing, 0);
         assert!(!asked(&calls, &[50]), "fewer words than parameters");

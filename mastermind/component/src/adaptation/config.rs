@@ -1,4 +1,4 @@
-//! What a run is adapted by, and what comes of it.
+//! Configuration and outcome of an adapted run.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,47 +8,47 @@ use mastermind_composition::{Alternatives, Assembly};
 
 use super::dispatching::Dispatchers;
 
-/// What is adapted, and where it is told.
+/// Configuration of an adapted run.
 #[derive(Debug, Clone)]
 pub struct AdaptConfig {
-    /// Where the rank's logs are while they are written, and its decisions.
+    /// Directory of the rank's logs while they are written, and of its decisions.
     pub directory: PathBuf,
     /// This rank.
     pub rank: u32,
-    /// Class of each instance as the run begins.
+    /// Class of each instance at the start of the run.
     pub assembly: Assembly,
     /// Classes that may take their places.
     pub alternatives: Alternatives,
-    /// Dispatchers whose tables may change, each with the one that it begins with.
+    /// Dispatchers whose tables may change, each with its initial table.
     pub dispatchers: Dispatchers,
-    /// How careful it is.
+    /// Bounds on the cost of trials.
     pub settings: AdaptSettings,
     /// Longest time that one step of the application may keep other ranks waiting.
     pub patience: Duration,
-    /// What an earlier run has learned; the same on every rank.
+    /// Estimates of an earlier run; the same on every rank.
     pub learned: Learned,
 }
 
-/// What came of it.
+/// Outcome of an adapted run.
 #[derive(Debug, Clone, Default)]
 pub struct AdaptOutcome {
-    /// Steps that the application has reported.
+    /// Number of steps that the application has reported.
     pub steps: u64,
     /// All decisions, in order.
     pub decisions: Vec<Decision>,
-    /// Classes that could not be put in on this rank, with the reasons, and whatever else went wrong.
+    /// Classes that could not be put in on this rank, with the reasons, and other problems.
     pub warnings: Vec<String>,
-    /// Processor seconds that following and deciding took on this rank.
+    /// Processor seconds of following and deciding on this rank.
     pub own_s: f64,
     /// The log of the decisions.
     pub log: PathBuf,
     /// Instances that may be swapped, and their classes now.
     pub classes: Assembly,
-    /// Dispatchers, and by which table each would send calls from now on, without trials.
+    /// Dispatchers with the tables by which each should send calls from now on, without trials.
     pub tables: Dispatchers,
-    /// Instances, each with a class that was never tried, since the run could not bear one of its calls.
+    /// Instances, each with a class that was never tried because the budget did not cover one of its calls.
     pub unborne: Vec<(String, String)>,
-    /// What was learned, for the next run.
+    /// Estimates for the next run.
     pub learned: Learned,
 }
 

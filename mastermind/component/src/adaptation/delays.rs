@@ -1,9 +1,9 @@
-//! Calls that waited for a processor: how long a thread waited in a step of the application, and which of the step's calls that lengthened.
+//! Subtracts the time that a thread waited for a processor from the calls that it lengthened.
 //!
-//! On a busy machine a call of a tenth of a millisecond may take four, which says nothing of its class. The system reports for how long the
-//! thread was ready to run and did not. That is taken from the call of the step which it explains best: compared with what is expected
-//! of the calls, the likelihood of the step's times with the delay taken out is larger by far than with it. Waiting for anything else,
-//! such as a disk or another rank, is the call's own time.
+//! On a busy machine a call of a tenth of a millisecond may take four, which says nothing about its class. The system
+//! reports how long the thread was ready to run but did not. That delay is subtracted from the call of the step that
+//! it explains best: the likelihood of the step's times, given the expected times, must be far larger without the
+//! delay than with it. Waiting for anything else, such as a disk or another rank, is the call's own time.
 //!
 //! ```text
 //! step   wall 5.1 ms, of which 4.0 ms without a processor
@@ -16,22 +16,24 @@ use std::time::Instant;
 
 use super::pace::thread_s;
 
-/// Seconds between the wall clock and the processor's, in a step, below which the system is not asked: it takes about five microseconds.
+/// Difference between the wall clock and the processor clock in a step, seconds, below which the system is not asked:
+/// that takes about five microseconds.
 const LEAST_S: f64 = 20e-6;
 
-/// Part of a step by which the two clocks differ below which the system is not asked. Arbitrary: less changes no decision.
+/// Difference of the two clocks as a part of the step, below which the system is not asked. Arbitrary: less changes
+/// no decision.
 const LEAST_PART: f64 = 0.02;
 
-/// Logarithm of the ratio of likelihoods from which on a delay is taken from a call. Arbitrary: a delay
-/// that explains the call 7 times better.
+/// Logarithm of the likelihood ratio from which on a delay is subtracted from a call. Arbitrary: the delay explains
+/// the call 7 times better.
 const LIKELIER: f64 = 2.0;
 
-/// For how long a thread waits for a processor. Its file is opened each time, in the thread that asks: one that stays open would be in the
-/// table of whoever made this.
+/// Time that a thread waits for a processor. The file is opened at each query, in the querying thread: an open file
+/// would stay in the file table of the process.
 pub struct RunDelay {
-    /// `None` where nobody may be asked.
+    /// `None` if no file may be opened.
     path: Option<&'static str>,
-    /// Seconds when it was last asked; `None` before the first time.
+    /// Accumulated wait at the last query, seconds; `None` before the first.
     waited_s: Option<f64>,
     total_s: f64,
     began: Instant,
@@ -39,19 +41,19 @@ pub struct RunDelay {
 }
 
 impl RunDelay {
-    /// Of the thread that asks.
+    /// Of the calling thread.
     pub fn of_this_thread() -> Self {
         let mut run_delay = Self::of(Some("/proc/thread-self/schedstat"));
         run_delay.new_s();
         run_delay
     }
 
-    /// Of the thread that the program began with, since the first time that this is asked for.
+    /// Of the program's main thread, from the first query on.
     pub fn of_main_thread() -> Self {
         Self::of(Some("/proc/self/schedstat"))
     }
 
-    /// Where no file may be opened: no thread waits.
+    /// For a process that may open no file: reports no waits.
     pub fn unknown() -> Self {
         Self::of(None)
     }
@@ -66,16 +68,16 @@ impl RunDelay {
         }
     }
 
-    /// A step begins, on the calling thread.
+    /// Reports the start of a step, on the calling thread.
     pub fn step_begins(&mut self) {
         self.began = Instant::now();
         self.began_s = thread_s();
     }
 
-    /// The step has ended.
+    /// Reports the end of the step.
     ///
     /// # Returns
-    /// For how long the thread waited in it, seconds; 0 if that is not known.
+    /// Time that the thread waited in the step, seconds; 0 if unknown.
     pub fn step_ended(&mut self) -> f64 {
         let wall_s = self.began.elapsed().as_secs_f64();
         let off_s = wall_s - (thread_s() - self.began_s);
@@ -85,7 +87,8 @@ impl RunDelay {
         }
     }
 
-    /// For how long the thread has waited since this was last asked, seconds; 0 the first time, and if the system does not say so.
+    /// Time that the thread has waited since the last query, seconds; 0 at the first one, and if the system does not
+    /// report it.
     pub fn new_s(&mut self) -> f64 {
         let Some(waited_s) = self.read() else {
             return 0.0;
@@ -96,7 +99,7 @@ impl RunDelay {
         new_s
     }
 
-    /// For how long it has waited whenever it was asked, seconds.
+    /// Sum of the waits that queries have returned, seconds.
     pub fn total_s(&self) -> f64 {
         self.total_s
     }
@@ -116,13 +119,13 @@ pub struct Single {
     /// Number of its kind.
     pub kind: usize,
     pub seconds: f64,
-    /// Logarithm of the seconds that it was expected to take, and its standard deviation.
+    /// Logarithm of its expected seconds, and standard deviation of that.
     pub expected: (f64, f64),
 }
 
 impl Single {
-    /// What the call was lengthened by if it had a delay, of which it may have had a part only, seconds; and the logarithm of how much likelier
-    /// its time is then.
+    /// Part of a delay that lengthened the call, if the call had it, seconds; and the logarithm of the likelihood
+    /// ratio. A call shorter than the delay had only a part of it.
     fn explained(&self, delay_s: f64) -> (f64, f64) {
         let (ln_expected, deviation) = self.expected;
         let part_s = match self.seconds > delay_s {
@@ -138,7 +141,7 @@ impl Single {
     }
 }
 
-/// Takes the delays of a step from the calls that they explain best.
+/// Subtracts the delays of a step from the calls that they explain best.
 pub fn take_out(mut delays_s: Vec<f64>, calls: &mut [Single]) {
     delays_s.sort_by(f64::total_cmp);
     let mut is_taken = vec![false; calls.len()];
@@ -187,7 +190,7 @@ mod tests {
             call(1, 4.2e-3, 200e-6, 0.1),
             call(2, 5e-3, 5e-3, 0.1),
         ];
-        // The first one is slow for another reason: without four milliseconds it would still be.
+        // The first call is slow for another reason: without four milliseconds it would still be slow.
         assert_eq!(without(&[4e-3], &calls), [6000.0, 200.0, 5000.0]);
         assert_eq!(without(&[], &calls), [6000.0, 4200.0, 5000.0]);
     }

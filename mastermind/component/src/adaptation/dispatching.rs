@@ -1,4 +1,4 @@
-//! Tables that dispatchers send calls by, while they change.
+//! Changes of dispatchers' tables during a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +6,10 @@ use cca_core::{DecisionEnd, DecisionStep, DecisionTable, Framework, FrameworkErr
 use mastermind_composition::adapt::{Act, Decision, DispatchedSite, Tables};
 use mastermind_composition::{Assembly, Decisions, Next, Split};
 
-/// The dispatchers of an assembly, each with the table that the run begins with.
+/// The dispatchers of an assembly, each with its initial table.
 pub type Dispatchers = BTreeMap<String, DecisionTable>;
 
-/// What may change: their instances, and the instances and classes that they send calls to.
+/// The sites of the dispatchers: their instances, and the instances and classes to which they send calls.
 pub fn sites(dispatchers: &Dispatchers, assembly: &Assembly) -> Vec<DispatchedSite> {
     let sites = dispatchers.iter().map(|(instance, table)| {
         let classes = table.providers.iter();
@@ -22,7 +22,7 @@ pub fn sites(dispatchers: &Dispatchers, assembly: &Assembly) -> Vec<DispatchedSi
     sites.collect()
 }
 
-/// The steps by which a decision table has calls sent as `decisions` say.
+/// Converts `decisions` to the steps of a decision table.
 ///
 /// # Arguments
 /// * `provider` - the instance for a name in `decisions`
@@ -49,7 +49,7 @@ pub fn decision_steps(
     decisions.steps.iter().map(step).collect()
 }
 
-/// Another table for a dispatcher: calls of methods that are not told of go where they went.
+/// A changed table for a dispatcher; methods without new decisions keep theirs.
 pub fn changed(dispatchers: &Dispatchers, (instance, tables): &Tables) -> Option<DecisionTable> {
     let mut table = dispatchers.get(instance)?.clone();
     for (port_method, decisions) in tables {
@@ -63,15 +63,15 @@ pub fn changed(dispatchers: &Dispatchers, (instance, tables): &Tables) -> Option
     Some(table)
 }
 
-/// Providers that are tried for the first time: calls that fail in one are to be answered by the class before.
+/// Providers that have been tried: from its first trial on, the previous class answers calls that fail in a provider.
 #[derive(Default)]
 pub struct Tried(BTreeSet<(String, String)>);
 
 impl Tried {
-    /// Instances and classes that are to be guarded from now on, each with the ways to who answered before.
+    /// Instances and classes to guard from now on, each with the ways to the previous class.
     ///
     /// # Errors
-    /// The framework's.
+    /// Errors of the framework.
     pub fn new_among(
         &mut self,
         decided: &[Decision],

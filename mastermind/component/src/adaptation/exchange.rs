@@ -1,4 +1,15 @@
-//! What the ranks tell one another, and what follows from it for all of them.
+//! Exchange of records between the ranks of a run, and their agreement on them.
+//!
+//! Each rank packs its calls since the last exchange into a [`Told`], with its own numbering of call kinds. The first
+//! rank gathers these, translates the numbers ([`Agreement`]), merges lines of the same step and kind, checks that
+//! all ranks are at the same step and have made the same decisions, and broadcasts the result ([`Agreed`]). So all
+//! ranks go on from the same numbers, or all of them stop.
+//!
+//! ```text
+//! rank 0   new_kinds [q=100, q=900]   lines [step 4, kind 0, 3 calls]
+//! rank 1   new_kinds [q=900, q=100]   lines [step 4, kind 1, 3 calls]
+//! agreed   new_kinds [q=100, q=900]   lines [step 4, kind 0, 6 calls]
+//! ```
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,21 +20,21 @@ use serde::{Deserialize, Serialize};
 use super::pace::{Spent, timed};
 use crate::summary::{packed, unpacked};
 
-/// The ranks that decide together. All of it is collective.
+/// Communication between the ranks that decide together. All methods are collective.
 pub trait Ranks {
-    /// Number of them.
+    /// Number of ranks.
     fn size(&self) -> Result<u32, PortError>;
 
-    /// Adds whole numbers up over the ranks, which come to the same in any order.
+    /// Sums whole numbers over the ranks; their sum does not depend on the order.
     fn sum(&self, numbers: &mut [f64]) -> Result<(), PortError>;
 
-    /// Brings bytes to the first rank: there those of each, elsewhere none.
+    /// Gathers bytes on the first rank, by rank; the result is empty elsewhere.
     fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, PortError>;
 
-    /// Gives the first rank's bytes to all.
+    /// Broadcasts the first rank's bytes.
     fn broadcast(&self, bytes: &mut Vec<u8>) -> Result<(), PortError>;
 
-    /// Whether something was done on all ranks; why not, the same on each.
+    /// Whether something was done on all ranks, or the reason why not; the same on each rank.
     fn agree_on(&self, is_done: bool) -> Result<Result<(), String>, PortError> {
         let mut failed = [f64::from(u8::from(!is_done))];
         self.sum(&mut failed)?;
@@ -35,7 +46,7 @@ pub trait Ranks {
     }
 }
 
-/// Those of a communicator.
+/// The ranks of a communicator.
 pub struct OfCommunicator<'a, C>(pub &'a C);
 
 impl<C: CommPort> Ranks for OfCommunicator<'_, C> {
@@ -65,14 +76,14 @@ impl<C: CommPort> Ranks for OfCommunicator<'_, C> {
     }
 }
 
-/// What follows for all ranks from what they tell one another, the same on each. Collective.
+/// Exchanges the ranks' contributions; the result is the same on each rank. Collective.
 ///
 /// # Arguments
-/// * `agreement` - what the first rank knows so far
-/// * `own_s` - processor seconds of deciding, which grow by what it takes without waiting for others
+/// * `agreement` - the first rank's numbering of kinds so far
+/// * `own_s` - processor seconds of deciding, to which this adds its own without waiting for other ranks
 ///
 /// # Errors
-/// The communicator's.
+/// Errors of the communicator.
 pub fn exchange(
     told: Told,
     agreement: &mut Agreement,
@@ -98,41 +109,41 @@ pub fn exchange(
     timed(own_s, || serde_json::from_slice(&bytes)).map_err(PortError::failed)
 }
 
-/// What a rank tells the others.
+/// One rank's contribution to an exchange.
 #[derive(Serialize, Deserialize)]
 pub struct Told {
     pub step: u64,
-    /// The application has ended here, and reports no more steps.
+    /// Whether the application has ended here, so that it reports no more steps.
     pub has_ended: bool,
-    /// Why this rank's calls cannot be judged any more.
+    /// Reason why this rank's calls can no longer be judged.
     pub unrecorded: Option<String>,
     pub digest: u32,
     pub spent: Spent,
     pub elapsed_s: f64,
-    /// Kinds of calls that were not told before; they are numbered in their order.
+    /// New call kinds of this rank, numbered in their order.
     pub new_kinds: Vec<CallKind>,
-    /// Calls that came faster than they may be looked at, and are in no line.
+    /// Number of calls that came faster than they can be examined and that no line contains.
     pub left_out: u64,
-    /// By step.
+    /// In the order of steps.
     pub lines: Vec<Line>,
 }
 
-/// Calls of one kind in one step, or in several that follow one another.
+/// Calls of one kind in one step or in several consecutive ones.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(from = "LineWords", into = "LineWords")]
 pub struct Line {
-    /// The last of these.
+    /// The last of these steps.
     pub step: u64,
     /// Number of the kind.
     pub kind: usize,
-    /// Those that did not fail.
+    /// Number of calls that did not fail.
     pub calls: u64,
     pub failed: u64,
-    /// Middle logarithm of their seconds.
+    /// Median logarithm of their seconds.
     pub ln_mean: f64,
 }
 
-/// A line without names.
+/// A line without field names, for JSON.
 type LineWords = (u64, usize, u64, u64, f64);
 
 impl From<LineWords> for Line {
@@ -165,45 +176,45 @@ impl From<Line> for Batch {
     }
 }
 
-/// What all ranks go on with.
+/// The common result of an exchange.
 #[derive(Serialize, Deserialize)]
 pub struct Agreed {
-    /// Steps of the application; why not where a rank disagrees.
+    /// Number of steps of the application, or the reason why a rank disagrees.
     pub step: Result<u64, String>,
-    /// Why calls of a rank cannot be judged any more, what is on trial among them.
+    /// Reason why the calls of a rank can no longer be judged, including those of trials.
     pub unrecorded: Option<String>,
     pub fraction: f64,
     pub elapsed_s: f64,
-    /// As the first rank has it.
+    /// The first rank's values.
     pub spent: Spent,
-    /// Kinds that are new to all, numbered as the first rank has met them.
+    /// New call kinds, in the numbering of the first rank.
     pub new_kinds: Vec<CallKind>,
-    /// Part of the calls of all ranks that the lines are of.
+    /// Part of the calls of all ranks that the lines contain.
     pub told: f64,
-    /// By step, of all ranks together.
+    /// In the order of steps, of all ranks together.
     pub lines: Vec<Line>,
 }
 
-/// Steps whose calls say nothing of later ones: memory is touched and code read for the first time, which would be held against the
-/// class that the run begins with.
+/// Number of first steps whose calls do not represent later ones: they touch memory and read code for the first time,
+/// which would count against the class that the run begins with.
 const WARM_UP_STEPS: u64 = 1;
 
-/// What is decided on.
+/// The calls to decide on: those after the warm-up.
 pub fn batches(lines: &[Line]) -> Vec<Batch> {
     let warm = lines.iter().filter(|line| line.step > WARM_UP_STEPS);
     warm.copied().map(Batch::from).collect()
 }
 
-/// What the first rank knows of the kinds that the ranks have told.
+/// The first rank's numbering of the ranks' call kinds.
 #[derive(Default)]
 pub struct Agreement {
     by_key: HashMap<String, usize>,
-    /// Number for all of each kind of a rank, by rank.
+    /// Common number of each rank's kinds, by rank.
     of_rank: Vec<Vec<usize>>,
 }
 
 impl Agreement {
-    /// What follows from what all ranks have told, in their order.
+    /// Combines the contributions of all ranks, in the order of ranks.
     pub fn agree(&mut self, told: Vec<Result<Told, String>>) -> Agreed {
         let mut agreed = Agreed {
             step: Err("rank 0 has sent nothing".into()),
@@ -269,7 +280,7 @@ impl Agreement {
         agreed
     }
 
-    /// Takes note of the kinds that are new on a rank, and of those that no rank had before.
+    /// Numbers a rank's new kinds, and collects those that no rank had before.
     fn know(&mut self, rank: usize, new: &[CallKind], new_to_all: &mut Vec<CallKind>) {
         for kind in new {
             let n_known = self.by_key.len();
@@ -282,7 +293,7 @@ impl Agreement {
     }
 }
 
-/// Why a rank cannot go on with the first one.
+/// Reason why a rank cannot go on with the first one.
 fn disagreement(rank: usize, told: &Told, first: &Told) -> Option<String> {
     if told.has_ended != first.has_ended {
         let [(ended, at), (other, on)] = match told.has_ended {
@@ -310,7 +321,7 @@ fn disagreement(rank: usize, told: &Told, first: &Told) -> Option<String> {
         .then(|| format!("rank {rank} has other models, alternatives or decisions than rank 0"))
 }
 
-/// Lines of several ranks; those of one step and kind become one.
+/// Lines of several ranks; lines of the same step and kind are merged.
 #[derive(Default)]
 struct Lines {
     lines: Vec<Line>,
@@ -380,7 +391,7 @@ mod tests {
         })
     }
 
-    /// Each rank numbers the kinds as it meets them.
+    /// Each rank numbers its call kinds in the order of their first calls.
     #[test]
     fn what_ranks_have_recorded_is_added_up() {
         let mut agreement = Agreement::default();
@@ -395,7 +406,7 @@ mod tests {
             ..line(4, 1, -5.5)
         };
         assert_eq!(agreed.lines, [line(3, 1, -4.0), line(4, 0, -9.0), both]);
-        // Later on kinds have their numbers.
+        // Known kinds keep their numbers.
         let one = told(5, 0, &[], &[line(5, 1, -5.0)]);
         let other = told(5, 0, &[500.0], &[line(5, 0, -5.0), line(5, 2, -7.0)]);
         let agreed = agreement.agree(vec![one, other]);
@@ -411,7 +422,7 @@ mod tests {
         assert_eq!(told, [(0, -5.0), (1, -6.0)]);
     }
 
-    /// One rank tells three calls of five, the other all of its three.
+    /// One rank reports three calls of five, the other all three of its calls.
     #[test]
     fn calls_that_no_rank_tells_are_known() {
         let mut agreement = Agreement::default();

@@ -1,12 +1,12 @@
-//! Takes calls back from classes on trial inside a step of the application.
+//! Takes calls back from explored classes inside a step of the application.
 //!
-//! What a class takes is judged between steps, and a step in which a class of which nothing was known is a hundred times slower costs as
-//! much as a hundred. So a thread looks at the processor time of the process while classes are on trial: once the step has taken what steps
-//! take and, beyond that, what the trials may lose, the connections lead back to the classes before, from the next call on. A call that is
-//! under way ends where it is.
+//! Classes are judged between steps, and a step in which an unknown class is a hundred times slower costs as much as
+//! a hundred steps. So a thread watches the processor time of the process during trials. Once the step has used the
+//! time of the longest usual step plus the loss that the trials may cause, it leads the connections back to the
+//! previous classes, from the next call on. A call that is under way ends where it is.
 //!
-//! Only in runs of one rank, where no call of a class waits for the same class on another, and only for classes that keep nothing from call
-//! to call: the class before answers inside a step that it has not begun.
+//! This works only in runs of one rank, where no call of a class waits for the same class on another rank, and only
+//! for stateless classes: the previous class answers in a step that it has not begun.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
@@ -17,10 +17,10 @@ use cca_core::{Framework, KeptWays, LedBack};
 use super::pace::process_s;
 use crate::mastermind::locked;
 
-/// Shortest time that is waited for: the usual timer slack of Linux, below which timers are no finer (prctl(2), PR_SET_TIMERSLACK).
+/// Shortest wait: the usual timer slack of Linux, below which timers are no finer (prctl(2), PR_SET_TIMERSLACK).
 const SHORTEST_S: f64 = 50e-6;
 
-/// Looks on while a step goes on in which a class is on trial.
+/// Watches the processor time of steps in which a class is being explored.
 pub struct Fuse {
     shared: Arc<(Mutex<Watched>, Condvar)>,
     thread: Option<JoinHandle<()>>,
@@ -28,16 +28,17 @@ pub struct Fuse {
 
 #[derive(Default)]
 struct Watched {
-    /// The step that goes on: processor seconds of the process at which calls are taken back, and the ways to the classes before.
+    /// The present step: processor seconds of the process at which calls are taken back, and the ways to the previous
+    /// classes.
     step: Option<(f64, Vec<KeptWays>)>,
-    /// Calls were taken back.
+    /// The connections that were led back.
     led_back: Vec<LedBack>,
     has_ended: bool,
 }
 
 impl Fuse {
     /// # Errors
-    /// The system has no thread for it.
+    /// The thread cannot be started.
     pub fn new(framework: Framework) -> std::io::Result<Self> {
         let shared = Arc::new((Mutex::new(Watched::default()), Condvar::new()));
         let looking = Arc::clone(&shared);
@@ -49,17 +50,17 @@ impl Fuse {
         })
     }
 
-    /// A step begins in which classes are on trial.
+    /// Reports the start of a step in which classes are being explored.
     ///
     /// # Arguments
     /// * `until_s` - processor seconds of the process at which calls go back
-    /// * `before` - where they go then
+    /// * `before` - ways to the classes that get them then
     pub fn step_begins(&self, until_s: f64, before: Vec<KeptWays>) {
         locked(&self.shared.0).step = Some((until_s, before));
         self.shared.1.notify_all();
     }
 
-    /// The step has ended.
+    /// Reports the end of the step.
     ///
     /// # Returns
     /// Whether calls were taken back.
@@ -67,7 +68,7 @@ impl Fuse {
         let mut watched = locked(&self.shared.0);
         watched.step = None;
         let led_back = std::mem::take(&mut watched.led_back);
-        // Dropped without the lock, on the thread that runs components.
+        // Drop `led_back` without the lock, on the thread that runs components.
         drop(watched);
         !led_back.is_empty()
     }
@@ -84,7 +85,7 @@ impl Drop for Fuse {
 }
 
 fn look_on(shared: &(Mutex<Watched>, Condvar), framework: &Framework) {
-    // As many threads may take processor time at once.
+    // This many threads may use processor time at once.
     let threads = thread::available_parallelism().map_or(1, usize::from) as f64;
     let mut watched = locked(&shared.0);
     while !watched.has_ended {

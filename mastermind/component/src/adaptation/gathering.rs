@@ -1,7 +1,13 @@
-//! What a rank has recorded since the last decision, by step and kind of call.
+//! Gathers a rank's calls since the last decision, by step and call kind.
 //!
-//! A kind is looked up by the words of its record, so that names and coordinates are made once, not at every decision. The
-//! latest steps are kept apart: a class that has become slow shows in them, and would not in the middle of many.
+//! The kind is looked up by the parameter words of the record, so that names and coordinates are built once instead
+//! of at every decision. The latest steps are reported separately: a class that has become slow shows in them, but
+//! would not in the median of many steps.
+//!
+//! ```text
+//! calls of steps 1 to 7     lines: steps 1-3 together, then 4, 5, 6 and 7
+//! q = 1000, q = 1001        both of the kind of q = 1000; once q = 1001 repeats, it becomes a kind of its own
+//! ```
 
 use std::collections::HashMap;
 
@@ -15,51 +21,53 @@ use super::exchange::Line;
 use crate::samples::port_method;
 use crate::workload::coordinate;
 
-/// Steps that are told one by one; those before them are told together.
+/// Number of latest steps that are reported one by one; earlier steps are reported together.
 const N_APART: usize = 4;
 
-/// Words of parameters of a method that are remembered; one whose parameters never recur is not to fill the memory.
+/// Maximum number of parameter combinations of a method to remember, so that parameters that never recur do not fill
+/// the memory.
 const MAX_WORDS: usize = 4096;
 
-/// Most sizes of a method that are kinds of their own, since they repeat. Arbitrary: as many as a dispatcher tells apart.
+/// Maximum number of sizes of a method that become kinds of their own because they repeat. Arbitrary: as many as a
+/// dispatcher distinguishes.
 const MOST_OWN: usize = 64;
 
-/// Kinds of calls by number, and the calls since they were told.
+/// Call kinds by number, and the calls since the last report.
 #[derive(Default)]
 pub struct Gathering {
     /// By log and method.
     methods: FxHashMap<(usize, u32), KnownMethod>,
     kinds: Vec<CallKind>,
     by_key: HashMap<String, usize>,
-    /// Kinds that the other ranks know of.
+    /// Number of kinds that were reported to the other ranks.
     n_told: usize,
-    /// When the steps before the present one ended, clock ticks.
+    /// Ends of the steps before the present one, clock ticks.
     step_ends: [u64; N_APART],
-    /// For how long the thread waited for a processor in each step, seconds.
+    /// Delays in which the thread waited for a processor, by step, seconds.
     delays_s: [Vec<f64>; N_APART + 1],
-    /// By kind, and for each by step.
+    /// By kind, then by step.
     calls: Vec<[Calls; N_APART + 1]>,
-    /// Kind and step of those that there are.
+    /// Step and kind of the calls present.
     touched: Vec<(usize, usize)>,
-    /// Of the record that is looked up.
+    /// Parameter words of the present record.
     words: Vec<u64>,
 }
 
 /// A method of a log.
 struct KnownMethod {
-    /// Places of the parameters that are sizes or labels.
+    /// Indices of the parameters that are sizes or labels.
     sizes: Vec<usize>,
-    /// The kind by the words of these.
+    /// The kind by their words.
     kinds: FxHashMap<Box<[u64]>, Known>,
-    /// How many are of one size that repeats.
+    /// Number of kinds of one repeated size.
     n_own: usize,
 }
 
-/// The kind of calls with some words.
+/// The kind of calls with certain words.
 #[derive(Clone, Copy)]
 struct Known {
     number: usize,
-    /// Whether it is to become one of its own when they come again: others of about this size were there before.
+    /// Whether the words share the kind of an earlier size, and get a kind of their own when they repeat.
     is_shared: bool,
 }
 
@@ -70,12 +78,12 @@ struct Calls {
 }
 
 impl Gathering {
-    /// The thread has waited for a processor in the present step.
+    /// Reports a delay of the thread in the present step.
     pub fn waited(&mut self, delay_s: f64) {
         self.delays_s[N_APART].push(delay_s);
     }
 
-    /// A step has ended, and the next one begins.
+    /// Reports the end of a step and the start of the next one.
     pub fn step_ended(&mut self, ticks: u64) {
         self.step_ends.rotate_left(1);
         self.step_ends[N_APART - 1] = ticks;
@@ -88,7 +96,7 @@ impl Gathering {
     ///
     /// # Arguments
     /// * `log` - number of its log
-    /// * `own_ns` - its own time, nanoseconds
+    /// * `own_ns` - its exclusive time, nanoseconds
     pub fn add(&mut self, log: usize, record: &Record<'_>, own_ns: u64) {
         let end = record.start_ticks + record.wall_ticks;
         let step = self.step_ends.iter().filter(|at| **at <= end).count();
@@ -99,16 +107,16 @@ impl Gathering {
         }
         match record.failed {
             true => calls.failed += 1,
-            // A call that took no step of the clock took some of it.
+            // A call shorter than the clock's resolution counts as 1 ns.
             false => calls.own_ns.push(own_ns.max(1)),
         }
     }
 
-    /// The calls since the last time, and the kinds that are new among them.
+    /// The new kinds and the calls since the last report.
     ///
     /// # Arguments
     /// * `now` - number of the step that has ended
-    /// * `expected` - logarithm of the seconds that such a call takes, and its standard deviation; `None` if nothing is known of it
+    /// * `expected` - logarithm of the expected seconds of such a call, and its standard deviation; `None` if unknown
     pub fn tell(
         &mut self,
         now: u64,
@@ -134,8 +142,8 @@ impl Gathering {
         (new, lines)
     }
 
-    /// Takes from calls for how long they have waited for a processor. Of several calls of a kind in a step the middle one counts, which
-    /// hardly any delay moves.
+    /// Subtracts delays from single calls. Several calls of a kind in a step are represented by their median, which a
+    /// delay hardly moves.
     fn take_delays_out(&mut self, mut expected: impl FnMut(&CallKind) -> Option<(f64, f64)>) {
         for step in 0..=N_APART {
             let delays_s = std::mem::take(&mut self.delays_s[step]);
@@ -224,7 +232,7 @@ fn call_kind(record: &Record<'_>) -> CallKind {
     }
 }
 
-/// Logarithm of the middle of some times, in seconds; the shorter of two, 0 without any.
+/// Logarithm of the median of some times, in seconds; the shorter of two, and 0 without any.
 fn ln_middle(ns: &mut [u64]) -> f64 {
     if ns.is_empty() {
         return 0.0;
@@ -247,7 +255,7 @@ mod tests {
 
     use super::*;
 
-    /// Adds what the logs have got since.
+    /// Adds the new records of the logs.
     fn follow(gathering: &mut Gathering, run: &mut RunFollower) -> Result<(), Box<dyn Error>> {
         run.refresh()?;
         while let Some(log) = run.next_log() {
@@ -290,7 +298,8 @@ mod tests {
                 ..RecordWords::default()
             })
         };
-        // A step of 1000 ticks of a nanosecond holds two calls of one kind and one of another; in the last one they take longer.
+        // A step of 1000 ticks of a nanosecond has two calls of one kind and one of another; in the last step they
+        // take longer.
         for step in 1..=7 {
             let wall = if step == 7 { 70 } else { step };
             for (place, q) in [1000, 1001, 5000].into_iter().enumerate() {
@@ -302,7 +311,7 @@ mod tests {
         }
         follow(&mut gathering, &mut run)?;
         let (new, lines) = gathering.tell(7, |_| None);
-        // The second size came again, and is of about the size of the first.
+        // The second size repeats, and is close to the first.
         let is_own: Vec<_> = new.iter().map(|kind| kind.is_own).collect();
         assert_eq!(is_own, [false, false, true], "{new:?}");
         let told: Vec<_> = lines.iter().map(|l| (l.step, l.kind, l.calls)).collect();
@@ -317,7 +326,7 @@ mod tests {
         let of_the_last = [4.0, 5.0, 6.0, 70.0].into_iter().flat_map(|ns| [ns; 3]);
         let expected: Vec<_> = [1.0, 2.0, 2.0].into_iter().chain(of_the_last).collect();
         assert_eq!(middles, expected);
-        // What was told is not told again.
+        // Reported calls are not reported again.
         gathering.step_ended(7999);
         assert!(call(8000, 1000, 1));
         follow(&mut gathering, &mut run)?;

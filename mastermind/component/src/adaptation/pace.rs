@@ -1,86 +1,95 @@
-//! When is it worth deciding? Decisions take their share of the run, and are brought forward where steps take longer than usual.
+//! Chooses when to decide: decisions take their share of the run, and come early if steps take longer than usual.
 //!
-//! A class that becomes slow costs what its calls take until the next decision. Steps that take far longer than those before
-//! tell it at the price of reading a clock, that of the process's processor time, since on a busy machine any step may wait. Either
-//! kind of decision has its share of the run, and none is made beyond it but on a class that is on trial.
+//! A class that becomes slow costs excess time until the next decision. Steps that take far longer than earlier ones
+//! reveal it for the price of reading a clock: that of the process's processor time, since any step may wait on a
+//! busy machine. Regular and early decisions each have a share of the run's time, and beyond it only trials are
+//! decided on.
+//!
+//! ```text
+//! a run of 8 s, 4 ms per decision: regular decisions may take 40 ms (DUE_SHARE), so 8 more fit after 8 ms of them
+//!     steps 5 to 16 to come: a decision every 2 steps (Meetings::stride)
+//! two steps of 1.5 times the usual length: Alarm::Long, an early decision if their share has room
+//! ```
 
 use std::collections::VecDeque;
 
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// Part of the run's processor seconds that decisions may take which are due.
+/// Part of the run's processor seconds that regular decisions may take.
 const DUE_SHARE: f64 = 0.005;
 
-/// Part that those may take which are brought forward. It is theirs alone: they are worth most where reading many records has taken
-/// what there was.
+/// Part that early decisions may take. It is separate: early decisions are worth most after reading many records has
+/// used up the other share.
 const ALARMED_SHARE: f64 = 0.0025;
 
-/// Part beyond which no dispatcher begins a trial, whatever it would tell: all decisions together are then within a hundredth, or one
-/// decision beyond.
+/// Part beyond which no dispatcher begins a trial, however valuable: all decisions together then stay within a
+/// hundredth, or one decision more.
 const TRYING_SHARE: f64 = 0.01;
 
-/// Processor seconds that decisions of either kind may take in any case: a run of a fifth of a second is to be adapted too.
+/// Processor seconds that either sort of decision may take in any case, so that a run of a fifth of a second can
+/// adapt too.
 const LEAST_S: f64 = 0.002;
 
-/// Least part of the run that is believed to be done, so that a first report does not promise a run without end.
+/// Lower bound of the reported fraction, so that a first report does not promise an endless run.
 const LEAST_FRACTION: f64 = 0.01;
 
-/// Most steps between two decisions.
+/// Maximum number of steps between two decisions.
 const MOST_STEPS: f64 = 50.0;
 
-/// Steps that tell what is usual.
+/// Number of steps whose median length is the usual one.
 const USUAL: usize = 31;
 
-/// A step that takes so many times the usual is out of the ordinary, if the one before was too.
+/// Ratio to the usual length above which a step is unusual, if the previous one was too.
 const ALARMING: f64 = 1.3;
 
-/// One that takes so many times the usual costs more than a decision, whatever was spent: it is usual after a few.
+/// Ratio above which a step costs more than a decision, whatever was spent; after a few such steps the length is
+/// usual.
 const FAR_TOO_LONG: f64 = 2.0;
 
-/// How long steps take beside the usual.
+/// Length of steps compared with the usual length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Alarm {
-    /// As usual, or one that is out of the ordinary alone.
+    /// Usual, or a single unusual step.
     None,
-    /// Two in turn are out of the ordinary: worth a decision where there is room.
+    /// Two successive unusual steps: worth a decision if the share has room.
     Long,
-    /// They are far too long: worth one in any case.
+    /// Two successive steps that are far too long: worth a decision in any case.
     FarTooLong,
 }
 
-/// Seconds that the ranks take to ask one another whether any is alarmed: a reduction of two numbers in a node.
+/// Seconds that a vote of the ranks on an early decision takes: a reduction of two numbers within a node.
 pub const ASKING_S: f64 = 20e-6;
 
-/// Part of the run's time that asking may take.
+/// Part of the run's time that votes may take.
 const ASKING_SHARE: f64 = 0.0025;
 
-/// What decides when ranks meet; the same on every rank.
+/// Schedule of the ranks' meetings; the same on every rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Meetings {
     /// Steps until the next decision.
     pub stride: u64,
-    /// Steps after which the ranks ask one another whether one is to be brought forward.
+    /// Steps between votes on an early decision.
     pub asked_every: u64,
 }
 
-/// What deciding has taken, of which run.
+/// Cost of decisions so far, and progress of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Processor seconds of all decisions so far, and of one now.
+    /// Processor seconds of all decisions so far, and of one decision now.
     pub own_s: f64,
     pub a_decision_s: f64,
-    /// Of those that were brought forward.
+    /// Processor seconds of early decisions.
     pub alarmed_s: f64,
     /// Processor seconds and steps since the run began.
     pub run_s: f64,
     pub step: u64,
-    /// Part of the run that is done; 0 where that is not known.
+    /// Part of the run that is done; 0 if unknown.
     pub fraction: f64,
 }
 
 impl Spent {
-    /// The run as it is expected to be in the end, as a multiple of what was. Where nobody tells, as much is to come as was.
+    /// Expected length of the whole run as a multiple of the length so far: 2 if the fraction is unknown.
     fn whole(&self) -> f64 {
         match self.fraction > 0.0 {
             true => 1.0 / self.fraction.clamp(LEAST_FRACTION, 1.0),
@@ -88,7 +97,7 @@ impl Spent {
         }
     }
 
-    /// The decisions that are due share what they may still take among the steps to come.
+    /// Distributes the remaining share of regular decisions over the steps to come.
     pub fn meetings(&self) -> Meetings {
         let steps = self.step.max(1) as f64;
         let asked_every = asked_every(ASKING_S, self.run_s / steps, MOST_STEPS);
@@ -105,23 +114,23 @@ impl Spent {
         }
     }
 
-    /// Whether a decision that is due is within what these may take.
+    /// Whether a regular decision is within its share.
     pub fn is_affordable(&self) -> bool {
         let share_s = DUE_SHARE * self.run_s * self.whole();
         self.own_s - self.alarmed_s + self.a_decision_s <= LEAST_S.max(share_s)
     }
 
-    /// Whether a dispatcher may begin trials, on which it is decided at the next step.
+    /// Whether a dispatcher may begin trials, which need a decision at the next step.
     pub fn may_try(&self) -> bool {
         let share_s = TRYING_SHARE * self.run_s * self.whole();
         self.own_s + self.a_decision_s <= LEAST_S.max(share_s)
     }
 
-    /// Whether a decision may be brought forward.
+    /// Whether an early decision is within its share.
     ///
     /// # Arguments
-    /// * `is_pressing` - a class has become far slower, or is suspected to have: what is less far off leaves half of the share for
-    ///   such
+    /// * `is_pressing` - whether a class has become far slower or is suspected to have changed; smaller changes leave
+    ///   half of the share for such cases
     pub fn has_room(&self, is_pressing: bool) -> bool {
         let share_s = LEAST_S.max(ALARMED_SHARE * self.run_s * self.whole());
         let part = if is_pressing { 1.0 } else { 0.5 };
@@ -129,18 +138,18 @@ impl Spent {
     }
 }
 
-/// Steps after which the ranks may ask one another whether a decision is wanted, a whole number.
+/// Number of steps between votes of the ranks, a whole number.
 ///
 /// # Arguments
-/// * `asking_s` - seconds that asking takes
+/// * `asking_s` - seconds of a vote
 /// * `a_step_s` - seconds of a step
-/// * `most` - largest number, for steps that are shorter than any can be told
+/// * `most` - upper bound, for immeasurably short steps
 pub fn asked_every(asking_s: f64, a_step_s: f64, most: f64) -> f64 {
     let steps = (asking_s / (ASKING_SHARE * a_step_s)).ceil();
     steps.clamp(1.0, most)
 }
 
-/// Does something, and adds its processor seconds to an account.
+/// Does some work and adds its processor seconds to an account.
 pub fn timed<T>(account_s: &mut f64, work: impl FnOnce() -> T) -> T {
     let begin_s = thread_s();
     let done = work();
@@ -168,11 +177,11 @@ fn clock_s(clock: ClockId) -> f64 {
 pub struct Pace {
     /// Processor seconds of the process when the present step began.
     began_s: f64,
-    /// The latest, processor seconds.
+    /// Lengths of the latest steps, processor seconds.
     lengths_s: VecDeque<f64>,
-    /// Those in which no class was on trial.
+    /// Lengths of the latest steps without a trial, processor seconds.
     untried_s: VecDeque<f64>,
-    /// How the last one was, by itself.
+    /// Alarm of the last step alone.
     last: Alarm,
 }
 
@@ -188,13 +197,13 @@ impl Pace {
         }
     }
 
-    /// A step has ended.
+    /// Reports the end of a step.
     ///
     /// # Arguments
-    /// * `is_trial` - whether a class was on trial in it
+    /// * `is_trial` - whether a class was being explored in it
     ///
     /// # Returns
-    /// How long it and the one before both took, at least.
+    /// The smaller alarm of this step and the previous one.
     pub fn step_ended(&mut self, now_s: f64, is_trial: bool) -> Alarm {
         let length_s = now_s - self.began_s;
         if !is_trial {
@@ -203,7 +212,7 @@ impl Pace {
         self.take(length_s)
     }
 
-    /// Seconds by which the latest step was longer than usual; less than 0 if it was shorter.
+    /// Seconds by which the latest step was longer than the usual one; negative if it was shorter.
     pub fn lost_s(&self) -> f64 {
         let usual_s = middle(&self.untried_s);
         let last_s = self.lengths_s.back();
@@ -212,12 +221,13 @@ impl Pace {
             .map_or(0.0, |(last, usual)| last - usual)
     }
 
-    /// Processor seconds of the process at which the present step will have taken as long as the longest of the latest without a trial.
+    /// Processor seconds of the process at which the present step will be as long as the longest recent step without
+    /// a trial.
     pub fn longest_until_s(&self) -> f64 {
         self.began_s + self.untried_s.iter().copied().fold(0.0, f64::max)
     }
 
-    /// The next step begins: what was done between steps does not count.
+    /// Reports the start of the next step: work between steps does not count.
     pub fn step_begins(&mut self, now_s: f64) {
         self.began_s = now_s;
     }
@@ -265,7 +275,7 @@ mod tests {
         assert!((10..20).contains(&alarmed), "{alarmed}");
     }
 
-    /// 4 ms a decision, of steps of 500 ms, of which 12 are to come: 40 ms are due to decisions, and 8 ms are spent.
+    /// 4 ms per decision, 500 ms per step, 12 steps to come: 40 ms are due to decisions, and 8 ms are spent.
     #[test]
     fn decisions_take_their_share() {
         let spent = Spent {
@@ -294,7 +304,7 @@ mod tests {
             spendthrift.has_room(true),
             "what is brought forward has its own"
         );
-        // 0.005 of 8 s, whatever those took that were brought forward.
+        // 0.005 of 8 s, whatever early decisions took.
         assert!(spent.is_affordable() && !spendthrift.is_affordable());
         let brought_forward = Spent {
             alarmed_s: 0.02,
@@ -306,7 +316,7 @@ mod tests {
             ..spent
         };
         assert!(!alarmed.has_room(true), "20 ms");
-        // 10 ms of these are left to classes that are far slower.
+        // 10 ms of these are reserved for classes that are far slower.
         let half = Spent {
             alarmed_s: 0.009,
             ..spent
@@ -330,7 +340,7 @@ mod tests {
             ..spent
         };
         assert_eq!(cheap.meetings().stride, 1);
-        // As much is to come as was: 4 steps, for which 12 ms are left.
+        // As much is to come as has passed: 4 steps, for which 12 ms are left.
         let unknown = Spent {
             fraction: 0.0,
             a_decision_s: 0.0065,
@@ -339,7 +349,7 @@ mod tests {
         assert_eq!(unknown.meetings().stride, 3);
     }
 
-    /// Whatever a decision costs, all of them come to their share of the run.
+    /// Whatever a decision costs, all decisions together use their share of the run.
     #[test]
     fn all_decisions_keep_to_their_share() {
         for a_decision_s in [1e-5, 1e-4, 1e-3] {

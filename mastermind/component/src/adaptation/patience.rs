@@ -1,7 +1,7 @@
-//! Ranks that wait for one another longer than any step takes: what they would wait for does not come.
+//! Detects a deadlock of ranks that wait for one another longer than any step takes.
 //!
-//! An exchange takes part in the order of the application's steps. Where one rank reports a step that another does not, the
-//! first waits in the exchange and the other for the first, each for ever. A thread that looks on tells it.
+//! Exchanges follow the order of the application's steps. If one rank reports a step that another does not, each
+//! waits for the other for ever, the first one in the exchange. A watching thread reports this.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use crate::mastermind::locked;
 
-/// Called once, by a thread of its own, with what is waited for.
+/// Called once, in a thread of its own, with a description of the missing step.
 pub type AtDeadlock = dyn Fn(&str) + Send;
 
-/// How often it is looked whether an exchange has ended, as a share of the patience.
+/// Number of checks per patience whether an exchange has ended.
 const LOOKS: u32 = 10;
 
-/// Looks on while a rank waits for the others.
+/// Watches the time that a rank waits for the others.
 pub struct Patience {
     shared: Arc<(Mutex<Waiting>, Condvar)>,
     thread: Option<JoinHandle<()>>,
@@ -23,7 +23,7 @@ pub struct Patience {
 
 #[derive(Default)]
 struct Waiting {
-    /// Since when, and at which step.
+    /// Start of the wait, and the step.
     since: Option<(Instant, u64)>,
     has_ended: bool,
 }
@@ -31,10 +31,10 @@ struct Waiting {
 impl Patience {
     /// # Arguments
     /// * `limit` - longest time that one step of the application may keep the other ranks waiting
-    /// * `at_deadlock` - what is done then
+    /// * `at_deadlock` - called when that time has passed
     ///
     /// # Errors
-    /// The system has no thread for it.
+    /// The thread cannot be started.
     pub fn new(limit: Duration, at_deadlock: Box<AtDeadlock>) -> std::io::Result<Self> {
         let shared = Arc::new((Mutex::new(Waiting::default()), Condvar::new()));
         let looking = Arc::clone(&shared);
@@ -46,7 +46,7 @@ impl Patience {
         })
     }
 
-    /// Does what needs the other ranks.
+    /// Runs an exchange with the other ranks under watch.
     pub fn wait_for<T>(&self, step: u64, exchange: impl FnOnce() -> T) -> T {
         locked(&self.shared.0).since = Some((Instant::now(), step));
         let done = exchange();

@@ -1,4 +1,4 @@
-//! Stored models, ready to be evaluated for each call.
+//! Stored models, prepared for evaluation at each call.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use mastermind_composition::adapt::Predict;
 use mastermind_composition::model_name;
 use mastermind_models::{Coordinate, Metric, Model, ModelSet, Predictor, Value, predict};
 
-/// What models predict: the value without its interval, which takes far longer to find and which no decision reads.
+/// Predictions of the models, without their intervals, which take far longer to compute and which no decision reads.
 pub(crate) fn predicted(models: &ModelSet) -> Box<Predict<'static>> {
     let mut by_name: HashMap<String, Vec<(Model, Predictor)>> = HashMap::new();
     for model in models.models.iter().filter(|m| m.metric == Metric::Wall) {
@@ -25,7 +25,7 @@ pub(crate) fn predicted(models: &ModelSet) -> Box<Predict<'static>> {
     })
 }
 
-/// Whether a coordinate has each size that the model was measured with, and no other.
+/// Whether a coordinate has exactly the sizes that the model was measured with.
 fn is_whole(model: &Model, at: &Coordinate) -> bool {
     let sizes = at.values.iter();
     let mut sizes = sizes.filter(|(_, value)| matches!(value, Value::Number(_)));

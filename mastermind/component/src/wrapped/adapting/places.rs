@@ -1,4 +1,4 @@
-//! Where the calls of a log are among those of their interface.
+//! Classifies the call paths of a log: outermost calls of an interface, and calls within them.
 
 use mastermind_records::Log;
 use mastermind_records::definition::PROGRAM_CLASS;
@@ -9,32 +9,32 @@ use crate::wrapped::libraries::OTHER;
 /// Call paths of a log.
 #[derive(Default)]
 pub(super) struct LogPaths {
-    /// Whether it is a log of this process.
+    /// Whether this is a log of this process; `None` until its definition is read.
     pub(super) is_own: Option<bool>,
     n_known: usize,
-    /// By path.
+    /// Place of each call path.
     places: FxHashMap<u32, Place>,
-    /// Nanoseconds of calls within an open one of the same interface, by the path of the latter.
+    /// Nanoseconds of calls within an open call of the same interface, by the path of the latter.
     within_ns: FxHashMap<u32, u64>,
 }
 
-/// Where a call is among those of its interface.
+/// Position of a call among those of its interface.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Place {
-    /// The program calls.
+    /// A call by the program.
     Outermost,
-    /// The library calls itself; the path of the program's call.
+    /// A call of the library by itself, with the path of the program's call.
     Within(u32),
-    /// Not of an interface.
+    /// Not a call of an interface.
     Other,
 }
 
 impl LogPaths {
-    /// Takes in the paths that came.
+    /// Classifies new call paths.
     pub(super) fn learn(&mut self, log: &Log, process: u32) {
         let definitions = log.definitions();
         if self.is_own.is_none() {
-            // 0 where the definition has not come yet.
+            // 0 before the definition is read.
             let of_log = definitions.run.process;
             self.is_own = (of_log != 0).then_some(of_log == process);
         }
@@ -50,7 +50,7 @@ impl LogPaths {
         }
     }
 
-    /// The time of a call as its library is to be judged by; `None` where it is a part of another's.
+    /// Time of an outermost call, with the calls within it; `None` for any other call.
     pub(super) fn time_ns(&mut self, path: u32, own_ns: u64) -> Option<u64> {
         match self.places.get(&path)? {
             Place::Outermost => Some(own_ns + self.within_ns.remove(&path).unwrap_or(0)),
@@ -68,14 +68,14 @@ fn place_of(log: &Log, path: u32) -> Place {
     let Some(method) = definitions.method_of(path) else {
         return Place::Other;
     };
-    // Calls of another definition go where they went, whatever is chosen.
+    // Calls that another definition answers do not change with the chosen library.
     if [PROGRAM_CLASS, OTHER].contains(&&*method.class) || method.is_mpi() {
         return Place::Other;
     }
     let parent = |path: u32| definitions.call_path(path).map_or(0, |known| known.parent);
     let mut outer = None;
     let (mut at, mut above) = (path, parent(path));
-    // Parents have lower numbers; damage makes no cycle.
+    // Parents have lower numbers, so a damaged log cannot cause a cycle.
     while above != 0 && above < at {
         let is_same = definitions
             .method_of(above)
