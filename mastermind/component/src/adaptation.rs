@@ -327,7 +327,7 @@ impl Adaptation {
             }
         }
         self.limit(state);
-        // Ranks of which one has ended, or that disagree, decide nothing and must not wait for one another.
+        // After one rank has ended or ranks disagree, nothing is decided and no rank may wait for another.
         match decided.is_empty() {
             true => Ok(()),
             false => self.redirect(state, &decided, &*comm),
@@ -440,7 +440,7 @@ impl Adaptation {
     /// all go on unadapted.
     ///
     /// # Errors
-    /// The communicator's.
+    /// Errors of the communicator.
     pub fn end(&self) -> Result<(), PortError> {
         let mut state = locked(&self.state);
         if state.stopped.is_some() || self.patience.is_none() {

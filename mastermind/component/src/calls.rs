@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::names::{self, NameError, Names};
 
-/// Calls that are kept at most.
+/// Maximum number of calls kept.
 const MOST_KEPT: usize = 100_000;
 
 /// Factor by which calls are thinned if there are more; odd, so that both of two alternating modes stay.
@@ -30,11 +30,11 @@ pub struct Call<'r> {
 pub struct Calls<'r> {
     /// The method's whole name.
     pub name: String,
-    /// How many there are.
+    /// Number of calls.
     pub n: usize,
-    /// Every so-many-th is kept.
+    /// One of this many calls is kept.
     pub every: usize,
-    /// These, at least one.
+    /// The kept calls, at least one.
     pub kept: Vec<Call<'r>>,
 }
 

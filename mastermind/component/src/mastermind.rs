@@ -1,4 +1,13 @@
 //! The component that proxies record through.
+//!
+//! The generated proxy of each connection asks this component, through `cca.Monitor`, for the recorder and for a
+//! number for each of its methods. After that a call costs one record: the proxy writes it to the recorder directly.
+//! The component also attaches the proxy of MPI to the recorder, switches groups of measurements on and off, and
+//! registers swaps of classes. At the end it sums up the records of all ranks.
+//!
+//! ```text
+//! Mastermind::add ─▶ proxies: register_instance, register_method ─▶ calls write records ─▶ summarise (collective) ─▶ finish
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::c_void;
@@ -99,13 +108,13 @@ impl Mastermind {
     /// Name of the provides port for queries of the records so far.
     pub const PERF_PARAM_PORT: &'static str = "perf_param";
 
-    /// Takes part in a framework, by the services of an instance of its own.
+    /// Joins a framework through the services of an instance of its own.
     ///
     /// # Arguments
-    /// * `mpi` - where MPI time comes from, if it is measured
+    /// * `mpi` - the proxy of MPI that measures time in MPI, if it is measured
     ///
     /// # Errors
-    /// The framework's; a proxy of MPI of another version.
+    /// Errors of the framework, or a proxy of MPI of another version.
     pub fn add(
         recorder: RunRecorder,
         mpi: Option<&MpiProxy>,
@@ -403,7 +412,7 @@ impl Mastermind {
     /// The time that the ranks spend on ending MPI afterwards is not included.
     ///
     /// # Errors
-    /// The communicator's; the logs cannot be read, or the summary not be written.
+    /// Errors of the communicator; the logs cannot be read, or the summary cannot be written.
     pub fn summarise(&self, comm: &impl CommPort) -> Result<(), PortError> {
         self.announce_totals();
         let own = self.recorder.sums();

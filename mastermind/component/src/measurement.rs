@@ -41,10 +41,10 @@ impl Measurement {
     /// Name of the provides port.
     pub const PORT: &'static str = "measurement";
 
-    /// Takes part in a framework, by the services of an instance of its own.
+    /// Joins a framework through the services of an instance of its own.
     ///
     /// # Errors
-    /// The framework's.
+    /// Errors of the framework.
     pub fn add(services: &Services) -> Result<Arc<Self>, PortError> {
         let measurement = Arc::<Self>::default();
         services.add_provides_port::<dyn MeasurementPort, _>(Self::PORT, &measurement)?;
@@ -94,7 +94,7 @@ impl Measurement {
         methods[place].clone()
     }
 
-    /// By another name it is another method.
+    /// A renamed timer is another method.
     fn forget_method(&self, timer: u32) {
         if let Some(method) = locked(&self.methods).get_mut(timer as usize) {
             *method = None;

@@ -39,10 +39,10 @@ impl PerfModel {
     /// Name of the provides port.
     pub const PORT: &'static str = "perf_model";
 
-    /// Takes part in a framework, by the services of an instance of its own.
+    /// Joins a framework through the services of an instance of its own.
     ///
     /// # Errors
-    /// The framework's.
+    /// Errors of the framework.
     pub fn add(services: &Services) -> Result<Arc<Self>, PortError> {
         let perf_model = Arc::new(Self::default());
         services.add_provides_port::<dyn PerfModelPort, _>(Self::PORT, &perf_model)?;
@@ -93,7 +93,7 @@ impl PerfModel {
 }
 
 impl Asked {
-    /// Reads the records that the logs have got since the last question.
+    /// Reads the new records of the logs.
     fn read_new(&mut self) -> Result<(), PortError> {
         self.run.refresh().map_err(PortError::failed)?;
         loop {
@@ -157,7 +157,7 @@ impl PerfModelPort for PerfModel {
                 *place.ok_or_else(|| unknown(&instance))? = class.to_string();
             }
             let choice = asked.choice(&assembly, &Alternatives::new())?;
-            // How much runs differ is not known here.
+            // The spread between runs is unknown here.
             let [lower_s, upper_s] = choice.interval_s.unwrap_or([0.0, f64::INFINITY]);
             Ok(PredictedTime {
                 value_s: choice.predicted_s,

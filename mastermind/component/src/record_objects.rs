@@ -48,10 +48,10 @@ impl PerfParam {
     /// Name of the provides port.
     pub const PORT: &'static str = "perf_param";
 
-    /// Takes part in a framework, by the services of an instance of its own.
+    /// Joins a framework through the services of an instance of its own.
     ///
     /// # Errors
-    /// The framework's.
+    /// Errors of the framework.
     pub fn add(services: &Services) -> Result<Arc<Self>, PortError> {
         let perf_param = Arc::new(Self::default());
         services.add_provides_port::<dyn PerfParamPort, _>(Self::PORT, &perf_param)?;

@@ -17,7 +17,7 @@ const BYTES_PER_DOUBLE: usize = 6;
 /// The sums of all ranks on the first rank, `None` elsewhere.
 ///
 /// # Errors
-/// The communicator's; a rank's sums are missing or damaged.
+/// Errors of the communicator; a rank's sums are missing or damaged.
 pub fn gather(
     own: Option<&ProfileSums>,
     comm: &impl CommPort,

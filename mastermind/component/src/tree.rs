@@ -1,8 +1,9 @@
-//! Joins data of all ranks on the first one, in as many rounds as the number of ranks has binary digits.
+//! Combines data of all ranks on the first one, in as many rounds as the number of ranks has binary digits.
 //!
 //! In round k each rank whose number is an odd multiple of 2^k sends its data to the rank 2^k before it, and is done.
-//! The data are those of the 2^k ranks from its own on, or of fewer. So the joined data are always those of consecutive
-//! ranks, the earlier ones on the left, and a rank holds at most one part in addition to its own.
+//! These are the data of 2^k consecutive ranks from its own on, or of fewer at the end. So combined data always
+//! belong to consecutive ranks, the earlier ones on the left, and a rank stores at most one part in addition to its
+//! own.
 //!
 //! ```text
 //! round 0    0 ◄─ 1    2 ◄─ 3    4 ◄─ 5    6
@@ -22,19 +23,19 @@ const MAX_WORDS: usize = 8192;
 /// Tag of the messages. Arbitrary: no other message of the program is under way during a collective operation.
 const TAG: i32 = 4711;
 
-/// Joins data of all ranks on the first one. Collective.
+/// Combines data of all ranks on the first one. Collective.
 ///
 /// # Arguments
 /// * `own` - the data of this rank
 /// * `to_bytes` - serializes them for sending
 /// * `join` - adds the bytes of the following ranks to the data of some ranks. It cannot fail, since the ranks before
-///   this one wait for it: an error is part of the joined data
+///   this one wait for it: an error is part of the result
 ///
 /// # Returns
 /// The data of all ranks on the first rank, `None` elsewhere.
 ///
 /// # Errors
-/// The communicator's.
+/// Errors of the communicator.
 pub fn join_on_first<T>(
     mut own: T,
     comm: &impl CommPort,
@@ -62,7 +63,7 @@ pub fn join_on_first<T>(
 /// * `own` - the bytes on the first rank; ignored elsewhere
 ///
 /// # Errors
-/// The communicator's.
+/// Errors of the communicator.
 pub fn give_to_all(own: &[u8], comm: &impl CommPort) -> Result<Vec<u8>, PortError> {
     let is_first = comm.rank()? == 0;
     let mut words = match is_first {

@@ -1,4 +1,13 @@
-//! Recorded calls as a workload.
+//! Converts the recorded calls of a run to a workload for the choice of an assembly.
+//!
+//! Calls of the same method, instance and parameters are one [`Call`] with their number and time. Its processor time
+//! is the number times the median, so that single calls which waited for the processor do not count. A group with too
+//! few calls for a median is compared with the calls of about its size, at four size classes per doubling:
+//!
+//! ```text
+//! flux.compute q=4000    20 calls    median 44 µs                        processor time 880 µs
+//! flux.compute q=4100     1 call     400 µs, others of about its size take 45 µs: processor time 45 µs
+//! ```
 
 mod times;
 

@@ -1,4 +1,14 @@
-//! Recording in a program that was not written for it.
+//! Records a program that was not written for it.
+//!
+//! `mastermind wrap` preloads a library that reads a [`WrapConfig`] from the environment and starts a [`Wrapped`] in
+//! each process before its first call of MPI. The proxies of MPI, OpenMP and C libraries then record through the same
+//! recorder as components do: the whole program is one open call, and each call of a proxied function is a call made
+//! from it. A process may have its calls sent to another library ([`Wrapped::use_library`]), or choose among
+//! libraries while it runs ([`LibraryAdaptation`]).
+//!
+//! ```text
+//! mastermind wrap ─▶ MASTERMIND_WRAP (WrapConfig) ─▶ Wrapped::start in each rank ─▶ records in DIR ─▶ Wrapped::finish
+//! ```
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -97,14 +107,14 @@ pub struct WrapConfig {
     pub adapt: Option<LibraryAdaptConfig>,
 }
 
-/// Which process of a run this one is.
+/// Identifies this process among those of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankOfRun {
-    /// From 0.
+    /// The rank, from 0.
     pub rank: u32,
-    /// How many there are.
+    /// Number of ranks.
     pub ranks: u32,
-    /// How many of them are on this machine; `None` where the launcher does not say.
+    /// Number of ranks on this machine; `None` if the launcher does not report it.
     pub local_ranks: Option<u32>,
 }
 
@@ -415,7 +425,7 @@ impl Wrapped {
         })
     }
 
-    /// Whether this is the process that was started in, not a child that it forked.
+    /// Whether this is the process in which the recording was started, not a forked child.
     pub fn is_own_process(&self) -> bool {
         self.process == std::process::id()
     }
@@ -646,7 +656,7 @@ fn file_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or_default()
 }
 
-/// Words of a command among which the program is looked for.
+/// Maximum number of words of a command among which to search for the program.
 const MAX_WORDS: usize = 8;
 
 fn circumstances_of(config: &WrapConfig) -> CircumstancesDefinition {

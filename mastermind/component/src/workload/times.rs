@@ -1,6 +1,6 @@
 //! The median of many times in bounded memory.
 
-/// Maximum number of times kept; beyond that every other is kept, and so on.
+/// Maximum number of times kept; beyond it every second one is dropped, repeatedly.
 const MOST_KEPT: usize = 512;
 
 /// Minimum number of times for a median: of two, either may be the disturbed one.
@@ -10,7 +10,7 @@ const LEAST: usize = 3;
 #[derive(Debug, Clone)]
 pub struct Times {
     kept: Vec<f64>,
-    /// One of so many is kept.
+    /// One of this many times is kept.
     every: u64,
     taken: u64,
 }
@@ -26,7 +26,7 @@ impl Default for Times {
 }
 
 impl Times {
-    /// Takes one in.
+    /// Adds a time.
     pub fn take(&mut self, seconds: f64) {
         if self.taken.is_multiple_of(self.every) {
             if self.kept.len() == MOST_KEPT {
@@ -37,7 +37,7 @@ impl Times {
                 });
                 self.every *= 2;
             }
-            // After the halving this one may lie between two that are kept.
+            // After halving, this time may lie between two kept ones.
             if self.taken.is_multiple_of(self.every) {
                 self.kept.push(seconds);
             }
@@ -45,7 +45,7 @@ impl Times {
         self.taken += 1;
     }
 
-    /// Their median, seconds; None where there are too few.
+    /// Their median, seconds; `None` if there are too few.
     pub fn median_s(&self) -> Option<f64> {
         let n = self.kept.len();
         if n < LEAST {

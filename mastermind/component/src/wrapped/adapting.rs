@@ -1,22 +1,22 @@
-//! The chooser in a wrapped program: the calls of a proxied library are watched, and sent to whichever library of several is
-//! faster for them.
+//! Adapts a wrapped program: watches the calls of a proxied library and sends them to the fastest of several
+//! libraries.
 //!
-//! The program was never written for it, so nobody tells where its steps end. With one rank a thread looks at the records from time to
-//! time; what was recorded since the last look is what a step is to `run --adapt`, and the policy is the same (`composition/adapt`).
-//! A swap is one pointer, so it needs no moment of its own: a call is answered by one library whole.
+//! The program reports no steps. With one rank, a thread polls the records from time to time; the records since the
+//! last poll take the place of a step of `run --adapt`, and the policy is the same (`composition/adapt`). A swap is
+//! the change of one pointer, so it can happen at any moment: one library answers a whole call.
 //!
 //! ```text
-//! look     the records since the last one, by kind of call: outermost calls of an interface, each with what the library
-//!          spends in its own functions, whoever of them calls whom
+//! poll     the records since the last poll, by call kind: outermost calls of an interface, each with the time that the library
+//!          spends in its own functions, including the calls among them
 //! decide   try another library, keep it, go back
-//! pause    as long as all looks take their share of the time; shorter in a trial, which may cost no more than its budget
+//! pause    until all polls together are within their share of the time; shorter in a trial, which may cost no more than its budget
 //!
-//! Calls that come faster than they may be looked at are left out, chunks of a log at once: those that are looked at stand for them.
+//! Calls that come faster than they can be examined are left out, by whole chunks of a log: the examined ones represent them.
 //! ```
 //!
-//! Several ranks look together, on the way out of a call of MPI that none of them leaves before all have come (`meeting`): which one
-//! that is they agree on from their pauses. They exchange what they have recorded as those of `run --adapt` do
-//! (`adaptation/exchange`), decide the same, and swap before that call returns.
+//! Several ranks poll together, on the way out of an MPI call that none of them leaves before all have come
+//! (`meeting`); their pauses determine which call. They exchange their records like the ranks of `run --adapt`
+//! (`adaptation/exchange`), make the same decision, and swap before that call returns.
 
 mod meeting;
 mod places;
@@ -51,22 +51,24 @@ use crate::adaptation::stored::predicted;
 use crate::decisions_file;
 use crate::mastermind::locked;
 
-/// Records read at once.
+/// Number of records read at once.
 const AT_ONCE: u64 = 4096;
 
-/// Part of the program's time, that of the processor where it is less, that looks may take, and while a library is on trial or suspected to have changed.
+/// Part of the program's time (the smaller of wall and processor time) that polls may take: usually, and while a
+/// library is being explored or is suspected to have changed.
 const SHARE: (f64, f64) = (0.005, 0.01);
 
-/// Seconds that looks may take in any case.
+/// Seconds that polls may take in any case.
 const LEAST_S: f64 = 0.002;
 
-/// Shortest and longest pause between two looks.
+/// Shortest and longest pause between two polls.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(250));
 
-/// Bytes of each log that a look reads, about: half a millisecond's work. In a trial all are read, which lasts a few calls.
+/// Approximate number of bytes of each log that a poll reads: half a millisecond's work. A trial, which lasts a few
+/// calls, reads all.
 const MOST_BYTES: u64 = 256 << 10;
 
-/// Part of the pause by which the next one is longer where nothing was called meanwhile.
+/// Relative increase of the pause after a poll without calls.
 const LONGER: f64 = 1.0;
 
 /// Chooses between the libraries of a wrapped program.
@@ -74,48 +76,50 @@ pub struct LibraryAdaptation {
     config: WrapConfig,
     rank: u32,
     is_alone: bool,
-    /// Of all lines of the log so far, the alternatives and the models.
+    /// Checksum of the alternatives, the models and all lines of the log so far.
     digest: crc32fast::Hasher,
     agreement: Agreement,
     asking: Asking,
     looked: Instant,
     follower: RunFollower,
-    /// By log.
+    /// Call paths of each log.
     logs: Vec<LogPaths>,
     gathering: Gathering,
     run_delay: RunDelay,
     adapter: Adapter,
     process: u32,
-    /// Open once there is one; with one rank in the thread that looks, among open files of its own.
+    /// The log of decisions, open from the first decision on; with one rank, in the polling thread, which has a file
+    /// table of its own.
     decisions: Option<File>,
     path: PathBuf,
     began: Instant,
     /// Processor seconds of the process at that time.
     began_s: f64,
     looks: u64,
-    /// The first look that found calls; what it found was read and touched for the first time, and says nothing.
+    /// The first poll that found calls; these touched memory and code for the first time and do not count.
     warm_at: Option<u64>,
-    /// Processor seconds of all looks, and of one now; an exchange has the rank wait, which takes a processor too.
+    /// Processor seconds of all polls so far, and of one poll now; an exchange makes the rank wait, which takes
+    /// processor time too.
     own_s: f64,
     a_look_s: f64,
     pause: Duration,
-    /// Bytes of the logs that the last look has left.
+    /// Bytes of the logs that the last poll left unread.
     left_bytes: u64,
-    /// Calls that were left out since some were told.
+    /// Number of calls left out since the last report with calls.
     n_left_out: u64,
     is_stopped: bool,
 }
 
 impl LibraryAdaptation {
-    /// Opens the libraries that calls may be sent to.
+    /// Opens the libraries to which calls may be sent.
     ///
     /// # Arguments
-    /// * `wrapped` - the recording that has just begun
+    /// * `wrapped` - the newly started recording
     /// * `is_alone` - whether the program has one rank
     ///
     /// # Errors
-    /// [`WrapError`]: no such library or proxy; there is nothing to choose from; models that cannot be read; several ranks that
-    /// cannot tell one another that they take part.
+    /// [`WrapError`]: no such library or proxy; no other library to choose; unreadable models; several ranks that
+    /// cannot lock the files that show that they take part.
     pub fn start(
         wrapped: &mut Wrapped,
         config: &WrapConfig,
@@ -145,7 +149,7 @@ impl LibraryAdaptation {
             .map(|(interface, class)| (interface.to_owned(), class.to_owned()))
             .collect();
         let settings = AdaptSettings {
-            // The adapter takes a run whose end nobody tells for half over; this one may be over at any time.
+            // The adapter assumes that a run of unknown length is half over; this one may be over at any time.
             explore: adapt.explore / 2.0,
             ..AdaptSettings::default()
         };
@@ -165,7 +169,7 @@ impl LibraryAdaptation {
             None
         } else {
             let file = open_decisions(&path).map_err(cannot_open)?;
-            // As long as this process lives: the others see by it that this rank takes part.
+            // The lock lasts as long as this process and shows the other ranks that this one takes part.
             if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
                 let path = path.display();
                 return Err(not_adaptable(format!(
@@ -175,7 +179,7 @@ impl LibraryAdaptation {
             Some(file)
         };
         if !is_alone {
-            // That of a program which ran before.
+            // A note of an earlier program.
             let _ = fs::remove_file(config.note_file(wrapped.rank));
         }
         Ok(LibraryAdaptation {
@@ -189,7 +193,7 @@ impl LibraryAdaptation {
             follower: RunFollower::new(&config.directory, Some(wrapped.rank)),
             logs: Vec::new(),
             gathering: Gathering::default(),
-            // Several ranks meet in a thread of the program, in whose table no file of ours is opened.
+            // Several ranks meet in a thread of the program, whose file table must not get our files.
             run_delay: match is_alone {
                 true => RunDelay::of_main_thread(),
                 false => RunDelay::unknown(),
@@ -211,7 +215,7 @@ impl LibraryAdaptation {
         })
     }
 
-    /// How long to wait until the next look.
+    /// Time to wait until the next poll.
     pub fn pause(&self) -> Duration {
         self.pause
     }
@@ -221,15 +225,15 @@ impl LibraryAdaptation {
         &self.path
     }
 
-    /// Looks at what was recorded since the last time, and sends calls elsewhere if that is worth it.
+    /// Examines the new records, and sends calls elsewhere if that is worth it.
     ///
     /// # Arguments
-    /// * `running` - the recording; none once it has ended
+    /// * `running` - the recording; `None` once it has ended
     ///
     /// # Returns
-    /// Whether there is more to look for.
+    /// Whether polling should go on.
     pub fn look(&mut self, running: &Mutex<Option<Wrapped>>) -> bool {
-        // A program that waits for the processor has not run for as long as the pause was.
+        // A program that waited for the processor has run for less than the pause.
         let is_due = self.adapter.is_trying() || self.due_s() <= 0.0;
         if !is_due {
             self.pause = self.next_pause(true);
@@ -239,7 +243,7 @@ impl LibraryAdaptation {
     }
 
     /// # Returns
-    /// Whether there is more to look for.
+    /// Whether polling should go on.
     fn look_with(
         &mut self,
         running: &Mutex<Option<Wrapped>>,
@@ -263,13 +267,13 @@ impl LibraryAdaptation {
     }
 
     /// # Returns
-    /// Number of calls of all ranks since the last look; `None` once the recording has ended.
+    /// Number of calls of all ranks since the last poll; `None` once the recording has ended.
     fn decide(
         &mut self,
         running: &Mutex<Option<Wrapped>>,
         ranks: &impl Ranks,
     ) -> Result<Option<u64>, PortError> {
-        // Into the program no panic goes, and where one rank cannot go on the others are not to wait for it.
+        // No panic may reach the program, and if one rank cannot go on, the others must not wait for it.
         let tell = AssertUnwindSafe(|| self.timed(|this| this.tell(running)));
         let told = catch_unwind(tell).unwrap_or(None);
         if told.is_none() && self.is_alone {
@@ -318,13 +322,13 @@ impl LibraryAdaptation {
         Ok(Some(n_seen))
     }
 
-    /// What this rank has recorded since the last look; `None` once its recording has ended.
+    /// This rank's new records; `None` once its recording has ended.
     fn tell(&mut self, running: &Mutex<Option<Wrapped>>) -> Option<Told> {
         let (now, is_led_by_hand) = {
             let running = locked(running);
             let wrapped = running.as_ref()?;
             wrapped.recorder.write_out();
-            // The next look would have to read what comes until then as well.
+            // Otherwise the next poll would have to read these records as well as later ones.
             if self.left_bytes > 0 && !self.adapter.is_trying() {
                 self.n_left_out += self.follower.skip(wrapped.recorder.running_sums());
             }
@@ -369,7 +373,7 @@ impl LibraryAdaptation {
         }
     }
 
-    /// The calls since the last look that say something of later ones.
+    /// The calls since the last poll that represent later ones.
     fn batches(&mut self, lines: &[Line]) -> Vec<Batch> {
         let first = lines.first().map(|_| self.looks);
         self.warm_at = self.warm_at.or(first);
@@ -378,7 +382,7 @@ impl LibraryAdaptation {
         warm.copied().map(Batch::from).collect()
     }
 
-    /// Does something on the account of looking.
+    /// Does some work and adds its time to the cost of polling.
     fn timed<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let mut own_s = 0.0;
         let done = timed(&mut own_s, || work(self));
@@ -386,7 +390,7 @@ impl LibraryAdaptation {
         done
     }
 
-    /// Reads what was recorded since the last look.
+    /// Reads the records since the last poll.
     fn follow(&mut self) -> Result<(), String> {
         let most_bytes = match self.adapter.is_trying() {
             true => u64::MAX,
@@ -427,7 +431,7 @@ impl LibraryAdaptation {
         stopped.map_or(Ok(()), |why| Err(no_record(self.rank, &why)))
     }
 
-    /// Sends calls elsewhere, where that was decided, on all ranks or on none, and takes the decision down.
+    /// Carries out a decision on all ranks or on none, and writes it to the log.
     fn carry_out(
         &mut self,
         decision: &Decision,
@@ -438,7 +442,7 @@ impl LibraryAdaptation {
             self.note(decision);
             return Ok(());
         }
-        // Since this look began: who sends calls by hand has them, which the next look says.
+        // The user may have redirected calls since this poll began; the next poll reports that.
         let is_ours = |wrapped: &Wrapped| !wrapped.is_led_by_hand;
         if self.is_alone && !locked(running).as_ref().is_some_and(is_ours) {
             return Ok(());
@@ -476,7 +480,7 @@ impl LibraryAdaptation {
         });
     }
 
-    /// Takes a decision down; it stands where that cannot be written.
+    /// Writes a decision to the log; the decision stands even if that fails.
     fn note(&mut self, decision: &Decision) {
         let mut line = serde_json::to_vec(decision).unwrap_or_default();
         line.push(b'\n');
@@ -487,7 +491,7 @@ impl LibraryAdaptation {
         let _ = self.decisions.as_mut().map(|file| file.write_all(&line));
     }
 
-    /// Seconds that the program has to run before the next look is within its share.
+    /// Seconds that the program must run before the next poll is within its share.
     fn due_s(&self) -> f64 {
         let share = match self.adapter.is_in_doubt() {
             true => SHARE.1,
@@ -500,7 +504,7 @@ impl LibraryAdaptation {
 
     fn next_pause(&self, was_called: bool) -> Duration {
         let (shortest, longest) = (PAUSE.0.as_secs_f64(), PAUSE.1.as_secs_f64());
-        // However long that is: what comes meanwhile is left out.
+        // However long that is: calls meanwhile are left out.
         let mut pause_s = self.due_s();
         if !was_called {
             let longer_s = (1.0 + LONGER) * self.pause.as_secs_f64();
@@ -521,7 +525,7 @@ fn open_decisions(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Sends the calls of an interface to a library, unless somebody sends them by hand.
+/// Sends the calls of an interface to a library, unless the user has redirected them.
 fn send(running: &Mutex<Option<Wrapped>>, interface: &str, class: &str) -> Result<(), String> {
     let mut running = locked(running);
     let Some(wrapped) = running.as_mut() else {
@@ -536,7 +540,7 @@ fn send(running: &Mutex<Option<Wrapped>>, interface: &str, class: &str) -> Resul
     sent.map_err(|error| error.to_string())
 }
 /// # Arguments
-/// * `digest` - takes the text in
+/// * `digest` - checksum to which the text is added
 fn read_models(path: &Path, digest: &mut crc32fast::Hasher) -> Result<ModelSet, String> {
     let path = path.to_path_buf();
     let text = run_apart(move || fs::read_to_string(path)).flatten();

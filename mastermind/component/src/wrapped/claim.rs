@@ -1,4 +1,4 @@
-//! Claims a record directory for one run, from before its program starts.
+//! Claims a record directory for one run, before its program starts.
 //!
 //! The directory has a file `claim` with the name of the run and the ranks that have begun, and two locks on it:
 //!
@@ -7,8 +7,8 @@
 //! byte 1   held, with others, as long as a `wrap` of the run lives
 //! ```
 //!
-//! A directory that another run holds or has left records in is skipped, and the next free of `DIR.2`, `DIR.3`, … is
-//! taken, so that a program is always run. All ranks of a launch have one name and come to the same directory,
+//! A directory that another run has locked or has left records in is skipped, and the next free of `DIR.2`, `DIR.3`,
+//! … is taken, so that a program is always run. All ranks of a launch have one name and come to the same directory,
 //! whichever is first. A rank that begins a second time, as in a script that each rank runs, goes on to the next
 //! directory.
 //!

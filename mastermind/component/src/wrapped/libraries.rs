@@ -1,4 +1,14 @@
 //! The proxies of C libraries in a wrapped program.
+//!
+//! A proxy of a C library defines the functions of one interface, records each call and passes it to a library: the
+//! program's own at first, later perhaps another one that defines the same functions. The records name the library as
+//! the class and the interface as the instance, so that models and the policy of adaptation treat libraries as they
+//! treat components. A class is the file name of the library.
+//!
+//! ```text
+//! program ─▶ dgemm (proxy of "blas") ─▶ libopenblas.so    instance "blas", class "libopenblas.so.0", method "dgemm"
+//!                                    └▶ libblis.so        after use_library("blas", ".../libblis.so.4")
+//! ```
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -80,7 +90,7 @@ impl Libraries {
     /// Sends the calls of an interface to another library.
     ///
     /// # Returns
-    /// The functions that it lacks.
+    /// The functions that the library lacks.
     pub(super) fn use_library(
         &mut self,
         recorder: &RunRecorder,
@@ -140,7 +150,7 @@ impl Libraries {
         Ok(&mut self.all[place])
     }
 
-    /// Stops recording; calls go where they went.
+    /// Stops recording; calls still go to the present library.
     pub(super) fn stop(&self, recorder: &RunRecorder) {
         for wrapped in &self.all {
             let target = wrapped.target.as_ref();

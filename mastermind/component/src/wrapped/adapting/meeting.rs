@@ -1,9 +1,9 @@
-//! Several ranks that look together, on the way out of a call of MPI that none of them leaves before all have come.
+//! Polls of several ranks together, on the way out of an MPI call that none of them leaves before all have come.
 //!
 //! ```text
-//! first meeting   do all take part?        by what each has in the directory of the records, without MPI
-//! a meeting       who wants to look?       a sum over the ranks; the same sum says in which meeting they ask again
-//!                 if most do: they look    (`adaptation/exchange`)
+//! first meeting   do all ranks take part?      by the files of each rank in the record directory, without MPI
+//! a meeting       which ranks want to poll?    a sum over the ranks, which also determines the meeting of the next vote
+//!                 if most do: they poll        (`adaptation/exchange`)
 //! ```
 
 use std::sync::Mutex;
@@ -19,24 +19,25 @@ use crate::adaptation::pace::{ASKING_S, asked_every};
 use crate::decisions_file;
 use crate::mastermind::locked;
 
-/// Most meetings of all ranks until they ask one another whether they look: asking takes about as long as one of the calls that they
-/// meet in, so it takes a two-hundredth of their time at most.
+/// Maximum number of meetings between two votes: a vote takes about as long as one of the calls in which the ranks
+/// meet, so it takes at most a two-hundredth of their time.
 const MOST_MEETINGS: f64 = 200.0;
 
-/// Latest askings, which tell what one takes.
+/// Number of latest votes whose durations are kept.
 const N_ASKINGS: usize = 7;
 
-/// Collective calls of an exchange.
+/// Number of collective calls of an exchange.
 const N_CALLS_OF_EXCHANGE: f64 = 4.0;
 
-/// Longest time until or since its next look that a rank tells the others, seconds: none is to keep them from looking for long.
+/// Bound on the time until or since its next poll that a rank reports, seconds, so that no rank delays the others for
+/// long.
 const MOST_LEFT_S: f64 = 1.0;
 
-/// How the ranks ask one another whether they look.
+/// Votes of the ranks on polling.
 pub(super) struct Asking {
-    /// When they did last, and in which meeting; 0 if they never did.
+    /// Time of the last vote, and its meeting; 0 before the first.
     last: (Instant, u64),
-    /// What it has taken lately, seconds: where ranks wait for processors, as long as they do.
+    /// Durations of the latest votes, seconds; they include waits for processors.
     latest_s: [f64; N_ASKINGS],
 }
 
@@ -48,20 +49,20 @@ impl Asking {
         }
     }
 
-    /// What an exchange takes beside the work of this rank where none waits for a processor, seconds.
+    /// Time of an exchange in addition to the work of this rank, if no rank waits for a processor, seconds.
     pub(super) fn exchange_s(&self) -> f64 {
         let least_s = self.latest_s.iter().copied().fold(f64::MAX, f64::min);
         N_CALLS_OF_EXCHANGE * least_s
     }
 
-    /// What it usually takes, seconds.
+    /// Median duration of a vote, seconds.
     fn usual_s(&self) -> f64 {
         let mut sorted = self.latest_s;
         sorted.sort_by(f64::total_cmp);
         sorted[N_ASKINGS / 2]
     }
 
-    /// Meetings until the ranks ask one another again, as this one has it.
+    /// This rank's estimate of the number of meetings until the next vote.
     fn every(&self, number: u64) -> f64 {
         let (at, last) = self.last;
         let n_since = number.saturating_sub(last).max(1) as f64;
@@ -69,7 +70,7 @@ impl Asking {
         asked_every(self.usual_s(), a_meeting_s, MOST_MEETINGS)
     }
 
-    /// Takes note of one. The first one makes the communicator, too.
+    /// Records a vote. The first one is not timed, because it creates the communicator too.
     fn took(&mut self, seconds: f64, number: u64) {
         if self.last.1 > 0 {
             self.latest_s.rotate_left(1);
@@ -80,13 +81,13 @@ impl Asking {
 }
 
 impl LibraryAdaptation {
-    /// All ranks are on the way out of one call of MPI: they look together, if that is worth it to them.
+    /// All ranks are on the way out of one MPI call: they poll together, if that is worth it to them.
     ///
     /// # Arguments
-    /// * `running` - the recording; none once it has ended
+    /// * `running` - the recording; `None` once it has ended
     ///
     /// # Returns
-    /// The meeting at which they ask one another again; none if nothing is chosen any more.
+    /// The meeting of the next vote; `None` once adaptation has ended.
     pub fn meet(&mut self, meeting: &Meeting<'_>, running: &Mutex<Option<Wrapped>>) -> Option<u64> {
         if self.asking.last.1 == 0 {
             self.is_stopped = !self.is_complete(meeting.ranks());
@@ -104,7 +105,7 @@ impl LibraryAdaptation {
     }
 
     /// # Returns
-    /// After how many meetings the ranks ask one another again.
+    /// Number of meetings until the next vote.
     fn ask(
         &mut self,
         meeting: &Meeting<'_>,
@@ -129,7 +130,7 @@ impl LibraryAdaptation {
         Ok((every / f64::from(n.max(1))).ceil() as u64)
     }
 
-    /// Seconds until this rank wants to look.
+    /// Seconds until this rank wants to poll; negative if it is late.
     fn left_s(&self) -> f64 {
         let paused_s = self.pause.as_secs_f64() - self.looked.elapsed().as_secs_f64();
         match self.adapter.is_trying() {
@@ -138,8 +139,8 @@ impl LibraryAdaptation {
         }
     }
 
-    /// Whether all ranks take part; who does not would be waited for for ever. Each has the same answer: what it rests on was written
-    /// before the call that all of them are in.
+    /// Whether all ranks take part: the others would wait for a missing one for ever. Each rank gets the same answer,
+    /// since the files were written before the call that all of them are in.
     fn is_complete(&self, ranks: u32) -> bool {
         let takes_part = |rank: &u32| {
             is_being_written(&decisions_file(&self.config.directory, *rank))
@@ -148,7 +149,7 @@ impl LibraryAdaptation {
         let Some(missing) = (0..ranks).find(|rank| !takes_part(rank)) else {
             return true;
         };
-        // One of them tells it.
+        // One rank reports it.
         if (0..ranks).find(takes_part) == Some(self.rank) {
             self.leave_note(&format!(
                 "rank {missing} of {ranks} takes no part, expected all of them under `wrap --adapt` with one directory of records"
@@ -157,9 +158,9 @@ impl LibraryAdaptation {
         false
     }
 
-    /// Leaves word of why nothing is chosen in a program of several ranks in which they have never met, if it was so.
+    /// Leaves a note if the ranks of a program have never met, so that nothing could be chosen.
     pub fn has_never_met(&self) {
-        // One of them tells it.
+        // One rank reports it.
         if self.asking.last.1 == 0 && self.rank == 0 && !self.is_stopped && !self.is_alone {
             self.leave_note(
                 "its ranks have made 0 calls of MPI that all of MPI_COMM_WORLD wait for one another in (MPI_Barrier, MPI_Allreduce, \
@@ -174,12 +175,12 @@ impl LibraryAdaptation {
             program,
             why: why.into(),
         };
-        // Where it cannot be written, `wrap` finds no decisions and says that.
+        // If it cannot be written, `wrap` finds no decisions and reports that.
         let _ = self.config.leave_note(self.rank, &error.to_string());
     }
 }
 
-/// The rank of a program that has no other.
+/// The only rank of a program.
 pub(super) struct Alone;
 
 impl Ranks for Alone {
@@ -200,7 +201,7 @@ impl Ranks for Alone {
     }
 }
 
-/// Those of `MPI_COMM_WORLD`, in one call of it.
+/// The ranks of `MPI_COMM_WORLD`, in one call of it.
 struct OfMeeting<'a>(&'a Meeting<'a>);
 
 impl Ranks for OfMeeting<'_> {
