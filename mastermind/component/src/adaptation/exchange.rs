@@ -1,9 +1,9 @@
 //! Exchange of records between the ranks of a run, and their agreement on them.
 //!
-//! Each rank packs its calls since the last exchange into a [`Told`], with its own numbering of call kinds. The first
-//! rank gathers these, translates the numbers ([`Agreement`]), merges lines of the same step and kind, checks that
-//! all ranks are at the same step and have made the same decisions, and broadcasts the result ([`Agreed`]). So all
-//! ranks go on from the same numbers, or all of them stop.
+//! Each rank packs its calls since the last exchange into a [`Told`], in which it numbers each [`CallKind`] itself.
+//! The first rank gathers these, translates the numbers ([`Agreement`]), merges lines of the same step and kind,
+//! checks that all ranks are at the same step and have made the same decisions, and broadcasts the result
+//! ([`Agreed`]). So all ranks go on from the same numbers, or all of them stop.
 //!
 //! ```text
 //! rank 0   new_kinds [q=100, q=900]   lines [step 4, kind 0, 3 calls]
@@ -79,7 +79,7 @@ impl<C: CommPort> Ranks for OfCommunicator<'_, C> {
 /// Exchanges the ranks' contributions; the result is the same on each rank. Collective.
 ///
 /// # Arguments
-/// * `agreement` - the first rank's numbering of kinds so far
+/// * `agreement` - the first rank's numbers so far
 /// * `own_s` - processor seconds of deciding, to which this adds its own without waiting for other ranks
 ///
 /// # Errors
@@ -120,7 +120,7 @@ pub struct Told {
     pub digest: u32,
     pub spent: Spent,
     pub elapsed_s: f64,
-    /// New call kinds of this rank, numbered in their order.
+    /// Each new call kind of this rank; their numbers follow their order.
     pub new_kinds: Vec<CallKind>,
     /// Number of calls that came faster than they can be examined and that no line contains.
     pub left_out: u64,
@@ -187,7 +187,7 @@ pub struct Agreed {
     pub elapsed_s: f64,
     /// The first rank's values.
     pub spent: Spent,
-    /// New call kinds, in the numbering of the first rank.
+    /// Each new call kind, in the order of the first rank's numbers.
     pub new_kinds: Vec<CallKind>,
     /// Part of the calls of all ranks that the lines contain.
     pub told: f64,
@@ -205,11 +205,11 @@ pub fn batches(lines: &[Line]) -> Vec<Batch> {
     warm.copied().map(Batch::from).collect()
 }
 
-/// The first rank's numbering of the ranks' call kinds.
+/// The first rank's numbers for each call kind of each rank.
 #[derive(Default)]
 pub struct Agreement {
     by_key: HashMap<String, usize>,
-    /// Common number of each rank's kinds, by rank.
+    /// Common number of each kind of a rank, by rank.
     of_rank: Vec<Vec<usize>>,
 }
 
@@ -280,7 +280,7 @@ impl Agreement {
         agreed
     }
 
-    /// Numbers a rank's new kinds, and collects those that no rank had before.
+    /// Numbers each new kind of a rank, and collects those that no rank had before.
     fn know(&mut self, rank: usize, new: &[CallKind], new_to_all: &mut Vec<CallKind>) {
         for kind in new {
             let n_known = self.by_key.len();
@@ -391,7 +391,7 @@ mod tests {
         })
     }
 
-    /// Each rank numbers its call kinds in the order of their first calls.
+    /// Each rank gives numbers in the order of its first calls.
     #[test]
     fn what_ranks_have_recorded_is_added_up() {
         let mut agreement = Agreement::default();
@@ -406,7 +406,7 @@ mod tests {
             ..line(4, 1, -5.5)
         };
         assert_eq!(agreed.lines, [line(3, 1, -4.0), line(4, 0, -9.0), both]);
-        // Known kinds keep their numbers.
+        // A known kind keeps its number.
         let one = told(5, 0, &[], &[line(5, 1, -5.0)]);
         let other = told(5, 0, &[500.0], &[line(5, 0, -5.0), line(5, 2, -7.0)]);
         let agreed = agreement.agree(vec![one, other]);

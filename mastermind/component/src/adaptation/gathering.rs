@@ -28,18 +28,18 @@ const N_APART: usize = 4;
 /// the memory.
 const MAX_WORDS: usize = 4096;
 
-/// Maximum number of sizes of a method that become kinds of their own because they repeat. Arbitrary: as many as a
+/// Maximum number of sizes of a method that get a kind of their own because they repeat. Arbitrary: as many as a
 /// dispatcher distinguishes.
 const MOST_OWN: usize = 64;
 
-/// Call kinds by number, and the calls since the last report.
+/// Each call kind by its number, and its calls since the last report.
 #[derive(Default)]
 pub struct Gathering {
     /// By log and method.
     methods: FxHashMap<(usize, u32), KnownMethod>,
     kinds: Vec<CallKind>,
     by_key: HashMap<String, usize>,
-    /// Number of kinds that were reported to the other ranks.
+    /// Length of the part of `kinds` that was reported to the other ranks.
     n_told: usize,
     /// Ends of the steps before the present one, clock ticks.
     step_ends: [u64; N_APART],
@@ -59,7 +59,7 @@ struct KnownMethod {
     sizes: Vec<usize>,
     /// The kind by their words.
     kinds: FxHashMap<Box<[u64]>, Known>,
-    /// Number of kinds of one repeated size.
+    /// Number of sizes that have a kind of their own.
     n_own: usize,
 }
 
@@ -112,7 +112,7 @@ impl Gathering {
         }
     }
 
-    /// The new kinds and the calls since the last report.
+    /// Each new call kind and the calls since the last report.
     ///
     /// # Arguments
     /// * `now` - number of the step that has ended

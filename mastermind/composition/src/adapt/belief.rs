@@ -1,14 +1,12 @@
 //! Estimates the times of several classes at one site, from stored models and from the calls seen so far.
 //!
-//! The logarithm of a time is a Gaussian process over the class and the call kind (method, labels, sizes). It has a
-//! part that all classes share, because a large call is long whichever class answers, and a part for each class. So a
-//! call of one size informs about that class at other sizes, less so the further away they are, and the growth of a
-//! class with size stays uncertain after one size. [`Scales`] can estimate from the times themselves, by maximum
-//! likelihood, how far times differ from size to size and which classes differ alike.
+//! The logarithm of a time is a Gaussian process over the class and the call kind (method, labels, sizes). It has a part that all classes share,
+//! because a large call is long whichever class answers, and a part for each class. So a call of one size informs about that class at other sizes,
+//! less so the further away they are, and the growth of a class with size stays uncertain after one size. [`Scales`] can estimate from the times
+//! themselves, by maximum likelihood, how far times differ from size to size and which classes differ alike.
 //!
 //! ```text
-//! observe(arm 0, n = 100: 1 µs)   observe(arm 0, n = 10000: 100 µs)   observe(arm 1, n = 100: 0.5 µs)
-//!   ─▶ posterior: arm 1 at n = 100 takes 0.50 of arm 0, surely; at n = 10000 perhaps 0.6, with a deviation above 0.5
+//! observed 1 µs (arm 0, n = 100), 100 µs (arm 0, n = 10000), 0.5 µs (arm 1, n = 100): at n = 10000 arm 1 is uncertain by a factor of 1.6
 //! ```
 //!
 //! # Source
@@ -36,8 +34,7 @@ pub struct Kind {
     pub x: Vec<f64>,
 }
 
-/// Number of observed cells at which the scales are first estimated, and the factor by which it must grow before they
-/// are estimated again.
+/// Number of observed cells at which the scales are first estimated, and the factor by which it must grow before they are estimated again.
 const LEAST_SCALED: usize = 6;
 const SCALED_AGAIN: f64 = 1.25;
 
@@ -47,42 +44,35 @@ const MEAN_NOISE: f64 = 0.01;
 /// Maximum weight of a mean, in calls, so that it follows the latest calls.
 pub const MOST_CALLS: f64 = 200.0;
 
-/// Number of recent batches whose median is the time of a class at a kind: delayed calls, up to half of them, move it
-/// by less than the spread of calls. Source: chosen on the synthetic worlds of `tests/worlds.rs`, where 31 was tried
-/// too.
+/// Number of recent batches that determine a level. Source: chosen on the synthetic worlds of `tests/worlds.rs`, where 31 was tried too.
 const RECENT: usize = 15;
 
-/// Standard deviations by which a level must move before the posterior is computed again. Arbitrary: smaller moves
-/// hardly change a decision.
+/// Standard deviations by which a level must move before the posterior is computed again. Arbitrary: smaller moves hardly change a decision.
 const MOVED: f64 = 2.0;
 
 /// Part of the calls that must be undelayed for their level to be trusted. Arbitrary.
 const PLAIN: f64 = 0.75;
 
-/// A cell's level is checked against the other cells of its class only if more than this many cells of the class have
-/// calls: before, the offset of the class as a whole is unknown.
+/// Minimum number of other cells of a class with calls to check one of its cells: the offset of the class is unknown before.
 const LEAST_JUDGING: usize = 2;
 
 /// Rounds of checking the cells' levels against one another.
 const ROUNDS: usize = 2;
 
-/// Number of batches from which the majority counts as undelayed: if one in five is delayed, three of five are with a
-/// probability of 6 %.
+/// Number of batches from which the majority counts as undelayed: if one in five is delayed, three of five are with a probability of 6 %.
 const LEAST_ROBUST: usize = 5;
 
-/// Number of standard deviations between the errors of two classes' stored models beyond which the models are
-/// rejected instead of corrected. Arbitrary: with the spreads here that is a factor of 3.4; models that are off by 3
-/// at some sizes are still of use.
+/// Number of standard deviations between the errors of two classes' stored models beyond which the models are rejected instead of corrected.
+/// Arbitrary: with the spreads here that is a factor of 3.4; models that are off by 3 at some sizes are still of use.
 const WRONG_MODELS: f64 = 4.0;
 
 /// Part of a class's offset variance that is common to all groups.
 const COMMON_TO_GROUPS: f64 = 0.8;
 
-/// Prior relation between two kinds.
+/// Prior relation of one call kind to another.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
-    /// Sum over the sizes of the product of both distances from the first kind of the group; `None` for kinds of
-    /// different groups.
+    /// Sum over the sizes of the product of both distances from the first kind of the group; `None` across groups.
     slopes: Option<f64>,
     /// Correlation of the smooth part for each of [`REACHES`].
     near: [f64; REACHES.len()],
@@ -133,7 +123,7 @@ impl Cell {
         }
     }
 
-    /// Whether the level has moved since the last fit by more than the spread of calls explains.
+    /// Whether the level has moved since the last fit by more than the spread explains.
     fn has_moved(&self) -> bool {
         let off = self.level.likeliest - self.fitted.likeliest;
         off * off > MOVED * MOVED * (WOBBLE * WOBBLE + self.level.says.1)
@@ -155,16 +145,15 @@ pub struct Kept {
     pub ln_s: f64,
 }
 
-/// Times of several classes, numbered from 0, at kinds of calls, numbered from 0.
+/// Times of several classes at several sizes; each class and each call kind has a number from 0.
 #[derive(Debug, Clone)]
 pub struct Beliefs {
     kinds: Vec<Kind>,
-    /// Relations of each kind to the kinds before it and to itself.
+    /// Relation of each kind to itself and to each one before it.
     pairs: Vec<Vec<Pair>>,
     /// Logarithms of the predictions of stored models, shape `[n_arms][n_kinds]`.
     stored: Vec<Vec<Option<f64>>>,
-    /// Deviation of recent calls from their stored models over all kinds, shape `[n_arms]`; empty once the models are
-    /// rejected.
+    /// Deviation of recent calls of any kind from their stored models, shape `[n_arms]`; empty once the models are rejected.
     off_stored: Vec<Cell>,
     /// Shape `[n_arms][n_kinds]`.
     cells: Vec<Vec<Cell>>,
@@ -200,8 +189,7 @@ impl Beliefs {
         }
     }
 
-    /// Like [`Self::new`], but estimates the scales as well. That takes milliseconds with dozens of kinds, again each
-    /// time their number has grown by a quarter.
+    /// Like [`Self::new`], but estimates the scales as well, which takes milliseconds with dozens of sizes.
     pub fn with_scales(n_arms: usize) -> Self {
         Beliefs {
             n_scaled: Some(0),
@@ -214,7 +202,7 @@ impl Beliefs {
         self.cells.len()
     }
 
-    /// Number of kinds.
+    /// Number of call kinds.
     pub fn n_kinds(&self) -> usize {
         self.kinds.len()
     }
@@ -304,8 +292,7 @@ impl Beliefs {
         self.noise.deviation()
     }
 
-    /// Rejects all stored models if the ratio of a class's time to that of the first class contradicts their models
-    /// by more than model errors explain: it is not known which model is wrong.
+    /// Rejects all stored models if the ratio of a class's time to that of the first class contradicts their models.
     ///
     /// # Arguments
     /// * `calls` - number of calls of each of both classes that this needs
@@ -341,7 +328,7 @@ impl Beliefs {
         self.stored[arm].iter().any(Option::is_some)
     }
 
-    /// Ratio of the seconds of a class to those of another one over calls of all kinds.
+    /// Ratio of the seconds of a class to those of another one over calls of every kind.
     ///
     /// # Arguments
     /// * `calls` - number of calls of each kind
@@ -378,7 +365,7 @@ impl Beliefs {
         }
     }
 
-    /// Observed calls of a class over all kinds, at most [`MOST_CALLS`] per kind.
+    /// Observed calls of a class, at most [`MOST_CALLS`] per kind.
     pub fn calls(&self, arm: usize) -> f64 {
         self.cells[arm].iter().map(|cell| cell.calls).sum()
     }
@@ -388,20 +375,18 @@ impl Beliefs {
         self.cells[arm][kind].calls
     }
 
-    /// Whether a class has enough batches at a kind to attribute a deviation to the calls rather than to the
-    /// estimate.
+    /// Whether a class has enough batches at a kind to attribute a deviation to the calls rather than to the estimate.
     pub fn is_settled(&self, arm: usize, kind: usize) -> bool {
         self.cells[arm][kind].recent.len() >= LEAST_ROBUST
     }
 
-    /// Logarithm of the time of the observed calls of a class at a kind, likeliest level; `None` before the first
-    /// call.
+    /// Logarithm of the time of the observed calls of a class at a kind, likeliest level; `None` before the first call.
     pub fn seen_ln(&self, arm: usize, kind: usize) -> Option<f64> {
         let cell = &self.cells[arm][kind];
         (cell.calls > 0.0).then_some(cell.level.likeliest)
     }
 
-    /// Shifts a class's time at all kinds.
+    /// Shifts a class's time at every kind.
     ///
     /// # Arguments
     /// * `by` - logarithm of the factor
@@ -427,7 +412,7 @@ impl Beliefs {
         self.forget_posterior();
     }
 
-    /// Summary of a class at a kind to keep for the next run; `None` before its first call.
+    /// Summary of a class at a kind for the next run; `None` before its first call.
     pub fn kept(&self, arm: usize, kind: usize) -> Option<Kept> {
         let cell = &self.cells[arm][kind];
         (cell.calls > 0.0).then_some(Kept {
@@ -457,8 +442,7 @@ impl Beliefs {
         Arc::clone(self.posterior.insert(posterior))
     }
 
-    /// A posterior for displays only: it leaves the one of [`Self::posterior`] unchanged, which must be the same on
-    /// all ranks whenever one of them asks.
+    /// A posterior that no decision may use: it leaves [`Self::posterior`] unchanged, which must be the same on all ranks.
     pub fn look(&mut self) -> Arc<Posterior> {
         let known = self.posterior.clone().or_else(|| self.looked_at.take());
         let known = known.unwrap_or_else(|| Arc::new(self.solve(&self.seen())));
@@ -544,7 +528,7 @@ impl Beliefs {
         }
     }
 
-    /// Logarithm of the posterior density of the scales: likelihood of the observed levels plus prior of the scales.
+    /// Logarithm of the posterior density of the scales: likelihood of the levels plus prior.
     fn ln_likelihood(&self, seen: &[(usize, usize)], off: &DVector<f64>, scales: &Scales) -> f64 {
         let Some(cholesky) = self.factor(seen, scales) else {
             return f64::NEG_INFINITY;
@@ -631,8 +615,7 @@ impl Beliefs {
         posterior
     }
 
-    /// Prior mean: the stored model, else the mean of the other classes' models, else a time that grows with each
-    /// size.
+    /// Prior mean: the stored model, else the mean of the other models, else a time that grows with each size.
     fn prior(&self, arm: usize, kind: usize) -> f64 {
         if let Some(stored) = self.stored[arm][kind] {
             return stored;
@@ -646,7 +629,7 @@ impl Beliefs {
         x.iter().sum::<f64>() / (x.len().max(1) as f64)
     }
 
-    /// Prior covariance of two classes at two kinds.
+    /// Prior covariance of a class at one kind with a class at another.
     fn covariance(&self, scales: &Scales, (a, i): (usize, usize), (b, j): (usize, usize)) -> f64 {
         let is_stored = |arm: usize, kind: usize| self.stored[arm][kind].is_some();
         let any_stored = |kind: usize| self.stored.iter().any(|stored| stored[kind].is_some());
@@ -664,7 +647,7 @@ impl Beliefs {
         self.together(&shared, i, j) + own
     }
 
-    /// Prior relation of two kinds; sizes are relative to the group's first kind.
+    /// Prior relation of one kind to another; sizes are relative to the group's first kind.
     fn pair(&self, i: usize, j: usize) -> Pair {
         let (one, other) = (&self.kinds[i], &self.kinds[j]);
         let origin = self.kinds.iter().find(|kind| kind.group == one.group);

@@ -1,9 +1,9 @@
 //! Estimates how the time of calls grows with their sizes, to compare calls of one kind at different sizes.
 //!
-//! A kind represents the sizes of its first call, and if there are more sizes than kinds, calls of several times that
-//! size have the same kind. Their times are converted to the size of the first call by a power of each size, the same
-//! for all kinds of a group and all classes: differences of the power between classes are within the spread of a
-//! kind.
+//! A kind represents the sizes of its first call. If there are more sizes than the limit of a site, calls of several
+//! times that size belong to the same kind. Their times are converted to the size of the first call by a power of
+//! each size, the same for a whole group and all classes: differences of the power between classes are within the
+//! spread of a kind.
 
 use nalgebra::{DMatrix, DVector};
 

@@ -1,4 +1,4 @@
-//! Registry of call kinds by number: names are resolved once, when a kind first appears.
+//! Registry of each [`CallKind`] by number: names are resolved once, when a kind first appears.
 
 use mastermind_models::Coordinate;
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ pub struct KnownKind {
     usual_ln: f64,
 }
 
-/// All kinds so far and their usual times, from which the state of the machine is inferred.
+/// The registry: the usual time of each call kind, from which the state of the machine is inferred.
 #[derive(Debug, Default)]
 pub struct Kinds {
     pub known: Vec<KnownKind>,
@@ -77,7 +77,7 @@ impl Kinds {
     /// Registers a new kind.
     ///
     /// # Returns
-    /// Its number: the count of earlier kinds.
+    /// Its number: the count of earlier ones.
     pub fn add(&mut self, kind: &CallKind, sites: &[Site]) -> usize {
         let known = self.instances.iter().position(|i| *i == kind.instance);
         let instance = known.unwrap_or(self.instances.len());

@@ -68,8 +68,8 @@ pub fn most_lost_s(
         .collect()
 }
 
-/// Chooses call kinds, the cheapest first, as long as the worst-case cost of all their calls in a step stays within
-/// the budget. For the cheapest kind, it is enough that one call fits.
+/// Admits one call kind after another, the cheapest first, as long as the worst-case cost of all their calls in a
+/// step stays within the budget. For the cheapest kind, it is enough that one call fits.
 ///
 /// # Arguments
 /// * `most_s` - worst-case cost of a call, seconds, by kind

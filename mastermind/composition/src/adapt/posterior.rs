@@ -9,11 +9,11 @@ pub struct Posterior {
     pub(super) ln_mean: Vec<Vec<f64>>,
     /// Shape `[n_arms][n_kinds]`.
     pub(super) variance: Vec<Vec<f64>>,
-    /// Covariance over kinds, one matrix per class; empty unless each call kind may go to another class.
+    /// Covariance of one kind with another, a matrix per class; empty unless each call kind may go to another class.
     pub(super) unknown: Vec<DMatrix<f64>>,
-    /// Whitened covariance of each class's kinds with the observed cells; its products are subtracted from the prior
-    /// covariance. Empty before the first call and if each call kind may go to another class. Shape `[n_arms]` of
-    /// `[n_seen, n_kinds]`.
+    /// Whitened covariance of a class at each kind with the observed cells; its products are subtracted from the
+    /// prior covariance. Empty before the first call and if each call kind may go to another class. Shape `[n_arms]`
+    /// of `[n_seen, n_kinds]`.
     pub(super) told: Vec<DMatrix<f64>>,
 }
 
@@ -44,7 +44,7 @@ impl Posterior {
         self.variance[arm][kind].max(0.0)
     }
 
-    /// Posterior covariance of a class at two kinds; for [`Beliefs::with_scales`].
+    /// Posterior covariance of a class at one kind with itself at another; for [`Beliefs::with_scales`].
     pub fn covariance(&self, arm: usize, kind: usize, other: usize) -> f64 {
         self.unknown[arm][(kind, other)]
     }

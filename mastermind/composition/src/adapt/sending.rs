@@ -2,8 +2,8 @@
 //!
 //! A dispatcher may send each call to another class, so changing costs nothing and each kind has its own best class.
 //! The module weighs, for each kind and class, one trial call against its value: a call of a class at one kind also
-//! informs about that class at other kinds (through the covariance of the [`Posterior`]), so the expected saving sums
-//! over the calls of all kinds to come.
+//! informs about that class at other sizes (through the covariance of the [`Posterior`]), so the expected saving sums
+//! over all calls to come.
 //!
 //! ```text
 //! kind n=64     best A   trial B   B is unknown: a short call informs about B at all sizes, and costs little
@@ -98,8 +98,8 @@ pub struct Expected {
 }
 
 /// Sends calls of each kind to the fastest class that has answered such calls. Another class gets them if it is
-/// believed to be faster still, or if the information from its calls is worth more, over the calls of all kinds to
-/// come, than their expected cost. Changing costs nothing.
+/// believed to be faster still, or if the information from its calls is worth more, over all calls to come, than
+/// their expected cost. Changing costs nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Sending {
     /// The class believed to be fastest, by kind.
@@ -345,7 +345,7 @@ impl Outlook<'_> {
     /// loss until such calls come.
     ///
     /// # Arguments
-    /// * `others` - trials of the class at kinds with calls so far
+    /// * `others` - trials of the class at each kind with calls so far
     fn is_to_wait(
         &self,
         arm: usize,

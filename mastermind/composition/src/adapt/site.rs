@@ -2,8 +2,8 @@
 //!
 //! A site is either an instance whose class is replaced, or a dispatcher, which sends each call kind to one of
 //! several instances. The classes of a site are its arms, numbered from 0; arm [`GIVEN`] is the class at the start of
-//! the run. Calls are grouped into kinds by method, labels, and sizes in steps of an eighth of an octave. Calls of
-//! the same method and labels form a group, within which times may be compared across sizes:
+//! the run. A call's kind consists of its method, labels, and sizes in steps of an eighth of an octave. Calls of the
+//! same method and labels form a group, within which times may be compared across sizes:
 //!
 //! ```text
 //! fft.forward n=1000 real=true     key "fft.forward n~80 real=true"     group "fft.forward real=true"     x = [ln 1000]
@@ -25,11 +25,12 @@ use super::posterior::Posterior;
 use super::sending::{Allowed, Calls, Expected, Sending, Sent};
 use super::{Act, CallKind, Predict};
 
-/// Number of kinds per octave of a size.
+/// Steps per octave of a size; sizes within a step have the same kind.
 const KINDS_AN_OCTAVE: f64 = 8.0;
 
-/// Maximum number of call kinds at a site, since the time of a decision grows with the cube of their number; a
-/// further kind counts as the nearest known one. Where one class answers all calls, only their sum matters.
+/// Limit of the number of sizes that a site distinguishes, since the time of a decision grows with the cube of that
+/// number; a further size counts as the nearest known kind. Where one class answers all calls, only their sum
+/// matters.
 const MOST_KINDS: usize = 16;
 
 /// The same at a dispatcher, where each call kind may go to another class.
@@ -136,8 +137,9 @@ pub struct Trial {
     pub calls: f64,
     /// Seconds so far in excess of the previous class.
     pub excess_s: f64,
-    /// Whether the class gets the calls of a kind, by kind, according to the last decision. Newer kinds are not
-    /// included; where calls can be sent elsewhere, the class does not get those. Empty before the first decision.
+    /// Whether the class gets the calls of a kind, by kind, according to the last decision. A newer kind is not
+    /// included; where calls can be sent elsewhere, the class does not get its calls. Empty before the first
+    /// decision.
     pub is_admitted: Vec<bool>,
     /// Number of calls at the last check whether more calls reduce the uncertainty, and the variance of the logarithm
     /// of the ratio to the previous class at that time.
@@ -200,7 +202,7 @@ pub struct Site {
 /// A call kind as a site sees it.
 #[derive(Debug, Clone)]
 pub struct OfSite {
-    /// Its number among the call kinds of the site.
+    /// Number of its kind at the site.
     pub kind: usize,
     /// Number of its method and labels.
     group: usize,
@@ -224,7 +226,7 @@ struct Names {
 #[derive(Debug, Clone, Copy)]
 pub struct Answered {
     pub arm: usize,
-    /// Number among the call kinds of the site.
+    /// Number of their kind at the site.
     pub kind: usize,
     pub calls: f64,
     /// Number of calls that these represent; equal to `calls` if all calls are reported.
@@ -553,7 +555,7 @@ impl Site {
         }
     }
 
-    /// Classifies a call among the kinds of the site, and adds a new kind if needed.
+    /// Classifies a call at the site, and adds a new kind if needed.
     ///
     /// # Arguments
     /// * `arm` - the class that answered the call

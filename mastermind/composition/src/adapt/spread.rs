@@ -1,4 +1,4 @@
-//! Prior spread of the times of several classes at several call kinds.
+//! Prior spread of the times of several classes at several sizes.
 
 /// Standard deviations of the parts of a Gaussian process, in logarithms of time.
 #[derive(Debug, Clone, Copy)]

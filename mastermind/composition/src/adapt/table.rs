@@ -1,4 +1,4 @@
-//! Builds a dispatcher's tables from the destinations of its call kinds.
+//! Builds a dispatcher's tables from the destination of each call kind.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub fn of_best(site: &Site, dispatched: &Dispatched) -> BTreeMap<String, Decisio
     tables(site, dispatched, false)
 }
 
-/// Call kinds of a method with their destinations: the classes believed to be fastest, and the explored ones.
+/// Each call kind of a method with its destination: the class believed to be fastest, and the explored one.
 #[derive(Default)]
 struct OfMethod<'a> {
     best: Vec<(&'a Coordinate, usize)>,

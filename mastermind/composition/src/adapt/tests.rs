@@ -599,7 +599,7 @@ fn delayed_calls_hide_no_faster_class() {
 }
 
 /// Calls of many different sizes in each step, whose means a trial compares: a decision computes the posterior before
-/// and after them, and no fit has more kinds than were seen early in the run.
+/// and after them, and no fit is larger than the number of sizes seen early in the run.
 #[test]
 fn a_decision_takes_no_longer_with_more_calls_or_sizes() {
     let mut world = World::new(3, 0.5, 4, |_| None);
@@ -679,7 +679,7 @@ fn a_size_that_repeats_is_the_same_kind_for_all_classes() {
     assert_eq!(kind(1, 1026.0, false), 0, "of about that size");
 }
 
-/// However many kinds there are, and however close: each has its calls, and no other calls go elsewhere because of
+/// However many sizes there are, and however close: each has its calls, and no other calls go elsewhere because of
 /// it.
 #[test]
 fn each_trial_is_of_its_kind_alone() {

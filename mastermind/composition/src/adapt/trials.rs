@@ -6,7 +6,7 @@
 //! * begin: [`Adapter::worth_trying`] compares the expected saving over all calls to come with the expected cost, for
 //!   each class of each site; [`Adapter::begin_trials`] starts the best ones, each with a share of the remaining
 //!   budget.
-//! * admit: [`Adapter::admit`] chooses the call kinds that the class gets until the next decision.
+//! * admit: [`Adapter::admit`] chooses the calls that the class gets until the next decision.
 //! * settle: [`Adapter::settle`] keeps the class once it is faster with probability [`SURE`], or ends the trial once
 //!   it is as surely not faster, once more calls cost more than they are worth, or once the budget is spent.
 //! * guard: [`Adapter::guard`] brings the given class back if kept classes have overdrawn the account.
@@ -225,8 +225,8 @@ impl Adapter {
         self.decision(index, Act::Try, from, arm, reason, report)
     }
 
-    /// Chooses the call kinds that each explored class gets until the next decision: those of which it may lose the
-    /// cost.
+    /// Chooses the calls that each explored class gets until the next decision: those whose worst-case cost is within
+    /// the trial's share of the budget.
     pub(super) fn admit(&mut self, steps: f64) {
         let shares_s = self.shares_s();
         for (site, may_lose_s) in self.sites.iter_mut().zip(shares_s) {
