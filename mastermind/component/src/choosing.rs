@@ -60,7 +60,7 @@ pub enum ChoosingError {
         /// Its folder.
         directory: PathBuf,
     },
-    /// A setting is asked for, but no runs show how the workload grows with it.
+    /// A setting is requested, but no runs show how the workload grows with it.
     #[error(
         "cannot scale the workload by {setting}: no runs, expected a folder of runs of several sizes"
     )]
@@ -121,7 +121,7 @@ pub struct Asked {
 pub struct Basis {
     /// The calls.
     pub workload: Workload,
-    /// How the calls follow from those of runs, where other settings were asked for; its own workload is empty.
+    /// Extrapolation of the calls from those of runs, if other settings were requested; its own workload is empty.
     pub scaling: Option<ScaledWorkload>,
     /// Findings from runs; the caller adds its preferences.
     pub options: ChooseOptions,
@@ -469,7 +469,7 @@ impl Runs {
         let same: Vec<_> = same.map(Recorded::sized).collect();
         let scaled = scale_workload(&same, &wanted)?;
         let seconds = Seconds::predicted_by(models);
-        // The times of instances follow from all runs, so it does not matter which run is named.
+        // The times of instances depend on all runs, so the named run does not matter.
         let sized: Vec<_> = self.0.iter().map(Recorded::sized).collect();
         let effects = rank_effects(&sized, &wanted, models, seconds)?;
         let all: Vec<_> = self.0.iter().map(Recorded::as_pattern_run).collect();

@@ -15,7 +15,7 @@ use mastermind_records::{Exclusive, Record, RecordsError, RunFollower, Stretch};
 
 use crate::mastermind::locked;
 
-/// Maximum number of records of a stretch, all of which are read again for one invocation.
+/// Maximum number of records of a stretch, which is read again as a whole for one invocation.
 const STRETCH: u64 = 1024;
 
 /// Provides `cca.PerfParam`; it answers once it follows a run.

@@ -184,7 +184,7 @@ impl WrapConfig {
     /// Leaves a message about an error.
     ///
     /// # Errors
-    /// It cannot be written; whoever started the recording then finds no records and reports that.
+    /// It cannot be written; the caller that started the recording then finds no records and reports that.
     pub fn leave_message(&self, rank: u32, message: &str) -> std::io::Result<()> {
         write(&self.message_file(rank), message)
     }

@@ -54,7 +54,7 @@ struct Wrapped {
 struct Known {
     path: PathBuf,
     name: String,
-    /// Its functions as the recorder knows them; none before the first call.
+    /// Its functions as registered with the recorder; empty before the first call.
     methods: Vec<*const ProxyMethod>,
 }
 
@@ -243,7 +243,7 @@ impl Wrapped {
         }
         let known = self.known.iter().find(|known| !known.methods.is_empty());
         let register = |(place, function): (usize, &LibraryFunction)| {
-            // Their calls go to the same library, wherever those of other functions go.
+            // Calls of such a function always go to the same library.
             let same = known.and_then(|known| known.methods.get(place));
             if let Some(same) = same.filter(|_| function.is_other) {
                 return Some(*same);

@@ -6,7 +6,7 @@
 //! themselves, by maximum likelihood, how far times differ from size to size and which classes differ alike.
 //!
 //! ```text
-//! observed 1 µs (arm 0, n = 100), 100 µs (arm 0, n = 10000), 0.5 µs (arm 1, n = 100): at n = 10000 arm 1 is uncertain by a factor of 1.6
+//! observed 1 µs (arm 0, n = 100), 100 µs (arm 0, n = 10000), 0.5 µs (arm 1, n = 100): at n = 10000 arm 1 is uncertain by more than a factor of 1.6
 //! ```
 //!
 //! # Source

@@ -25,9 +25,9 @@
 //! * One account holds the time that all classes other than the given ones cost in excess of the given ones, in
 //!   trials or not. When it is overdrawn, the given class comes back. The account of a class includes what it changes
 //!   in the calls of other instances ([`coupling`]).
-//! * The explored class stays if it is surely faster after enough calls, by more than the hysteresis over all calls.
-//!   The previous class comes back once the explored one is surely no faster, once more calls cost more than they are
-//!   worth, or once the budget is spent.
+//! * The explored class stays if, after enough calls, it is surely faster and expected to save more than the
+//!   hysteresis over all calls. The previous class comes back once the explored one is surely no faster, once more
+//!   calls cost more than they are worth, or once the budget is spent.
 //! * The caller should decide again once a trial has the calls that a decision needs ([`Adapter::wants_look`]).
 //!   Within a step it may take calls back from a trial that loses half of the remaining budget
 //!   ([`Adapter::may_lose_s`]).
