@@ -1,11 +1,9 @@
 //! Writes one log.
 //!
-//! A [`LogWriter`] serves one thread at a time. The thread appends records inline, through the [`RecordingContext`]
-//! that the writer fills in. The writer's methods therefore run only for rare events: a full chunk
-//! ([`LogWriter::make_room`]), a definition ([`LogWriter::define`]), the end of the log ([`LogWriter::finish`]). A
-//! thread of the recorder prepares chunks ahead and disposes of full ones (`preparer`). An entry is complete before the
-//! committed count covers it, so a killed program leaves a readable log. If no chunk is available, because the limit is
-//! reached, the disk is full or the chunk is late, `counting` sums up the later calls.
+//! A [`LogWriter`] serves one thread at a time. The thread appends records inline, through the [`RecordingContext`] that the writer fills in. Its
+//! methods run only for rare events: a full chunk ([`LogWriter::make_room`]), a definition ([`LogWriter::define`]), the end of the log
+//! ([`LogWriter::finish`]). A thread of the recorder prepares chunks ahead and disposes of full ones (`preparer`). An entry is complete before the
+//! committed count covers it, so a killed program leaves a readable log. Without a chunk (limit reached, disk full, chunk late), `counting` sums up.
 //!
 //! ```text
 //! header | 64 KiB | 64 KiB | 128 KiB | 256 KiB | ... | 8 MiB | 8 MiB ...   chunks by default, one thread recording
