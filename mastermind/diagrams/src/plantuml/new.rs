@@ -176,10 +176,7 @@ impl Reader<'_> {
         } else if let Some(name) = after(text, "goto") {
             let node = self.flow.label(name, at);
             self.flow.tie(node);
-        } else if let Some((name, "")) = bracketed(text)
-            && !name.is_empty()
-            && name.chars().count() <= 2
-        {
+        } else if let Some(name) = connector_name(text) {
             self.connector(name, at);
         } else if let Some(action) = listed(text) {
             self.add_action(action, at);
@@ -295,6 +292,12 @@ const CONDITIONAL: [&str; 7] = [
     "switch",
 ];
 
+/// The name of a connector, `(A)`: one or two letters.
+pub(super) fn connector_name(text: &str) -> Option<&str> {
+    let (name, rest) = bracketed(text)?;
+    (rest.is_empty() && (1..=2).contains(&name.chars().count())).then_some(name)
+}
+
 /// A line without the colour in front of a command: `#lightgreen:if (ready?) then (yes)`.
 pub(super) fn without_colour(line: &Line) -> Line {
     let after_colour = line
@@ -304,7 +307,7 @@ pub(super) fn without_colour(line: &Line) -> Line {
         .filter(|(colour, _)| colour.chars().all(|c| c.is_ascii_alphanumeric()))
         .map(|(_, rest)| rest.trim_start());
     let is_command = |rest: &&str| {
-        let is_connector = rest.starts_with('(') && rest.ends_with(')');
+        let is_connector = connector_name(rest).is_some();
         let mut conditions = CONDITIONAL.iter().filter_map(|word| after(rest, word));
         is_connector || conditions.any(|rest| rest.starts_with('(')) && !rest.ends_with(';')
     };

@@ -563,13 +563,14 @@ fn an_if_without_its_end_and_coloured_connectors_load() {
          #blue:(B)
          detach
          #green:(B)
-         :second {cost = us(1)};
+         #pink:(optional)
+         second {cost = us(1)};
          if (ready?) then
            :last {cost = us(1)};
          else
            :last {cost = us(1)};",
     );
-    for name in ["first", "second", "last"] {
+    for name in ["first", "(optional) second", "last"] {
         assert_eq!(done(name), [1; 3], "{name}");
     }
     let warned = |text: &str| reading.warnings.iter().any(|w| w.reason.contains(text));

@@ -4,7 +4,8 @@
 //! its number and its user there, and nothing else is read from it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
@@ -15,8 +16,8 @@ use mastermind_records::create_anew;
 /// Every user may read and write.
 const OF_ALL: u32 = 0o666;
 
-/// Most bytes that are read.
-const MAX_BYTES: usize = 1 << 20;
+/// Most bytes that are read, since any user may make the file as large as the disk: some 60,000 processes. Arbitrary.
+const MAX_BYTES: u64 = 1 << 20;
 
 fn file(config: &WrapConfig, launched: Option<&Launched>) -> PathBuf {
     let rank = launched.map_or(0, |launched| launched.rank as u32);
@@ -35,9 +36,13 @@ pub(super) fn prepare(config: &WrapConfig, launched: Option<&Launched>) {
 /// Reports the processes, and removes the file.
 pub(super) fn tell(config: &WrapConfig, launched: Option<&Launched>) {
     let path = file(config, launched);
-    let text = fs::read(&path).unwrap_or_default();
+    let mut text = Vec::new();
+    if let Ok(file) = File::open(&path) {
+        // What was read before an error counts.
+        let _ = file.take(MAX_BYTES).read_to_end(&mut text);
+    }
     let _ = fs::remove_file(&path);
-    for (user, n) in users(&text[..text.len().min(MAX_BYTES)]) {
+    for (user, n) in users(&text) {
         crate::output::complain!(
             "warning: {n} {} of user {user} may not write into \"{}\": none of their calls is recorded; let that user write there, \
              as by `chmod 1777`",

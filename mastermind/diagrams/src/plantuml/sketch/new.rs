@@ -21,7 +21,8 @@ use crate::diagram::Collected;
 use crate::picture::{Colours, PictureNode, Shape, Stroke, creole};
 use crate::plantuml::lines::{Block, Line};
 use crate::plantuml::new::{
-    action_begin, after_any, is_arrow, is_ended, is_sdl, listed, whole, without_colour,
+    action_begin, after_any, connector_name, is_arrow, is_ended, is_sdl, listed, whole,
+    without_colour,
 };
 use crate::plantuml::text::{after, bracketed};
 
@@ -539,10 +540,7 @@ impl Pencil<'_> {
             if after(text, "label").is_some() {
                 canvas.tails = vec![Tail::of(node, "")];
             }
-        } else if let Some((name, "")) = bracketed(text)
-            && name.chars().count() <= 2
-            && !name.is_empty()
-        {
+        } else if let Some(name) = connector_name(text) {
             self.connector(name);
         } else if let Some(action) = listed(text) {
             self.add_action(&format!("{action};"), Colours::default());
