@@ -75,3 +75,59 @@ fn a_library_that_dies_is_named() {
         "{error}"
     );
 }
+
+/// Each harms the process that opens it: this one must not be that process.
+#[test]
+fn the_others_are_listed_beside_a_library_that_harms_its_process() {
+    let scratch = Scratch::new();
+    let Some(whole) = c_library(&scratch, "flux", "flux", &[]) else {
+        return;
+    };
+    for (name, way, says) in [
+        (
+            "exits",
+            "__attribute__((constructor)) static void way(void) { exit(0); }",
+            "it ended the process, expected it to return",
+        ),
+        (
+            "exits_at_once",
+            "__attribute__((constructor)) static void way(void) { _exit(7); }",
+            "it ended the process, expected it to return",
+        ),
+        (
+            "closes",
+            "__attribute__((constructor)) static void way(void) { for (int i = 0; i < 1024; i++) close(i); }",
+            "it ended the process, expected it to return",
+        ),
+        (
+            "moves",
+            "__attribute__((constructor)) static void way(void) { if (chdir(\"/\")) abort(); }",
+            "no description, expected one",
+        ),
+        (
+            "never_ends",
+            "__attribute__((destructor)) static void way(void) { for (;;) pause(); }",
+            "no description, expected one",
+        ),
+    ] {
+        let folder = scratch.path(name);
+        fs::create_dir(&folder).expect("a folder");
+        fs::copy(&whole, folder.join("libwhole.so")).expect("a copy");
+        let source = scratch.write(
+            &format!("{name}.c"),
+            &format!(
+                "#include <stdlib.h>\n#include <unistd.h>\n{way}\nvoid *cca_component_v2(void) {{ return 0; }}\n"
+            ),
+        );
+        let mut cc = std::process::Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-o"])
+            .arg(folder.join("libharms.so"))
+            .arg(source);
+        mastermind_tests::output(&mut cc);
+        let listed = scratch.mastermind(&["list", name]);
+        assert_eq!(listed.code, Some(1), "{name}: {listed:?}");
+        assert!(listed.stdout.contains("libwhole.so"), "{name}: {listed:?}");
+        let names = format!("<dir>/{name}/libharms.so\": {says}");
+        assert!(listed.stderr.contains(&names), "{name}: {listed:?}");
+    }
+}

@@ -53,6 +53,18 @@ pub enum LoadError {
         /// How that process ended.
         how: String,
     },
+    /// A process that opened it called `exit`.
+    #[error("cannot open library \"{}\": it ended the process, expected it to return", path.display())]
+    Ended {
+        /// Absolute path.
+        path: PathBuf,
+    },
+    /// A process that opened it refused it, so that its code need not run in this one.
+    #[error("{message}")]
+    Refused {
+        /// The error of that process.
+        message: String,
+    },
     /// It is a library, but of something else.
     #[error("cannot open library \"{}\": no function {symbol}, expected a component library", path.display())]
     NoComponent {

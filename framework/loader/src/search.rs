@@ -23,9 +23,13 @@ const PIECE_BYTES: usize = 1 << 20;
 /// A file counts as one if it ends in `.so` and [is one](is_component_library). It is read, not run, so other libraries
 /// in the folder do no harm; of those, only the table of symbols is read.
 ///
+/// # Returns
+/// Absolute paths: a library may change the working directory when it is opened.
+///
 /// # Errors
 /// The folder cannot be read.
 pub fn find_libraries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let folder = folder.canonicalize()?;
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

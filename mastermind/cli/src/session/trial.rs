@@ -1,14 +1,16 @@
 //! Opens libraries in another process first: a damaged one ends that process, and not this one.
 //!
 //! The other process is this program, started with [`ARGUMENT`]. It reads requests and answers each, so one process
-//! suffices for all libraries, and a new one is started only after a death. A library that it can open, or refuses with
-//! an error, is then opened here, where all messages about it are printed.
+//! suffices for all libraries, and a new one is started only after a death. Only a library that it can open is then
+//! opened here: the constructors of a library may close descriptors, change the working directory or exit, and its
+//! destructors may never return. One that the dynamic linker refuses is opened here too: it may need what only this
+//! process has loaded, such as an MPI back end.
 //!
 //! ```text
 //! request   o | i, path, line end          opens the library; makes an instance of each of its classes as well
-//! answer    one byte                       the process is still there
+//! answer    four bytes, and text           the length of the error that refuses the library, 0 for none, and the error
 //! request   p, interface, path, line end   makes an instance of each class, until one can make a proxy of the interface
-//! answer    one byte, and four             the number of that class, from 1; 0 for none
+//! answer    four bytes                     the number of that class, from 1; 0 for none
 //! ```
 
 use std::ffi::OsStr;
@@ -48,9 +50,11 @@ struct Trier {
 
 /// The result for a library.
 enum Outcome {
-    /// The process is still there.
+    /// The process opened it, or the dynamic linker refused it.
     Survived,
-    /// It called `exit`, which is reported where the library is opened here.
+    /// It is no component library of this version.
+    Refused(String),
+    /// It called `exit`.
     Ended,
     /// It was ended, so.
     Died(String),
@@ -88,20 +92,25 @@ pub fn serve() -> ExitCode {
             _ => (None, Some(words)),
         };
         let path = Path::new(OsStr::from_bytes(path.unwrap_or_default()));
-        let mut answer = b".".to_vec();
-        match (Library::open_untried(path), mode) {
-            (Ok(library), b'i') => library.classes().iter().for_each(|class| drop(look(class))),
-            (library, b'p') => {
-                let number = library.ok().zip(wanted).and_then(|(library, wanted)| {
-                    let classes = library.classes();
-                    classes
-                        .iter()
-                        .position(|class| wanted.of_class(class).is_some())
-                });
-                let number = number.map_or(0, |place| place as u32 + 1);
-                answer.extend(number.to_le_bytes());
+        let library = Library::open_untried(path);
+        let mut answer = Vec::new();
+        if mode == b'p' {
+            let number = library.ok().zip(wanted).and_then(|(library, wanted)| {
+                let classes = library.classes();
+                classes
+                    .iter()
+                    .position(|class| wanted.of_class(class).is_some())
+            });
+            let number = number.map_or(0, |place| place as u32 + 1);
+            answer.extend(number.to_le_bytes());
+        } else {
+            if let (Ok(library), b'i') = (&library, mode) {
+                library.classes().iter().for_each(|class| drop(look(class)));
             }
-            _ => {}
+            let refusal = library.err().and_then(|error| refusal(&error));
+            let refusal = refusal.unwrap_or_default();
+            answer.extend((refusal.len() as u32).to_le_bytes());
+            answer.extend(refusal.as_bytes());
         }
         if answers.write_all(&answer).is_err() {
             break;
@@ -110,6 +119,18 @@ pub fn serve() -> ExitCode {
     }
     // SAFETY: nothing that a library left for the end is run, and nothing of this program is left to be done.
     unsafe { libc::_exit(0) }
+}
+
+/// The message of an error that another process would find too.
+fn refusal(error: &LoadError) -> Option<String> {
+    let is_everywhere = matches!(
+        error,
+        LoadError::NoComponent { .. }
+            | LoadError::AbiVersion { .. }
+            | LoadError::LayoutAbi { .. }
+            | LoadError::Malformed { .. }
+    );
+    is_everywhere.then(|| error.to_string())
 }
 
 /// Ends the trial process, and waits for it: a process that becomes another program must not leave it an unknown child.
@@ -188,7 +209,8 @@ pub fn class_that_knows(path: &Path, wanted: &Wanted) -> Option<usize> {
 /// Has a library opened by the other process.
 ///
 /// # Errors
-/// [`LoadError::Damaged`]: that process died of it, or did not come to an end.
+/// [`LoadError::Damaged`]: that process died of it, or did not come to an end; [`LoadError::Ended`]: it called `exit`;
+/// [`LoadError::Refused`]: it is no component library of this version.
 pub fn try_library(path: &Path) -> Result<(), LoadError> {
     let mut trier = TRIER.lock().unwrap_or_else(PoisonError::into_inner);
     let mut how = String::new();
@@ -203,9 +225,10 @@ pub fn try_library(path: &Path) -> Result<(), LoadError> {
         };
         how = match running.ask(path) {
             Outcome::Survived => return Ok(()),
+            Outcome::Refused(message) => return Err(LoadError::Refused { message }),
             Outcome::Ended => {
                 *trier = None;
-                return Ok(());
+                return Err(LoadError::Ended { path: path.into() });
             }
             Outcome::Died(how) => how,
             Outcome::Hangs => {
@@ -236,9 +259,8 @@ impl Trier {
         }
         self.stream.write_all(&request).ok()?;
         self.stream.write_all(b"\n").ok()?;
-        let mut answer = [0; 5];
-        self.stream.read_exact(&mut answer).ok()?;
-        let [_, number @ ..] = answer;
+        let mut number = [0; 4];
+        self.stream.read_exact(&mut number).ok()?;
         Some(u32::from_le_bytes(number))
     }
 
@@ -254,11 +276,16 @@ impl Trier {
         }
         let request = [mode, bytes, b"\n"].concat();
         let answered = self.stream.write_all(&request).and_then(|()| {
-            let mut answer = [0];
-            self.stream.read_exact(&mut answer)
+            let mut length = [0; 4];
+            self.stream.read_exact(&mut length)?;
+            let length = u32::from_le_bytes(length).into();
+            let mut refusal = String::new();
+            (&self.stream).take(length).read_to_string(&mut refusal)?;
+            Ok(refusal)
         });
         match answered {
-            Ok(()) => Outcome::Survived,
+            Ok(refusal) if refusal.is_empty() => Outcome::Survived,
+            Ok(refusal) => Outcome::Refused(refusal),
             Err(error) if is_timeout(&error) => Outcome::Hangs,
             Err(_) => self.end(),
         }
