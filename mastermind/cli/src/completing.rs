@@ -113,7 +113,7 @@ fn methods(typed: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn methods_of_run(folder: &Path) -> Vec<String> {
-    let Ok(run) = Run::open_ranks(folder, &(0..MAX_LOGS as u64)) else {
+    let Ok(run) = Run::open_ranks(folder, &(0..MAX_LOGS as u64), false) else {
         return Vec::new();
     };
     let methods = run

@@ -113,6 +113,18 @@ impl Opened {
 /// # Errors
 /// There are no records; they cannot be read; there is no such program.
 pub fn open(records: &Path, team: &Team) -> anyhow::Result<Run> {
+    opened(records, team, false)
+}
+
+/// As [`open`], for a verb that only sums up the records ([`Run::open_for_sums`]). Collective.
+///
+/// # Errors
+/// Those of [`open`].
+pub fn open_for_sums(records: &Path, team: &Team) -> anyhow::Result<Run> {
+    opened(records, team, true)
+}
+
+fn opened(records: &Path, team: &Team, is_for_sums: bool) -> anyhow::Result<Run> {
     let (directory, program) = selected(records);
     if directory.is_file() {
         anyhow::bail!(
@@ -120,7 +132,7 @@ pub fn open(records: &Path, team: &Team) -> anyhow::Result<Run> {
             directory.display()
         );
     }
-    let mut run = team.open(directory)?;
+    let mut run = team.open(directory, is_for_sums)?;
     let opened = Opened::of(&mut run, program);
     let told = match team.join(opened, Opened::add)? {
         Some(opened) => opened.tell(directory, program),

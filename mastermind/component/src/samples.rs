@@ -84,22 +84,30 @@ impl<'r> CallsOfRun<'r> {
                 }
                 let method = methods.of(&series);
                 let lacks_calls = is_own && !log.unrecorded().is_empty();
+                if !method.has_model {
+                    continue;
+                }
                 coordinates.clear();
                 values.clear();
-                for (record, own) in series.records_with_own() {
-                    // Calls that share a record have no individual times.
-                    if record.calls() != 1 || (lacks_calls && log.lacks_calls_of(&record)) {
-                        continue;
-                    }
-                    let Some(value) = value(&record, own.wall_ns, metric) else {
-                        continue;
-                    };
-                    values.push(value);
-                    for (place, kind) in &method.sizes {
-                        coordinates.push(size(record.values[*place], kind));
+                if is_own && !lacks_calls && !series.may_share_records() {
+                    values.extend(series.own_walls_ns().map(seconds));
+                    method.add_coordinates(&series, &mut coordinates);
+                } else {
+                    for (record, own) in series.records_with_own() {
+                        // Calls that share a record have no individual times.
+                        if record.calls() != 1 || (lacks_calls && log.lacks_calls_of(&record)) {
+                            continue;
+                        }
+                        let Some(value) = value(&record, own.wall_ns, metric) else {
+                            continue;
+                        };
+                        values.push(value);
+                        for (place, kind) in &method.sizes {
+                            coordinates.push(size(record.values[*place], kind));
+                        }
                     }
                 }
-                if method.has_model && !values.is_empty() {
+                if !values.is_empty() {
                     let number = method.number(series.method(), sink)?;
                     sink.take_all(number, &coordinates, &values);
                 }
@@ -164,6 +172,30 @@ impl Method {
         }
     }
 
+    /// Appends the coordinates of all records, shape `[n_records][n_sizes]`.
+    #[inline]
+    fn add_coordinates(&self, series: &Series<'_, '_>, coordinates: &mut Vec<f64>) {
+        let begin = coordinates.len();
+        match self.sizes.as_slice() {
+            [] => {}
+            [(place, kind)] => {
+                coordinates.extend(series.parameter_words(*place).map(|word| size(word, kind)));
+            }
+            sizes => {
+                let n_records = series.parameter_words(0).len();
+                coordinates.resize(begin + n_records * sizes.len(), 0.0);
+                for (column, (place, kind)) in sizes.iter().enumerate() {
+                    let into = coordinates[begin + column..]
+                        .iter_mut()
+                        .step_by(sizes.len());
+                    for (coordinate, word) in into.zip(series.parameter_words(*place)) {
+                        *coordinate = size(word, kind);
+                    }
+                }
+            }
+        }
+    }
+
     /// Its number in the samples; names are made once, not at every call.
     fn number(
         &mut self,
@@ -190,10 +222,14 @@ pub(crate) fn port_method(method: &MethodDefinition) -> String {
     format!("{}.{}", method.port, method.method)
 }
 
+#[inline]
+fn seconds(ns: u64) -> f64 {
+    ns as f64 * 1e-9
+}
+
 /// The value of a metric, in seconds or in the unit of the counter; `None` where it was not measured. MPI time and
 /// counters are of the whole call, including its callees.
 pub(crate) fn value(record: &Record<'_>, exclusive_ns: u64, metric: &Metric) -> Option<f64> {
-    let seconds = |ns: u64| ns as f64 * 1e-9;
     match metric {
         Metric::Wall => Some(seconds(exclusive_ns)),
         Metric::Mpi => record.mpi_ns.map(seconds),

@@ -69,6 +69,8 @@ pub struct Definitions {
     calls: Arc<CallDefinitions>,
     /// Largest plausible id of a call path; larger ids are ignored.
     most_paths: usize,
+    /// Whether a call path was defined again.
+    redefines_path: bool,
     /// Definitions that the logs of a run share.
     common: Option<Arc<CommonDefinitions>>,
 }
@@ -247,6 +249,11 @@ impl Definitions {
         methods.get(call_path as usize)?.as_deref()
     }
 
+    /// Whether a definition may change how the records before it are read.
+    pub(crate) fn revise_records(&self) -> bool {
+        self.redefines_path || !self.mpi_off.is_empty()
+    }
+
     fn switch_mpi(&mut self, switch: MpiSwitchDefinition) {
         match (switch.measured, self.mpi_off.last_mut()) {
             (true, Some((_, end))) => *end = (*end).min(switch.ticks),
@@ -308,6 +315,7 @@ impl Definitions {
         if paths.len() <= index {
             paths.resize(index + 1, None);
         }
+        self.redefines_path |= paths[index].is_some();
         paths[index] = Some(path);
         self.add_shape(path.id);
     }

@@ -109,6 +109,14 @@ impl<'a, 'w> std::ops::Deref for ExclusiveSeries<'a, 'w> {
 }
 
 impl<'a> ExclusiveSeries<'a, '_> {
+    /// The exclusive wall time of each record, nanoseconds.
+    #[inline]
+    pub fn own_walls_ns(&self) -> impl Iterator<Item = u64> {
+        let mut inner_ns = self.inner.wall_ns;
+        let walls_ns = self.walls_ns.iter();
+        walls_ns.map(move |wall_ns| wall_ns.saturating_sub(std::mem::take(&mut inner_ns)))
+    }
+
     /// The records with their exclusive times, as [`ExclusiveTimes::next_record`] gives them.
     #[inline(always)]
     pub fn records_with_own(&self) -> impl Iterator<Item = (Record<'a>, Exclusive)> {
@@ -201,16 +209,15 @@ impl<'a> ExclusiveTimes<'a> {
         let series = self.records.next_series()?;
         let inner = self.open.close(series.first_seq());
         self.walls_ns.clear();
-        let mut sum = Inner::default();
-        self.walls_ns.extend(series.records().map(|record| {
-            sum.wall_ns = sum.wall_ns.saturating_add(record.wall_ns);
-            let mpi_ticks = record.mpi_ticks.unwrap_or(0);
-            sum.mpi_ticks = sum.mpi_ticks.saturating_add(mpi_ticks);
-            record.wall_ns
-        }));
+        series.add_walls_ns(&mut self.walls_ns);
         let passes_on = self.timers_are_callers && series.method().class == TIMER_CLASS;
         if let Some(parent) = series.parent_seq().filter(|_| !series.method().is_mpi()) {
-            self.open.add(parent, if passes_on { inner } else { sum });
+            let walls_ns = self.walls_ns.iter();
+            let sum = || Inner {
+                wall_ns: walls_ns.fold(0, |sum: u64, wall_ns| sum.saturating_add(*wall_ns)),
+                mpi_ticks: series.mpi_ticks(),
+            };
+            self.open.add(parent, if passes_on { inner } else { sum() });
         }
         Some(ExclusiveSeries {
             series,

@@ -33,8 +33,8 @@ use crate::layout::{Calibration, HEADER_BYTES, LogHeader, LogIdentity};
 use crate::path_totals::{PathTimes, PathTotals};
 use crate::preparer::RetiredSums;
 use crate::records::{Record, Records, RecordsPlace};
-use crate::scan::{Gap, RawRecords, Scanned, scan};
-use crate::source::{LogFile, Source};
+use crate::scan::{Gap, RawRecords, Scanned, scan, scan_and_sum};
+use crate::source::{LogFile, Source, WINDOW_WORDS};
 use crate::totals::{UnrecordedCalls, add_calls, unrecorded};
 use cca_abi::recording::{OPEN_UNTIL_ZERO, OpenCall};
 
@@ -82,6 +82,10 @@ pub struct Log {
     callers: BTreeSet<u32>,
     /// Known sums over the first words, which are then not read.
     known: Option<RetiredSums>,
+    /// Whether it was opened for its sums, which are then computed by the scan.
+    is_for_sums: bool,
+    /// Sums over all records from the scan, without other calls.
+    scanned_totals: Option<PathTotals>,
     /// Methods that the logs of a run share.
     methods: Option<Arc<CommonDefinitions>>,
     /// Position of the words read last, and these words, while the log is followed.
@@ -105,35 +109,31 @@ impl Log {
         path: &Path,
         known: Option<RunningSums>,
     ) -> Result<Self, RecordsError> {
-        Self::open_file(path, known, None)
+        let opening = Opening {
+            known,
+            ..Opening::default()
+        };
+        Self::open_file(path, opening)
     }
 
-    /// As [`Log::open`]; shares methods with the other logs of the run.
-    pub(crate) fn open_sharing(
-        path: &Path,
-        methods: &Arc<CommonDefinitions>,
-    ) -> Result<Self, RecordsError> {
-        Self::open_file(path, None, Some(Arc::clone(methods)))
-    }
-
-    fn open_file(
-        path: &Path,
-        known: Option<RunningSums>,
-        methods: Option<Arc<CommonDefinitions>>,
-    ) -> Result<Self, RecordsError> {
+    pub(crate) fn open_file(path: &Path, opening: Opening) -> Result<Self, RecordsError> {
         let act = || RecordsError::io("open record log", path);
         let file = File::open(path).map_err(act())?;
         let log_file = LogFile::new(path, &file).map_err(act())?;
-        Self::open_source(path, log_file, Source::File(Arc::new(file)), known, methods)
+        Self::open_source(path, log_file, Source::File(Arc::new(file)), opening)
     }
 
     fn open_source(
         path: &Path,
         mut log_file: LogFile,
         mut file: Source,
-        known: Option<RunningSums>,
-        methods: Option<Arc<CommonDefinitions>>,
+        opening: Opening,
     ) -> Result<Self, RecordsError> {
+        let Opening {
+            known,
+            methods,
+            is_for_sums,
+        } = opening;
         let header = HeaderWords::read(&mut file);
         // After the committed count: the file can only have grown since.
         let n_bytes = file.n_bytes();
@@ -168,6 +168,8 @@ impl Log {
             unrecorded: Vec::new(),
             callers: BTreeSet::new(),
             known: None,
+            is_for_sums,
+            scanned_totals: None,
             methods,
             latest: (0, Vec::new()),
             totals: OnceLock::new(),
@@ -239,6 +241,7 @@ impl Log {
         self.add_damage(&scanned);
         self.gaps = scanned.gaps;
         self.last = scanned.last;
+        self.scanned_totals = scanned.totals;
     }
 
     /// Reads the entries from word `begin` to word `end`; if the file was truncated meanwhile, they end there.
@@ -252,7 +255,12 @@ impl Log {
             definitions.share(methods);
         }
         let mut window = self.file.window(begin, end);
-        let scanned = scan(&mut window, begin, &mut definitions);
+        // A log that fits into a window is read again at little cost, while the sums of many logs take memory.
+        let sums = self.is_for_sums && begin == 0 && end > WINDOW_WORDS;
+        let scanned = match sums {
+            true => scan_and_sum(&mut window, begin, &mut definitions),
+            false => scan(&mut window, begin, &mut definitions),
+        };
         self.n_words = window.end();
         (definitions, scanned)
     }
@@ -479,23 +487,36 @@ impl Log {
         self.totals.get_or_init(|| self.sum_up())
     }
 
-    /// As [`Log::path_totals`], without caching: for callers that need the sums of many logs once.
+    /// As [`Log::path_totals`], caching only the sums of a long log: for callers that need those of many logs once.
     pub(crate) fn path_totals_once(&self) -> Cow<'_, PathTotals> {
         match self.totals.get() {
-            Some(totals) => Cow::Borrowed(totals),
-            None => Cow::Owned(self.sum_up()),
+            None if self.n_words <= WINDOW_WORDS => Cow::Owned(self.sum_up()),
+            _ => Cow::Borrowed(self.path_totals()),
         }
     }
 
     fn sum_up(&self) -> PathTotals {
+        let mut totals = match &self.scanned_totals {
+            Some(totals) => totals.clone(),
+            None => self.sum_of_records(),
+        };
+        for calls in &self.unrecorded {
+            totals.add_unrecorded(calls, &self.definitions);
+        }
+        totals
+    }
+
+    fn sum_of_records(&self) -> PathTotals {
+        let packed = self.undamaged();
+        let packed = packed.and_then(|log| self.file.packed_sums(log.n_words, &self.definitions));
+        if let Some(totals) = packed {
+            return totals;
+        }
         let known = self.known.as_ref();
         let mut totals = known.map_or_else(PathTotals::default, |known| known.totals.clone());
         let mut records = self.raw_records();
         while let Some(series) = records.next_series() {
             totals.add(series, &self.definitions);
-        }
-        for calls in &self.unrecorded {
-            totals.add_unrecorded(calls, &self.definitions);
         }
         totals
     }
@@ -706,6 +727,17 @@ impl Log {
             });
         }
     }
+}
+
+/// How a log is opened.
+#[derive(Debug, Default)]
+pub(crate) struct Opening {
+    /// For a log of this process that is opened for sums only: known parts, which are not read.
+    pub(crate) known: Option<RunningSums>,
+    /// Definitions that the logs of the run share.
+    pub(crate) methods: Option<Arc<CommonDefinitions>>,
+    /// Whether its sums will be requested, so that one reading computes them and checks the log.
+    pub(crate) is_for_sums: bool,
 }
 
 /// State of a log that this process writes: the sums over its first words, and the definitions at that time.

@@ -21,6 +21,18 @@ struct PathTotal {
     counters: Vec<Option<u64>>,
 }
 
+/// Sums over records with equal first words, apart from the check.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AlikeSums {
+    /// The first word, without the check.
+    pub(crate) head: u64,
+    pub(crate) n_records: u64,
+    /// At most `u64::MAX`, like the next one.
+    pub(crate) wall_ticks: u64,
+    /// `None` if it was not measured.
+    pub(crate) mpi_ticks: Option<u64>,
+}
+
 /// Sums over the calls of a log, by path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PathTotals {
@@ -116,8 +128,34 @@ impl PathTotals {
         &mut self.paths[path]
     }
 
+    /// Whether [`AlikeSums`] suffice for records with this first word: they have no counters, and time in MPI was
+    /// measured throughout.
+    pub(crate) fn are_sums_enough(head: u64, definitions: &Definitions) -> bool {
+        let method = definitions.recorded_method(word::path(head));
+        !definitions.revise_records() && method.is_none_or(|method| method.counters.is_empty())
+    }
+
+    /// Adds records by their sums, if they match the definition of their call path.
+    pub(crate) fn add_sums(&mut self, sums: &AlikeSums, definitions: &Definitions) {
+        let call_path = word::path(sums.head);
+        let fits = definitions.shape(call_path).fits(word::n_words(sums.head));
+        if !fits || sums.n_records == 0 {
+            return;
+        }
+        self.n_records += sums.n_records;
+        let total = self.path(call_path as usize);
+        total.calls += sums.n_records;
+        total.wall_ticks = total.wall_ticks.saturating_add(sums.wall_ticks);
+        if let Some(mpi) = sums.mpi_ticks {
+            total.mpi_ticks = Some(total.mpi_ticks.unwrap_or(0).saturating_add(mpi));
+        }
+    }
+
     /// Adds the records among intact entries.
-    pub(crate) fn add_entries(&mut self, words: &[u64], definitions: &Definitions) {
+    ///
+    /// # Returns
+    /// Position after the last entry, possibly beyond the words.
+    pub(crate) fn add_entries(&mut self, words: &[u64], definitions: &Definitions) -> usize {
         let mut at = 0;
         while let Some(head) = words.get(at) {
             let n_words = word::n_words(*head).max(1);
@@ -132,6 +170,7 @@ impl PathTotals {
             }
             at += n_words;
         }
+        at
     }
 
     /// Adds like records that match the definition of their call path.
@@ -145,13 +184,16 @@ impl PathTotals {
         self.n_records += records.len() as u64;
         let total = self.path(call_path as usize);
         total.calls += records.len() as u64;
-        let is_measured = series.words[0] & word::MPI_MEASURED != 0;
-        for record in records.clone() {
-            let wall = record[2];
-            total.wall_ticks = total.wall_ticks.saturating_add(wall);
-            if is_measured && definitions.mpi_is_whole(record[1], wall) {
-                let mpi = total.mpi_ticks.unwrap_or(0);
-                total.mpi_ticks = Some(mpi.saturating_add(record[3]));
+        let walls = records.clone().map(|record| record[2]);
+        total.wall_ticks = walls.fold(total.wall_ticks, u64::saturating_add);
+        if series.words[0] & word::MPI_MEASURED != 0 {
+            let mut measured = records
+                .clone()
+                .filter(|record| definitions.mpi_is_whole(record[1], record[2]));
+            if let Some(first) = measured.next() {
+                let before = total.mpi_ticks.unwrap_or(0).saturating_add(first[3]);
+                let sum = measured.fold(before, |sum, record| sum.saturating_add(record[3]));
+                total.mpi_ticks = Some(sum);
             }
         }
         let method = definitions.recorded_method(call_path);

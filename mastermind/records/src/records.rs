@@ -544,6 +544,42 @@ impl<'a> Series<'a, '_> {
         self.parent_seq
     }
 
+    /// Whether a record may have several calls ([`Record::calls`]).
+    pub fn may_share_records(&self) -> bool {
+        let n_values = self.raw.n_words - word::HEAD_WORDS;
+        n_values > MPI_REQUEST && self.method.is_mpi()
+    }
+
+    /// The words of a parameter, one of each record.
+    ///
+    /// # Arguments
+    /// * `place` - index among the parameters of the method
+    #[inline]
+    pub fn parameter_words(&self, place: usize) -> impl ExactSizeIterator<Item = u64> {
+        let records = self.raw.records();
+        records.map(move |record| record[word::HEAD_WORDS + place])
+    }
+
+    /// Appends the wall times of all records, nanoseconds.
+    #[inline]
+    pub(crate) fn add_walls_ns(&self, walls_ns: &mut Vec<u64>) {
+        let time = *self.log.time();
+        let records = self.raw.records();
+        walls_ns.extend(records.map(|record| time.span_ns(record[1], record[2]).1));
+    }
+
+    /// Sum of the times in MPI, clock ticks.
+    #[inline]
+    pub(crate) fn mpi_ticks(&self) -> u64 {
+        let definitions = self.log.definitions();
+        if self.raw.words[0] & word::MPI_MEASURED == 0 {
+            return 0;
+        }
+        let records = self.raw.records();
+        let measured = records.filter(|record| definitions.mpi_is_whole(record[1], record[2]));
+        measured.fold(0, |sum: u64, record| sum.saturating_add(record[3]))
+    }
+
     /// The records.
     #[inline(always)]
     pub(crate) fn records(&self) -> impl Iterator<Item = Record<'a>> {

@@ -26,7 +26,7 @@ use crate::definition::{MpiRoutineDefinition, PROGRAM_CLASS};
 use crate::definitions::CommonDefinitions;
 use crate::error::RecordsError;
 use crate::layout::{Calibration, EXTENSION, LogIdentity};
-use crate::log::{Log, RunningSums};
+use crate::log::{Log, Opening, RunningSums};
 use crate::packed::{Container, PackedLog, container_paths, find_packed};
 use crate::parallel::in_parallel;
 use crate::source::PackedBytes;
@@ -74,7 +74,15 @@ impl Run {
     /// [`RecordsError::Io`] if the directory cannot be read, [`RecordsError::NoLogs`] if it contains no logs; the first
     /// log's error if none can be read. Otherwise, errors of single logs are in [`Run::unreadable`].
     pub fn open(directory: &Path) -> Result<Self, RecordsError> {
-        Self::open_those(directory, None)
+        Self::open_those(directory, None, false)
+    }
+
+    /// As [`Run::open`], for a caller that sums up all records once: checks and sums up long logs in one reading.
+    ///
+    /// # Errors
+    /// Those of [`Run::open`].
+    pub fn open_for_sums(directory: &Path) -> Result<Self, RecordsError> {
+        Self::open_those(directory, None, true)
     }
 
     /// Opens the logs of one rank, by their file names; the program that writes them may still run.
@@ -82,17 +90,22 @@ impl Run {
     /// # Errors
     /// Those of [`Run::open`].
     pub fn open_rank(directory: &Path, rank: u32) -> Result<Self, RecordsError> {
-        Self::open_those(directory, Some(rank))
+        Self::open_those(directory, Some(rank), false)
     }
 
     /// Opens the logs of some ranks, for one of several processes that divide the work. Without logs, the run is empty.
     ///
     /// # Arguments
     /// * `ranks` - one of the ranges that [`rank_ranges`] returned
+    /// * `is_for_sums` - as in [`Run::open_for_sums`]
     ///
     /// # Errors
     /// [`RecordsError::Io`] if the directory cannot be read. Errors of single logs are in [`Run::unreadable`].
-    pub fn open_ranks(directory: &Path, ranks: &Range<u64>) -> Result<Self, RecordsError> {
+    pub fn open_ranks(
+        directory: &Path,
+        ranks: &Range<u64>,
+        is_for_sums: bool,
+    ) -> Result<Self, RecordsError> {
         // A file name without a rank belongs to the first process.
         let is_own = |identity: Option<LogIdentity>| {
             let rank = identity.map_or(0, |identity| u64::from(identity.rank));
@@ -103,7 +116,7 @@ impl Run {
             damaged.clear();
         }
         let found = found.into_iter().filter(|found| is_own(found.order().0));
-        let opened = open_found(found.collect());
+        let opened = open_found(found.collect(), is_for_sums);
         Ok(Self::of_opened_or_none(opened, damaged))
     }
 
@@ -117,7 +130,7 @@ impl Run {
             let identity = found.order().0;
             identity.is_some_and(|identity| ranks.contains(&identity.rank))
         });
-        Ok(Self::of_opened_or_none(open_found(found), damaged))
+        Ok(Self::of_opened_or_none(open_found(found, false), damaged))
     }
 
     /// Opens the logs of a rank that this process writes, for sums only: does not read again what the writers have
@@ -229,13 +242,17 @@ impl Run {
             .retain(|log| log.definitions().run.assembly == name);
     }
 
-    fn open_those(directory: &Path, rank: Option<u32>) -> Result<Self, RecordsError> {
+    fn open_those(
+        directory: &Path,
+        rank: Option<u32>,
+        is_for_sums: bool,
+    ) -> Result<Self, RecordsError> {
         let (mut found, damaged) = match rank {
             None => find(directory)?,
             Some(rank) => find_of(directory, Some(rank))?,
         };
         found.shrink_to_fit();
-        Self::of_opened(directory, open_found(found), damaged)
+        Self::of_opened(directory, open_found(found, is_for_sums), damaged)
     }
 
     /// # Arguments
@@ -409,19 +426,30 @@ impl Found {
         (LogIdentity::from_path(self.path()), self.path())
     }
 
-    fn open(self, methods: &Arc<CommonDefinitions>) -> Result<Log, RecordsError> {
+    fn open(
+        self,
+        methods: &Arc<CommonDefinitions>,
+        is_for_sums: bool,
+    ) -> Result<Log, RecordsError> {
         match self {
-            Self::Loose(path) => match Log::open_sharing(&path, methods) {
-                Err(error) if !path.exists() => match find_packed(&path) {
-                    // It was packed after it was listed.
-                    Some(log) => Self::Packed(path, log).open(methods),
-                    None => Err(error),
-                },
-                opened => opened.map(|mut log| {
-                    log.follow_packing(packed_since);
-                    log
-                }),
-            },
+            Self::Loose(path) => {
+                let opening = Opening {
+                    methods: Some(Arc::clone(methods)),
+                    is_for_sums,
+                    ..Opening::default()
+                };
+                match Log::open_file(&path, opening) {
+                    Err(error) if !path.exists() => match find_packed(&path) {
+                        // It was packed after it was listed.
+                        Some(log) => Self::Packed(path, log).open(methods, is_for_sums),
+                        None => Err(error),
+                    },
+                    opened => opened.map(|mut log| {
+                        log.follow_packing(packed_since);
+                        log
+                    }),
+                }
+            }
             Self::Packed(path, log) => {
                 log.check()?;
                 Log::open_packed(&path, Arc::new(log), methods)
@@ -475,9 +503,9 @@ fn find_of(
     Ok((found, damaged))
 }
 
-fn open_found(found: Vec<Found>) -> Vec<Result<Log, RecordsError>> {
+fn open_found(found: Vec<Found>, is_for_sums: bool) -> Vec<Result<Log, RecordsError>> {
     let methods = Arc::default();
-    in_parallel(found, |found| found.open(&methods))
+    in_parallel(found, |found| found.open(&methods, is_for_sums))
 }
 
 /// Divides the ranks of a directory into one range per process, with about equal numbers of logs.

@@ -18,6 +18,7 @@ use cca_abi::recording::word::{self, EntryKind, MAX_RECORD_WORDS};
 
 use crate::definition::Definition;
 use crate::definitions::Definitions;
+use crate::path_totals::PathTotals;
 use crate::source::Window;
 
 /// Consecutive words that contain no entry.
@@ -41,6 +42,8 @@ pub(crate) struct Scanned {
     pub(crate) undefined: BTreeMap<u32, u64>,
     /// Number of records with more time in MPI than wall time.
     pub(crate) n_excess: u64,
+    /// Sums over the records, if they were requested.
+    pub(crate) totals: Option<PathTotals>,
 }
 
 impl Scanned {
@@ -51,6 +54,9 @@ impl Scanned {
         let path = word::path(series.words[0]);
         let last = (series.n_records - 1) * series.n_words;
         self.last = Some((path, series.words[last + 1]));
+        if let Some(totals) = &mut self.totals {
+            totals.add(*series, definitions);
+        }
         if definitions.shape(path).fits(series.n_words) {
             self.n_records += n_records;
             if series.words[0] & word::MPI_MEASURED != 0 {
@@ -70,7 +76,27 @@ impl Scanned {
 /// * `at` - position of the first entry
 /// * `definitions` - receives the definitions
 pub(crate) fn scan(window: &mut Window<'_>, at: usize, definitions: &mut Definitions) -> Scanned {
-    scan_until(window, at, usize::MAX, definitions)
+    let scanned = Scanned::default();
+    walk(window, at, usize::MAX, definitions, scanned)
+}
+
+/// As [`scan`]; also sums up the records, unless a second reading could find other sums: if some words are no entry, or
+/// if a definition changed how earlier records are read.
+pub(crate) fn scan_and_sum(
+    window: &mut Window<'_>,
+    at: usize,
+    definitions: &mut Definitions,
+) -> Scanned {
+    let scanned = Scanned {
+        totals: Some(PathTotals::default()),
+        ..Scanned::default()
+    };
+    let mut scanned = walk(window, at, usize::MAX, definitions, scanned);
+    let is_whole = scanned.gaps.is_empty() && scanned.undefined.is_empty();
+    if !is_whole || definitions.revise_records() {
+        scanned.totals = None;
+    }
+    scanned
 }
 
 /// As [`scan`], for the first entries only.
@@ -79,14 +105,21 @@ pub(crate) fn scan(window: &mut Window<'_>, at: usize, definitions: &mut Definit
 /// * `until` - approximate position of the last entry: entries in memory with it are scanned too
 pub(crate) fn scan_until(
     window: &mut Window<'_>,
-    mut at: usize,
+    at: usize,
     until: usize,
     definitions: &mut Definitions,
 ) -> Scanned {
-    let mut scanned = Scanned {
-        end: at,
-        ..Scanned::default()
-    };
+    walk(window, at, until, definitions, Scanned::default())
+}
+
+fn walk(
+    window: &mut Window<'_>,
+    mut at: usize,
+    until: usize,
+    definitions: &mut Definitions,
+    mut scanned: Scanned,
+) -> Scanned {
+    scanned.end = at;
     while at < window.end().min(until) {
         let words = window.from(at, MAX_RECORD_WORDS);
         let mut n_words = 0;

@@ -19,11 +19,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::definitions::{CommonDefinitions, Definitions};
 use crate::layout::Calibration;
+use crate::path_totals::PathTotals;
 use crate::scan::Scanned;
 
 const WORD: usize = size_of::<u64>();
 /// Words of a window. They fit into a core's second-level cache.
-const WINDOW_WORDS: usize = 1 << 15;
+pub(crate) const WINDOW_WORDS: usize = 1 << 15;
 
 /// A packed log in a container; implemented only in `packed`. Code in a measured process has no implementation, and
 /// does not contain the decoder.
@@ -45,6 +46,15 @@ pub(crate) trait WordReader: std::fmt::Debug {
     /// # Returns
     /// Number of complete words read.
     fn read_words(&mut self, at: u64, words: &mut [u64]) -> usize;
+
+    /// Sums up the records of an undamaged log.
+    ///
+    /// # Arguments
+    /// * `begin`, `end` - bytes of the log's file, multiples of 8; an entry begins there
+    ///
+    /// # Returns
+    /// `None` if some words cannot be read.
+    fn sum_up(&mut self, begin: u64, end: u64, definitions: &Definitions) -> Option<PathTotals>;
 }
 
 /// An open log.
@@ -207,6 +217,21 @@ impl LogFile {
             },
             Place::Container(bytes) => Some(Source::Packed(bytes.reader()?, bytes.n_bytes())),
         }
+    }
+
+    /// Sums over the records of an undamaged packed log, which takes less time than reading them.
+    ///
+    /// # Arguments
+    /// * `end` - end of the entries, words
+    ///
+    /// # Returns
+    /// `None` for another log, or if some words cannot be read.
+    pub(crate) fn packed_sums(&self, end: usize, definitions: &Definitions) -> Option<PathTotals> {
+        let Place::Container(bytes) = &self.place else {
+            return None;
+        };
+        let end = self.entries_at + (end * WORD) as u64;
+        bytes.reader()?.sum_up(self.entries_at, end, definitions)
     }
 
     /// A window on the words `begin..end` of the entries.

@@ -281,7 +281,7 @@ impl Profile {
     /// `None` on all processes except the first.
     fn of_records(&self) -> anyhow::Result<Option<Found>> {
         let team = Team::of_launch("profile")?;
-        let run = team.together(run_facts::open(&self.records, &team))?;
+        let run = team.together(run_facts::open_for_sums(&self.records, &team))?;
         let share = Share::of(&run, self.per_rank);
         let joined = team.join(share, Share::append)?;
         run_facts::tell_missing_records(

@@ -107,11 +107,17 @@ impl Team {
     /// # Returns
     /// A run of the ranks after those of the processes before this one, possibly of none.
     ///
+    /// # Arguments
+    /// * `is_for_sums` - as in [`Run::open_for_sums`]
+    ///
     /// # Errors
     /// Those of [`Run::open`]; [`RecordsError::NoLogs`] on all.
-    pub fn open(&self, directory: &Path) -> anyhow::Result<Run> {
+    pub fn open(&self, directory: &Path, is_for_sums: bool) -> anyhow::Result<Run> {
         if self.session.is_none() {
-            return Ok(Run::open(directory)?);
+            return Ok(match is_for_sums {
+                true => Run::open_for_sums(directory)?,
+                false => Run::open(directory)?,
+            });
         }
         let mut error = None;
         let found = self
@@ -128,7 +134,7 @@ impl Team {
             Found::Ranges(ranges) => {
                 let own = ranges.get(self.place());
                 let own = own.context("cannot share the records out: a process has none")?;
-                self.together(Run::open_ranks(directory, own).map_err(Into::into))
+                self.together(Run::open_ranks(directory, own, is_for_sums).map_err(Into::into))
             }
             Found::NoLogs => Err(RecordsError::NoLogs {
                 directory: directory.into(),

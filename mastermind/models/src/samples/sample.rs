@@ -10,8 +10,9 @@
 //! ```
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
 
-use foldhash::fast::RandomState;
+use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -203,17 +204,11 @@ struct Method {
     name: String,
     statistic: Statistic,
     parameters: Vec<Parameter>,
-    /// Position of each coordinate in `points`, by its bits; empty in a deserialised set, like [`SampleSet::index`].
+    /// Hash table of positions in `points`, by coordinate, with linear probing and at most half full; empty in a deserialised set, like
+    /// [`SampleSet::index`].
     #[serde(skip)]
-    index: HashMap<Box<[u64]>, usize, RandomState>,
+    places: Vec<u32>,
     points: Vec<(Vec<f64>, Histogram)>,
-    /// Cache of positions in `points`, indexed by the truncated hash of the coordinate; at least as many entries as points, up to
-    /// [`MAX_LATEST`]. Wrong entries are harmless.
-    #[serde(skip)]
-    latest: Vec<u32>,
-    /// Scratch memory for the bits of a coordinate.
-    #[serde(skip)]
-    key: Vec<u64>,
     n_refused: u64,
 }
 
@@ -280,10 +275,8 @@ impl SampleSet {
             name: method.into(),
             statistic: other.map_or(self.statistic, |(_, statistic)| *statistic),
             parameters: parameters.to_vec(),
-            index: HashMap::default(),
+            places: Vec::new(),
             points: Vec::new(),
-            latest: Vec::new(),
-            key: Vec::new(),
             n_refused: 0,
         });
         Ok(self.methods.len() - 1)
@@ -347,15 +340,13 @@ impl SampleSet {
 impl Method {
     #[inline]
     fn push(&mut self, coordinate: &[f64], seconds: f64) -> Result<(), Refused> {
-        let (statistic, place) = (self.statistic, self.place(coordinate));
-        let known = self.latest.get(place);
-        let known = known.and_then(|position| self.points.get_mut(*position as usize));
+        let statistic = self.statistic;
         // A known coordinate was accepted before, so only the time is checked.
-        if let Some((_, calls)) = known.filter(|(values, _)| values == coordinate)
+        if let Some(position) = self.find(coordinate)
             && seconds.is_finite()
             && seconds >= 0.0
         {
-            calls.push(seconds, statistic);
+            self.points[position].1.push(seconds, statistic);
             return Ok(());
         }
         if let Err(refused) = check(&self.parameters, coordinate, seconds) {
@@ -368,25 +359,51 @@ impl Method {
 
     /// The histogram at `coordinate`, empty if the coordinate is new.
     fn at(&mut self, coordinate: &[f64]) -> &mut Histogram {
-        let position = self.position(coordinate);
-        let wanted = (4 * self.points.len()).next_power_of_two().min(MAX_LATEST);
-        if self.latest.len() < wanted {
-            self.latest.clear();
-            self.latest.resize(wanted, u32::MAX);
+        if self.places.len() < 2 * (self.points.len() + 1) {
+            self.grow();
         }
-        let place = self.place(coordinate);
-        self.latest[place] = u32::try_from(position).unwrap_or(u32::MAX);
+        let position = self.find(coordinate).unwrap_or_else(|| {
+            self.points
+                .push((coordinate.to_vec(), Histogram::default()));
+            self.note(self.points.len() - 1);
+            self.points.len() - 1
+        });
         &mut self.points[position].1
     }
 
-    /// Index in `latest` for a coordinate.
+    /// Enlarges the hash table for one point more.
+    #[cold]
+    fn grow(&mut self) {
+        let n_places = (4 * (self.points.len() + 1)).next_power_of_two();
+        self.places.clear();
+        self.places.resize(n_places, NOWHERE);
+        (0..self.points.len()).for_each(|position| self.note(position));
+    }
+
+    /// Enters a point, which the hash table does not contain yet.
+    fn note(&mut self, position: usize) {
+        let mask = self.places.len() - 1;
+        let mut place = hash(&self.points[position].0) & mask;
+        while self.places[place] != NOWHERE {
+            place = (place + 1) & mask;
+        }
+        self.places[place] = position as u32;
+    }
+
+    /// Position of a coordinate in `points`.
     #[inline]
-    fn place(&self, coordinate: &[f64]) -> usize {
-        let hash = key(coordinate).fold(0, |hash: u64, bits| {
-            (hash.rotate_left(32) ^ bits).wrapping_mul(GOLDEN_RATIO)
-        });
-        // Only the uppermost bits of the product depend on all bits: the lower half of a small whole number, as `f64`, is zero.
-        (hash >> 52) as usize & self.latest.len().wrapping_sub(1)
+    fn find(&self, coordinate: &[f64]) -> Option<usize> {
+        let mask = self.places.len().wrapping_sub(1);
+        let mut place = hash(coordinate) & mask;
+        loop {
+            // At least half of the table is empty, which ends the loop; a new table has no place at all.
+            let position = *self.places.get(place)? as usize;
+            let (values, _) = self.points.get(position)?;
+            if values == coordinate {
+                return Some(position);
+            }
+            place = (place + 1) & mask;
+        }
     }
 
     fn merge(&mut self, other: Self) {
@@ -400,27 +417,10 @@ impl Method {
         }
     }
 
-    fn position(&mut self, coordinate: &[f64]) -> usize {
-        if self.index.len() < self.points.len() {
-            let keys = self.points.iter().map(|(values, _)| key(values).collect());
-            self.index = keys.zip(0..).collect();
-        }
-        self.key.clear();
-        self.key.extend(key(coordinate));
-        if let Some(&at) = self.index.get(self.key.as_slice()) {
-            return at;
-        }
-        self.index
-            .insert(self.key.as_slice().into(), self.points.len());
-        self.points
-            .push((coordinate.to_vec(), Histogram::default()));
-        self.points.len() - 1
-    }
-
     fn finish(mut self, metric: Metric, clock_step_s: f64) -> Samples {
         let statistic = self.statistic;
-        // Freed early: with a million coordinates the index is as large as the result.
-        drop(std::mem::take(&mut self.index));
+        // Freed early: with a million coordinates the table takes megabytes.
+        drop(std::mem::take(&mut self.places));
         self.points.sort_by(|(a, _), (b, _)| {
             let pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
             pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
@@ -462,18 +462,17 @@ impl Method {
     }
 }
 
-/// Most entries of the cache of positions. Arbitrary: they fit into the first-level cache of a core.
-const MAX_LATEST: usize = 4096;
+/// Marks an empty place of the hash table. So many points, of more than 64 bytes each, exceed the memory.
+const NOWHERE: u32 = u32::MAX;
 
-/// 2⁶⁴ over the golden ratio, whose multiples are spread evenly.
-///
-/// # Source
-/// D.E. Knuth, The Art of Computer Programming 3, 6.4, multiplicative hashing (recalled, not looked up).
-const GOLDEN_RATIO: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// The bits of a coordinate. Adding 0 makes -0 the same coordinate as 0.
-fn key(coordinate: &[f64]) -> impl Iterator<Item = u64> {
-    coordinate.iter().map(|value| (value + 0.0).to_bits())
+/// Hash of a coordinate. Adding 0 makes -0 the same coordinate as 0.
+#[inline]
+fn hash(coordinate: &[f64]) -> usize {
+    let mut hasher = FixedState::default().build_hasher();
+    for value in coordinate {
+        hasher.write_u64((value + 0.0).to_bits());
+    }
+    hasher.finish() as usize
 }
 
 fn check(parameters: &[Parameter], coordinate: &[f64], seconds: f64) -> Result<(), Refused> {

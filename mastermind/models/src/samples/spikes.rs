@@ -76,18 +76,23 @@ const N_LATEST: usize = 16;
 
 impl Histogram {
     /// Adds one call.
+    #[inline]
     pub fn push(&mut self, seconds: f64, statistic: Statistic) {
         let bits = match statistic {
             Statistic::Clean | Statistic::Mean => BITS,
             Statistic::Median | Statistic::Minimum => FINE_BITS,
         };
         let bin = number(seconds, bits);
-        let latest = &mut self.latest[bin as usize % N_LATEST];
-        if let Some((number, summary)) = self.bins.get_mut(usize::from(*latest))
-            && *number == bin
-        {
-            return summary.push(seconds);
+        let latest = self.latest[bin as usize % N_LATEST];
+        match self.bins.get_mut(usize::from(latest)) {
+            Some((number, summary)) if *number == bin => summary.push(seconds),
+            _ => self.push_into(bin, seconds),
         }
+    }
+
+    /// Adds one call, whose bin is searched.
+    #[inline(never)]
+    fn push_into(&mut self, bin: u32, seconds: f64) {
         let at = match self.bins.binary_search_by_key(&bin, |(number, _)| *number) {
             Ok(at) => at,
             Err(at) => {
@@ -99,7 +104,7 @@ impl Histogram {
                 at
             }
         };
-        *latest = u8::try_from(at).unwrap_or(u8::MAX);
+        self.latest[bin as usize % N_LATEST] = u8::try_from(at).unwrap_or(u8::MAX);
         self.bins[at].1.push(seconds);
     }
 

@@ -57,6 +57,7 @@ impl Log {
             return false;
         }
         self.totals = OnceLock::new();
+        self.scanned_totals = None;
         self.definitions = definitions;
         self.n_words = sums.n_words;
         self.n_records = sums.totals.n_records();
@@ -72,6 +73,7 @@ impl Log {
     /// Reads the entries up to word `end`, or about `most_words` of them.
     fn take_in(&mut self, end: usize, most_words: usize) {
         self.totals = OnceLock::new();
+        self.scanned_totals = None;
         let begin = self.n_words;
         self.definitions.believe_at_most(end);
         let memory = std::mem::take(&mut self.latest.1);

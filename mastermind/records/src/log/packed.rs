@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{HeaderWords, Log, WORD, check_identity};
+use super::{HeaderWords, Log, Opening, WORD, check_identity};
 use crate::definitions::{CommonDefinitions, Definitions};
 use crate::error::RecordsError;
 use crate::layout::Calibration;
@@ -38,7 +38,11 @@ impl Log {
             let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
             RecordsError::io("open packed record log", path)(gone)
         })?;
-        let mut log = Self::open_source(path, file, source, None, Some(Arc::clone(methods)))?;
+        let opening = Opening {
+            methods: Some(Arc::clone(methods)),
+            ..Opening::default()
+        };
+        let mut log = Self::open_source(path, file, source, opening)?;
         log.file.forget_definitions();
         Ok(log)
     }

@@ -36,12 +36,44 @@ const CHECK: u64 = 0xFFFF << 48;
 
 /// Type of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
+pub(super) enum Sort {
     Records,
     Words,
     Zeros,
     /// The number is that of the definition, whose words follow.
     Definition,
+}
+
+/// A part of a block.
+pub(super) struct Part {
+    pub(super) sort: Sort,
+    /// Number of records, words or zeros; the number of a definition.
+    pub(super) n: usize,
+    /// Words of a definition.
+    pub(super) n_words: usize,
+}
+
+/// Reads the list of parts.
+///
+/// # Arguments
+/// * `most` - words of the block
+pub(super) fn parts(bytes: &mut Bytes<'_>, most: usize) -> Option<Vec<Part>> {
+    let n_parts = bytes.size()?;
+    if n_parts > most {
+        return None;
+    }
+    let mut parts = Vec::with_capacity(n_parts);
+    for _ in 0..n_parts {
+        let part = bytes.number()?;
+        let sort = SORTS[(part & 3) as usize];
+        let n = usize::try_from(part >> 2).ok()?;
+        let n_words = match sort {
+            Sort::Definition => bytes.size()?,
+            _ => 0,
+        };
+        parts.push(Part { sort, n, n_words });
+    }
+    Some(parts)
 }
 
 const SORTS: [Sort; 4] = [Sort::Records, Sort::Words, Sort::Zeros, Sort::Definition];
@@ -269,26 +301,15 @@ impl Decoder {
         words: &mut [u64],
     ) -> Option<()> {
         let mut bytes = Bytes(block);
-        let n_parts = bytes.size()?;
-        if n_parts > words.len() {
-            return None;
-        }
-        let mut parts = Vec::with_capacity(n_parts);
+        let parts = parts(&mut bytes, words.len())?;
         let mut n_others = 0_usize;
         let mut n_records = 0_usize;
-        for _ in 0..n_parts {
-            let part = bytes.number()?;
-            let (sort, n) = (SORTS[(part & 3) as usize], usize::try_from(part >> 2).ok()?);
-            let n_words = match sort {
-                Sort::Definition => bytes.size()?,
-                _ => 0,
-            };
+        for Part { sort, n, .. } in &parts {
             match sort {
-                Sort::Words => n_others = n_others.checked_add(n)?,
-                Sort::Records => n_records = n_records.checked_add(n)?,
+                Sort::Words => n_others = n_others.checked_add(*n)?,
+                Sort::Records => n_records = n_records.checked_add(*n)?,
                 Sort::Zeros | Sort::Definition => {}
             }
-            parts.push((sort, n, n_words));
         }
         if n_others > words.len() || n_records > words.len() {
             return None;
@@ -301,7 +322,7 @@ impl Decoder {
         }
         let mut rest = words;
         let (mut end, mut next) = (0, 0);
-        for (sort, n, n_words) in parts {
+        for Part { sort, n, n_words } in parts {
             match sort {
                 Sort::Zeros => rest.split_off_mut(..n)?.fill(0),
                 Sort::Words => {
@@ -324,9 +345,15 @@ impl Decoder {
                     }
                 }
                 Sort::Records => {
-                    let order = self.order.get(next..next + n)?;
+                    let whole = match self.groups.as_mut_slice() {
+                        [group] => give_alike(&self.values, group, n, &mut end, rest)?,
+                        groups => {
+                            let order = self.order.get(next..next + n)?;
+                            give_records(&self.values, groups, order, &mut end, rest)?
+                        }
+                    };
                     next += n;
-                    rest = give_records(&self.values, &mut self.groups, order, &mut end, rest)?;
+                    rest = whole;
                 }
             }
         }
@@ -376,16 +403,101 @@ impl Decoder {
                 n_given: 0,
             });
         }
-        self.order.clear();
-        self.order.resize(n_records, 0);
-        match n_groups > 1 {
-            true => read_column(bytes, &mut self.order),
-            false => Some(()),
+        if n_groups <= 1 {
+            return Some(());
         }
+        self.order.resize(n_records, 0);
+        read_column(bytes, &mut self.order)
     }
 }
 
-/// Moves records to their positions.
+/// Moves the next records of the only group to their positions.
+///
+/// # Arguments
+/// * `n` - number of records
+/// * `end` - end of the previous record
+///
+/// # Returns
+/// The words after them.
+fn give_alike<'w>(
+    values: &[u64],
+    group: &mut Columns,
+    n: usize,
+    end: &mut u64,
+    words: &'w mut [u64],
+) -> Option<&'w mut [u64]> {
+    if n > group.n_records - group.n_given {
+        return None;
+    }
+    let (records, rest) = words.split_at_mut_checked(n.checked_mul(group.n_words)?)?;
+    let values = values.get(group.first + group.n_given..)?;
+    group.n_given += n;
+    // Lengths known to the compiler halve the time.
+    match group.n_words {
+        4 => give::<4>(values, group, end, records.as_chunks_mut().0)?,
+        5 => give::<5>(values, group, end, records.as_chunks_mut().0)?,
+        6 => give::<6>(values, group, end, records.as_chunks_mut().0)?,
+        7 => give::<7>(values, group, end, records.as_chunks_mut().0)?,
+        8 => give::<8>(values, group, end, records.as_chunks_mut().0)?,
+        n_words => {
+            for (row, record) in records.chunks_exact_mut(n_words).enumerate() {
+                let mut place = row;
+                let time = *values.get(place)?;
+                for word in &mut record[2..] {
+                    place += group.n_records;
+                    *word = *values.get(place)?;
+                }
+                complete(record, group, time, end);
+            }
+        }
+    }
+    Some(rest)
+}
+
+/// As [`give_alike`], for records of `N` words.
+///
+/// # Arguments
+/// * `values` - from the next record's time on
+fn give<const N: usize>(
+    values: &[u64],
+    group: &Columns,
+    end: &mut u64,
+    records: &mut [[u64; N]],
+) -> Option<()> {
+    let n = records.len();
+    // The times, then a column for each word from the wall time on.
+    let mut columns = [&values[..0]; N];
+    for (place, column) in columns[1..].iter_mut().enumerate() {
+        *column = values.get(place * group.n_records..)?.get(..n)?;
+    }
+    for (row, record) in records.iter_mut().enumerate() {
+        for (word, column) in record[2..].iter_mut().zip(&columns[2..]) {
+            *word = column[row];
+        }
+        complete(record, group, columns[1][row], end);
+    }
+    Some(())
+}
+
+/// Sets the start and the first word of a record.
+///
+/// # Arguments
+/// * `time` - its start or end, relative to the end of the previous record
+/// * `end` - end of the previous record; receives that of this one
+#[inline(always)]
+fn complete(record: &mut [u64], group: &Columns, time: u64, end: &mut u64) {
+    let time = unfolded(time).wrapping_add(*end);
+    let wall = record[2];
+    record[1] = match group.by_end {
+        true => time.wrapping_sub(wall),
+        false => time,
+    };
+    *end = record[1].wrapping_add(wall);
+    let xor = record[1..].iter().fold(group.head, |xor, word| xor ^ word);
+    record[0] = group.head | word::folded(xor);
+}
+
+/// Moves records of several groups to their positions.
 ///
 /// # Arguments
 /// * `order` - the group of each
@@ -408,20 +520,12 @@ fn give_records<'w>(
         let (record, rest) = words.split_at_mut_checked(group.n_words)?;
         let mut place = group.first + group.n_given;
         group.n_given += 1;
-        let time = unfolded(*values.get(place)?).wrapping_add(*end);
-        let mut xor = group.head;
+        let time = *values.get(place)?;
         for word in &mut record[2..] {
             place += group.n_records;
             *word = *values.get(place)?;
-            xor ^= *word;
         }
-        let wall = record[2];
-        record[1] = match group.by_end {
-            true => time.wrapping_sub(wall),
-            false => time,
-        };
-        *end = record[1].wrapping_add(wall);
-        record[0] = group.head | word::folded(xor ^ record[1]);
+        complete(record, group, time, end);
         words = rest;
     }
     Some(words)
@@ -429,6 +533,7 @@ fn give_records<'w>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::sums::sum_up;
     use super::*;
     use proptest::prelude::*;
 
@@ -485,6 +590,47 @@ mod tests {
             }
             let _ = Decoder::default().unpack(&block, Some(&dictionary), &mut vec![7; words.len()]);
             let _ = Decoder::default().unpack(&block, None, &mut vec![7; words.len()]);
+        }
+    }
+
+    proptest! {
+        /// Sums without unpacking are those of the records, or are refused.
+        #[test]
+        fn sums_of_a_block_are_those_of_its_records(entries in prop::collection::vec(entry(), 0..60), only_records in any::<bool>()) {
+            let is_record = |words: &Vec<u64>| word::kind(words[0]) == Some(EntryKind::Record) && is_record(words, words.len());
+            let entries = entries.into_iter().filter(|words| !words.is_empty() && (!only_records || is_record(words)));
+            let entries: Vec<_> = entries.collect();
+            let words = entries.concat();
+            let (_, block) = Encoder::default().pack(&words, true, &mut PaddingLeft::default(), |_, _| 0);
+            let (mut values, mut sums) = (Vec::new(), Vec::new());
+            let summed = sum_up(&block, words.len(), |_| true, &mut values, &mut sums);
+            prop_assert!(summed.is_some() || !only_records);
+            if summed.is_some() {
+                for sums in &sums {
+                    let alike = entries.iter().filter(|words| is_record(words) && words[0] & !CHECK == sums.head);
+                    let column = |place: usize| alike.clone().fold(0, |sum: u64, words| sum.saturating_add(words[place]));
+                    prop_assert_eq!((sums.n_records, sums.wall_ticks), (alike.clone().count() as u64, column(2)));
+                    let is_measured = sums.head & word::MPI_MEASURED != 0;
+                    prop_assert_eq!(sums.mpi_ticks, is_measured.then(|| column(3)));
+                }
+                let n_summed: u64 = sums.iter().map(|sums| sums.n_records).sum();
+                prop_assert_eq!(n_summed as usize, entries.iter().filter(|words| is_record(words)).count());
+                prop_assert!(sum_up(&block, words.len() + 1, |_| true, &mut values, &mut sums).is_none());
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_summed_or_refused(
+            entries in prop::collection::vec(entry(), 0..20),
+            flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
+        ) {
+            let words = entries.concat();
+            let (_, mut block) = Encoder::default().pack(&words, true, &mut PaddingLeft::default(), |_, _| 0);
+            for (at, flip) in flips {
+                let at = at.index(block.len());
+                block[at] ^= flip;
+            }
+            let _ = sum_up(&block, words.len(), |_| true, &mut Vec::new(), &mut Vec::new());
         }
     }
 

@@ -356,14 +356,76 @@ fn put_bits(values: &[u64], into: &mut Vec<u8>) {
     }
 }
 
+/// Skips a column of `n` values.
+pub(super) fn skip_column(bytes: &mut Bytes<'_>, n: usize) -> Option<()> {
+    if n == 0 {
+        return Some(());
+    }
+    let mut form = bytes.byte()?;
+    if form == PLACES {
+        for _ in 0..bytes.size()? {
+            bytes.number()?;
+        }
+        form = bytes.byte()?;
+    }
+    bytes.number()?;
+    match form {
+        ONE_VALUE => Some(()),
+        BITS => skip_bits(bytes, n),
+        DIFFERENCES => skip_bits(bytes, n - 1),
+        BYTES => {
+            bytes.byte()?;
+            let n_packed = bytes.size()?;
+            bytes.take(n_packed).map(drop)
+        }
+        _ => None,
+    }
+}
+
+fn skip_bits(bytes: &mut Bytes<'_>, mut n: usize) -> Option<()> {
+    while n > 0 {
+        let of_group = n.min(GROUP);
+        let bits = usize::from(bytes.byte()?);
+        let n_more = bytes.byte()?;
+        for _ in 0..n_more {
+            bytes.byte()?;
+            bytes.number()?;
+        }
+        bytes.take(8 * (of_group * bits).div_ceil(64))?;
+        n -= of_group;
+    }
+    Some(())
+}
+
+/// Maximum number of bits of a value that lies within eight bytes from its first byte on.
+const MAX_BITS_IN_WORD: usize = 57;
+
+/// Unpacks values of `bits` bits, 1 to [`MAX_BITS_IN_WORD`].
+///
+/// # Arguments
+/// * `packed` - followed by at least eight further bytes
+#[inline(always)]
+fn unpack_bits(packed: &[u8; 8 * GROUP + 8], bits: usize, group: &mut [u64]) {
+    let mask = u64::MAX >> (64 - bits);
+    let mut at = 0;
+    for value in group {
+        // The last one of 64 values of 57 bits begins at byte 448.
+        let eight = packed[at / 8..].first_chunk::<8>();
+        let word = eight.map_or(0, |eight| u64::from_le_bytes(*eight));
+        *value = word >> (at % 8) & mask;
+        at += bits;
+    }
+}
+
 fn read_bits(bytes: &mut Bytes<'_>, values: &mut [u64]) -> Option<()> {
+    let mut more = [(0, 0); GROUP];
+    let mut padded = [0; 8 * GROUP + 8];
     for group in values.chunks_mut(GROUP) {
         let bits = usize::from(bytes.byte()?);
         let n_more = usize::from(bytes.byte()?);
         if bits > 64 || n_more > group.len() {
             return None;
         }
-        let mut more = [(0, 0); GROUP];
         for slot in &mut more[..n_more] {
             let place = usize::from(bytes.byte()?);
             let upper = bytes.number()?;
@@ -376,7 +438,14 @@ fn read_bits(bytes: &mut Bytes<'_>, values: &mut [u64]) -> Option<()> {
             group.fill(0);
         } else {
             let n_words = (group.len() * bits).div_ceil(64);
-            let (packed, _) = bytes.take(8 * n_words)?.as_chunks::<8>();
+            let packed = bytes.take(8 * n_words)?;
+            if bits <= MAX_BITS_IN_WORD {
+                padded[..packed.len()].copy_from_slice(packed);
+                unpack_bits(&padded, bits, group);
+                add_upper(group, &more[..n_more]);
+                continue;
+            }
+            let (packed, _) = packed.as_chunks::<8>();
             let mut words = [0_u64; GROUP + 1];
             for (word, packed) in words.iter_mut().zip(packed) {
                 *word = u64::from_le_bytes(*packed);
@@ -390,11 +459,15 @@ fn read_bits(bytes: &mut Bytes<'_>, values: &mut [u64]) -> Option<()> {
                 at += bits;
             }
         }
-        for (place, upper) in &more[..n_more] {
-            group[*place] |= upper;
-        }
+        add_upper(group, &more[..n_more]);
     }
     Some(())
+}
+
+fn add_upper(group: &mut [u64], more: &[(usize, u64)]) {
+    for (place, upper) in more {
+        group[*place] |= upper;
+    }
 }
 
 #[cfg(test)]

@@ -25,10 +25,12 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{Decoder, MAX_BLOCK_WORDS};
 use super::definitions::Dictionary;
+use super::sums::sum_up;
 use super::{FOOT_BYTES, HEAD_BYTES, MAGIC, VERSION};
 use crate::definitions::{CommonDefinitions, Definitions};
 use crate::error::RecordsError;
 use crate::layout::LogIdentity;
+use crate::path_totals::PathTotals;
 use crate::scan::Scanned;
 use crate::source::{PackedBytes, WordReader};
 
@@ -390,8 +392,11 @@ struct BlockReader {
 }
 
 impl BlockReader {
-    /// Unpacks the block that contains a word.
-    fn load(&mut self, at: usize) -> Option<()> {
+    /// Reads the packed bytes of the block that contains a word.
+    ///
+    /// # Returns
+    /// Its first word, and its number of words; `None` if it is missing or damaged.
+    fn read_block(&mut self, at: usize) -> Option<(usize, usize)> {
         if at < self.block_at.0 {
             (self.block, self.block_at) = (0, (0, self.log.index().at));
         }
@@ -404,23 +409,25 @@ impl BlockReader {
             if at >= self.block_at.0 {
                 continue;
             }
-            self.first = first;
-            self.words.clear();
             self.packed.resize(block.n_bytes as usize, 0);
             self.file.read_exact_at(&mut self.packed, byte).ok()?;
-            if crc32fast::hash(&self.packed) != block.crc {
-                return None;
-            }
-            self.words.resize(n_words, 0);
-            let definitions = self.dictionary.as_deref();
-            let unpacked = self
-                .decoder
-                .unpack(&self.packed, definitions, &mut self.words);
-            if unpacked.is_none() {
-                self.words.clear();
-            }
-            return unpacked;
+            let is_intact = crc32fast::hash(&self.packed) == block.crc;
+            return is_intact.then_some((first, n_words));
         }
+    }
+
+    /// Unpacks the block whose packed bytes were read.
+    fn unpack(&mut self, first: usize, n_words: usize) -> Option<()> {
+        self.first = first;
+        self.words.resize(n_words, 0);
+        let definitions = self.dictionary.as_deref();
+        let unpacked = self
+            .decoder
+            .unpack(&self.packed, definitions, &mut self.words);
+        if unpacked.is_none() {
+            self.words.clear();
+        }
+        unpacked
     }
 }
 
@@ -433,8 +440,29 @@ impl WordReader for BlockReader {
         while n_read < wanted {
             let next = at + n_read;
             let is_there = next >= self.first && next < self.first + self.words.len();
-            if !is_there && self.load(next).is_none() {
-                break;
+            if !is_there {
+                let Some((first, n_words)) = self.read_block(next) else {
+                    self.words.clear();
+                    break;
+                };
+                // A block is unpacked in place, but for the last one, of which the reader may ask for words again.
+                let into = words.get_mut(n_read..n_read + n_words);
+                let into = into.filter(|_| first == next && n_read + n_words < wanted);
+                if let Some(into) = into {
+                    let definitions = self.dictionary.as_deref();
+                    if self
+                        .decoder
+                        .unpack(&self.packed, definitions, into)
+                        .is_none()
+                    {
+                        break;
+                    }
+                    n_read += n_words;
+                    continue;
+                }
+                if self.unpack(first, n_words).is_none() {
+                    break;
+                }
             }
             let unpacked = &self.words[next - self.first..];
             let n = unpacked.len().min(wanted - n_read);
@@ -442,5 +470,28 @@ impl WordReader for BlockReader {
             n_read += n;
         }
         n_read
+    }
+
+    fn sum_up(&mut self, begin: u64, end: u64, definitions: &Definitions) -> Option<PathTotals> {
+        let (mut at, end) = (begin as usize / WORD, end as usize / WORD);
+        let mut totals = PathTotals::default();
+        let is_enough = |head| PathTotals::are_sums_enough(head, definitions);
+        let (mut values, mut sums) = (Vec::new(), Vec::new());
+        while at < end {
+            let (first, n_words) = self.read_block(at)?;
+            if first == at && first + n_words <= end {
+                let summed = sum_up(&self.packed, n_words, is_enough, &mut values, &mut sums);
+                if summed.is_some() {
+                    sums.iter()
+                        .for_each(|sums| totals.add_sums(sums, definitions));
+                    at += n_words;
+                    continue;
+                }
+            }
+            self.unpack(first, n_words)?;
+            let last = n_words.min(end - first);
+            at += totals.add_entries(&self.words[at - first..last], definitions);
+        }
+        Some(totals)
     }
 }

@@ -32,6 +32,7 @@ mod columns;
 mod container;
 mod definitions;
 mod directory;
+mod sums;
 mod write;
 
 use std::path::{Path, PathBuf};

@@ -277,8 +277,14 @@ pub fn by_one_and_in_series(log: &Log, of_components: bool) -> [Vec<String>; 2] 
     let by_one = by_one.collect();
     let (mut records, mut in_series) = (times(), Vec::new());
     while let Some(series) = records.next_series() {
-        let found = series.records_with_own();
-        in_series.extend(found.map(|found| format!("{found:?}")));
+        let found: Vec<_> = series.records_with_own().collect();
+        let own = found.iter().map(|(_, own)| own.wall_ns);
+        assert!(series.own_walls_ns().eq(own), "{found:?}");
+        for place in 0..series.method().parameters.len() {
+            let words = found.iter().map(|(record, _)| record.values[place]);
+            assert!(series.parameter_words(place).eq(words), "{found:?}");
+        }
+        in_series.extend(found.iter().map(|found| format!("{found:?}")));
     }
     [by_one, in_series]
 }

@@ -7,3 +7,4 @@ mod following;
 mod memory;
 mod packing;
 mod round_trip;
+mod sums;
