@@ -84,6 +84,22 @@ pub fn expected_saving(ln_ratio: f64, deviation: f64) -> f64 {
     (below(z) - ratio * below(z - deviation)).max(0.0)
 }
 
+/// Mean of `max(0, x)` and of its square for a normal number `x`.
+///
+/// # Arguments
+/// * `mean`, `deviation` - of `x`; the deviation is ≥ 0
+pub(super) fn rectified(mean: f64, deviation: f64) -> (f64, f64) {
+    if deviation <= 0.0 {
+        let mean = mean.max(0.0);
+        return (mean, mean * mean);
+    }
+    let z = mean / deviation;
+    let density = (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt();
+    let first = mean * below(z) + deviation * density;
+    let second = (mean * mean + deviation * deviation) * below(z) + mean * deviation * density;
+    (first.max(0.0), second.max(0.0))
+}
+
 /// Probability that a standard normal number is below `z`.
 fn below(z: f64) -> f64 {
     0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
