@@ -41,7 +41,7 @@ use mastermind_composition::Assembly;
 use mastermind_composition::adapt::{Act, Adapter, CallKind, Decision, Limits, Report};
 use mastermind_models::ModelSet;
 use mastermind_records::definition::TIMER_CLASS;
-use mastermind_records::{Log, RunFollower, create_anew};
+use mastermind_records::{Log, RecordsError, RunFollower, create_anew};
 
 pub(crate) use self::admission::AdmittedCalls;
 pub use self::config::{AdaptConfig, AdaptOutcome, decisions_file, is_decisions_file};
@@ -50,8 +50,8 @@ pub use self::dispatching::decision_steps;
 use self::dispatching::{Dispatchers, Tried, changed, sites};
 use self::exchange::{Agreed, Agreement, OfCommunicator, Ranks, Told, batches};
 use self::fuse::Fuse;
-use self::gathering::Gathering;
-use self::pace::{Alarm, Meetings, Pace, Spent, process_s, timed};
+use self::gathering::{Gathering, N_APART};
+use self::pace::{Meetings, Pace, Spent, process_s, timed};
 pub use self::patience::AtDeadlock;
 use self::patience::Patience;
 use self::stored::predicted;
@@ -60,9 +60,9 @@ use crate::mastermind::{Mastermind, locked};
 /// Number of records read at once.
 const AT_ONCE: u64 = 4096;
 
-/// Approximate number of bytes of each log that a decision reads: half a millisecond's work. A trial, which lasts a
-/// few calls, reads all.
-const MOST_BYTES: u64 = 256 << 10;
+/// Number of latest steps whose records a decision reads: the time of a decision is mostly that of reading, and
+/// earlier steps inform about the present less than the latest. A trial, whose calls all count, reads all.
+const STEPS_READ: u64 = N_APART as u64;
 
 /// Weight of the latest decision in the estimated cost of one.
 const LATEST_DECISION: f64 = 0.25;
@@ -108,14 +108,17 @@ struct State {
     /// When the ranks meet until the next decision.
     meetings: Meetings,
     pace: Pace,
-    /// Bytes of the logs that the last decision left unread, and number of calls left out since.
-    left_bytes: u64,
+    /// Last step whose records were read or left out, and number of records left out and read since the last decision.
+    followed_to: u64,
     n_left_out: u64,
+    n_read: u64,
+    /// Whether the next step decides early: the records before it were left out.
+    is_early_next: bool,
     /// Processor seconds of following and deciding so far, and of one decision now.
     own_s: f64,
     a_decision_s: Option<f64>,
-    /// Processor seconds of early decisions.
-    alarmed_s: f64,
+    /// Processor seconds of early decisions and of those about trials.
+    extra_s: f64,
     /// Reason why adaptation has ended.
     stopped: Option<String>,
     /// Providers that dispatchers have tried so far.
@@ -191,9 +194,7 @@ impl Adaptation {
         let mut follower = RunFollower::new(&config.directory, Some(config.rank));
         // Earlier records belong to no step, and reading them would count as time of adaptation.
         let left_out = follower.leave_out_so_far();
-        left_out.map_err(|error| {
-            PortError::failed(format_args!("cannot follow the records: {error}"))
-        })?;
+        left_out.map_err(|error| PortError::failed(cannot_follow(&error)))?;
         let state = State {
             rank: config.rank,
             follower,
@@ -213,11 +214,13 @@ impl Adaptation {
                 asked_every: 1,
             },
             pace: Pace::new(process_s()),
-            left_bytes: 0,
+            followed_to: 0,
             n_left_out: 0,
+            n_read: 0,
+            is_early_next: false,
             own_s: 0.0,
             a_decision_s: None,
-            alarmed_s: 0.0,
+            extra_s: 0.0,
             stopped: None,
             tried: Tried::default(),
             given: BTreeMap::new(),
@@ -257,14 +260,14 @@ impl Adaptation {
             state.gathering.waited(delay_s);
         }
         let is_trial = state.adapter.on_trial().next().is_some();
-        let alarm = state.pace.step_ended(process_s(), is_trial);
+        state.pace.step_ended(process_s(), is_trial);
         if is_trial {
-            state.lost_s += state.pace.lost_s();
+            state.lost_s += state.pace.lost_in_trial_s();
             state.was_stopped |= self.fuse.as_ref().is_some_and(Fuse::step_ended);
         }
         let decided = match state.stopped {
             Some(_) => Ok(()),
-            None => self.meet(&mut state, fraction, alarm),
+            None => self.meet(&mut state, fraction),
         };
         state.gathering.step_ended(self.mastermind.now());
         state.pace.step_begins(process_s());
@@ -283,10 +286,13 @@ impl Adaptation {
     }
 
     /// Decides if a decision is due or any rank wants an early one.
-    fn meet(&self, state: &mut State, fraction: f64, alarm: Alarm) -> Result<(), PortError> {
+    fn meet(&self, state: &mut State, fraction: f64) -> Result<(), PortError> {
         // An application that does not know the fraction may report any number.
         let fraction = if fraction.is_finite() { fraction } else { 0.0 };
         let steps = state.step - state.decided_at;
+        if steps + STEPS_READ == state.meetings.stride && state.has_fallen_behind() {
+            state.leave_out();
+        }
         let is_due = steps >= state.meetings.stride;
         let is_urgent = state.was_stopped || state.adapter.wants_look(state.step);
         let is_asked = is_due || is_urgent || steps.is_multiple_of(state.meetings.asked_every);
@@ -294,28 +300,29 @@ impl Adaptation {
             return Ok(());
         }
         let spent = state.spent(fraction);
-        let is_pressing = is_urgent || alarm == Alarm::FarTooLong;
-        let is_forward = is_pressing || alarm == Alarm::Long;
+        let is_regular = is_due && (state.adapter.has_trials() || spent.is_affordable());
+        let mut is_early = state.is_early_next || state.pace.is_early_worth(spent.a_decision_s);
+        if is_early && !state.is_early_next && !is_regular && state.has_fallen_behind() {
+            state.leave_out();
+            (is_early, state.is_early_next) = (false, true);
+        }
         // The cost of a decision must not prolong a trial; later decisions save it.
-        let is_wanted = (is_urgent && state.adapter.is_trying())
-            || (is_due && (state.adapter.has_trials() || spent.is_affordable()))
-            || (is_forward && spent.has_room(is_pressing));
+        let is_wanted = is_urgent || is_regular || is_early;
         let comm = self.comm.get()?;
         let ranks = comm.size()?.max(1) as u32;
         if !self.is_wanted(state.step, is_wanted, &*comm)? {
             return Ok(());
         }
         let before_s = state.own_s;
-        if state.left_bytes > 0 && !state.adapter.is_trying() {
-            let skip = |state: &mut State| state.follower.skip(self.mastermind.running_sums());
-            state.n_left_out += state.timed(skip);
-        }
         let agreed = self.exchange(state, fraction, false, &*comm)?;
         if state.decided_at == 0 {
             self.limit_trials(state);
         }
         let decided = state.timed(|state| state.decide(agreed, ranks));
-        state.took(state.own_s - before_s, is_due);
+        state.took(state.own_s - before_s, is_regular);
+        let is_only_early = is_early && !is_urgent && !is_regular;
+        state.pace.decided(is_only_early, !decided.is_empty());
+        state.is_early_next = false;
         for decision in &decided {
             if decision.is_swap() {
                 self.swap(state, decision, &*comm)?;
@@ -575,10 +582,12 @@ impl State {
         let expected = |kind: &CallKind| adapter.expected(kind);
         let (new_kinds, lines) = self.gathering.tell(self.step, expected);
         let calls: u64 = lines.iter().map(|line| line.calls).sum();
+        // Records of MPI and timers are no calls of components: as many of those left out as of those read.
         let left_out = match calls {
             0 => 0,
-            _ => std::mem::take(&mut self.n_left_out),
+            _ => std::mem::take(&mut self.n_left_out) * calls / self.n_read.max(calls),
         };
+        self.n_read = 0;
         let stopped = self.follower.logs().find_map(Log::stop_reason);
         let unrecorded = stopped.map(|why| no_record(self.rank, &why));
         Told {
@@ -602,17 +611,35 @@ impl State {
         done
     }
 
+    /// Whether more steps are unread than a decision reads.
+    fn has_fallen_behind(&self) -> bool {
+        self.step - self.followed_to > STEPS_READ && !self.adapter.is_trying()
+    }
+
+    /// Leaves out this rank's records so far.
+    fn leave_out(&mut self) {
+        let left_out = self.timed(|state| {
+            let n_records = |state: &State| state.follower.logs().map(Log::n_records).sum::<u64>();
+            let before = n_records(state);
+            let left_out = state.follower.leave_out_so_far();
+            left_out.map(|()| n_records(state).saturating_sub(before))
+        });
+        self.followed_to = self.step;
+        match left_out {
+            Ok(left_out) => self.n_left_out += left_out,
+            Err(error) => self.outcome.warnings.push(cannot_follow(&error)),
+        }
+    }
+
     /// Reads this rank's new records.
     fn follow(&mut self) -> Result<(), String> {
-        let most_bytes = match self.adapter.is_trying() {
-            true => u64::MAX,
-            false => MOST_BYTES,
-        };
-        let left = self.follower.refresh_within(most_bytes);
-        self.left_bytes = left.map_err(|error| format!("cannot follow the records: {error}"))?;
-        let gathering = &mut self.gathering;
+        self.followed_to = self.step;
+        let refreshed = self.follower.refresh();
+        refreshed.map_err(|error| cannot_follow(&error))?;
+        let (gathering, n_read) = (&mut self.gathering, &mut self.n_read);
         while let Some(log) = self.follower.next_log() {
             let read = self.follower.read_on(AT_ONCE, |record, own| {
+                *n_read += 1;
                 if record.method.class != TIMER_CLASS && !record.method.is_mpi() {
                     gathering.add(log, record, own.wall_ns);
                 }
@@ -640,7 +667,7 @@ impl State {
         Spent {
             own_s: self.own_s,
             a_decision_s: self.a_decision_s.unwrap_or(0.0),
-            alarmed_s: self.alarmed_s,
+            extra_s: self.extra_s,
             run_s: self.run_s(),
             step: self.step,
             fraction,
@@ -648,8 +675,8 @@ impl State {
     }
 
     /// Records the processor seconds that following and deciding have just taken.
-    fn took(&mut self, seconds: f64, was_due: bool) {
-        self.alarmed_s += if was_due { 0.0 } else { seconds };
+    fn took(&mut self, seconds: f64, was_regular: bool) {
+        self.extra_s += if was_regular { 0.0 } else { seconds };
         let before = self.a_decision_s.unwrap_or(seconds);
         self.a_decision_s = Some(before + LATEST_DECISION * (seconds - before));
     }
@@ -756,6 +783,10 @@ impl State {
         }
         self.outcome.decisions.push(decision);
     }
+}
+
+fn cannot_follow(error: &RecordsError) -> String {
+    format!("cannot follow the records: {error}")
 }
 
 /// Reason why the calls of a rank can no longer be judged, after its log has stopped.

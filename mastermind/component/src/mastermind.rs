@@ -9,7 +9,7 @@
 //! Mastermind::add ─▶ proxies: register_instance, register_method ─▶ calls write records ─▶ summarise (collective) ─▶ finish
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::c_void;
 use std::fs::File;
 use std::io::{self, Read};
@@ -34,7 +34,7 @@ use mastermind_records::definition::{
     MpiRoutineDefinition, MpiRoutinesDefinition, MpiSwitchDefinition, ParameterDefinition,
     SwapDefinition, TIMER_CLASS, UnmonitoredDefinition,
 };
-use mastermind_records::{Definition, LogIdentity, RecordsError, RunningSums};
+use mastermind_records::{Definition, RecordsError};
 
 use crate::adaptation::AdmittedCalls;
 use crate::communicators::{MAX_COMMUNICATORS, communicator_definition};
@@ -245,11 +245,6 @@ impl Mastermind {
     /// Reads the clock of the records, in ticks.
     pub(crate) fn now(&self) -> u64 {
         self.recorder.now()
-    }
-
-    /// Sums over the full chunks of each log of this rank.
-    pub(crate) fn running_sums(&self) -> BTreeMap<LogIdentity, RunningSums> {
-        self.recorder.running_sums()
     }
 
     pub(crate) fn recorder(&self) -> &Recorder {

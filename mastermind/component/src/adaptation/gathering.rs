@@ -11,9 +11,9 @@
 
 use std::collections::HashMap;
 
-use mastermind_composition::adapt::CallKind;
-use mastermind_records::Record;
+use mastermind_composition::adapt::{CallKind, size_step};
 use mastermind_records::definition::MethodDefinition;
+use mastermind_records::{Record, Value};
 use rustc_hash::FxHashMap;
 
 use super::delays::{Single, take_out};
@@ -22,7 +22,7 @@ use crate::samples::port_method;
 use crate::workload::coordinate;
 
 /// Number of latest steps that are reported one by one; earlier steps are reported together.
-const N_APART: usize = 4;
+pub const N_APART: usize = 4;
 
 /// Maximum number of parameter combinations of a method to remember, so that parameters that never recur do not fill
 /// the memory.
@@ -51,6 +51,8 @@ pub struct Gathering {
     touched: Vec<(usize, usize)>,
     /// Parameter words of the present record.
     words: Vec<u64>,
+    /// Range of sizes of the present record: a label's word, a number's step.
+    range: Vec<i64>,
 }
 
 /// A method of a log.
@@ -59,6 +61,8 @@ struct KnownMethod {
     sizes: Vec<usize>,
     /// The kind by their words.
     kinds: FxHashMap<Box<[u64]>, Known>,
+    /// The kind by the range of sizes in which they lie.
+    by_range: FxHashMap<Box<[i64]>, usize>,
     /// Number of sizes that have a kind of their own.
     n_own: usize,
 }
@@ -182,17 +186,33 @@ impl Gathering {
         if let Some(kind) = before.filter(|kind| !kind.is_shared || known.n_own == MOST_OWN) {
             return kind.number;
         }
-        let kind = CallKind {
-            is_own: before.is_some(),
-            ..call_kind(record)
-        };
-        let is_own = kind.is_own;
-        let number = *self.by_key.entry(kind.key()).or_insert(self.kinds.len());
-        let is_new = number == self.kinds.len();
+        let is_own = before.is_some();
+        self.range.clear();
+        let sizes = known.sizes.iter().filter_map(|at| record.parameter(*at));
+        self.range.extend(sizes.map(|size| match size {
+            Value::Label(word, _) => word.cast_signed(),
+            number => size_step(number.as_f64()),
+        }));
+        // Names are built for the first call of a range only.
+        let of_range = known.by_range.get(&self.range[..]).copied();
+        let number = of_range.filter(|_| !is_own).unwrap_or_else(|| {
+            let kind = CallKind {
+                is_own,
+                ..call_kind(record)
+            };
+            let number = *self.by_key.entry(kind.key()).or_insert(self.kinds.len());
+            if number == self.kinds.len() {
+                known.n_own += usize::from(is_own);
+                self.kinds.push(kind);
+            }
+            number
+        });
+        let is_new = number == self.calls.len();
         if is_new {
-            known.n_own += usize::from(is_own);
-            self.kinds.push(kind);
             self.calls.push(Default::default());
+        }
+        if !is_own && of_range.is_none() {
+            known.by_range.insert(self.range[..].into(), number);
         }
         if known.kinds.len() >= MAX_WORDS {
             known.kinds.clear();
@@ -212,6 +232,7 @@ impl KnownMethod {
         KnownMethod {
             sizes: sizes.map(|(at, _)| at).collect(),
             kinds: FxHashMap::default(),
+            by_range: FxHashMap::default(),
             n_own: 0,
         }
     }

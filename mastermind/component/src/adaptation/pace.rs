@@ -1,15 +1,31 @@
-//! Chooses when to decide: decisions take their share of the run, and come early if steps take longer than usual.
+//! Chooses when to decide: regular decisions take their share of the run, and a decision comes early once steps have
+//! lost as much as it costs.
 //!
-//! A class that becomes slow costs excess time until the next decision. Steps that take far longer than earlier ones
+//! A class that becomes slow costs excess time until the next decision. Steps that take longer than earlier ones
 //! reveal it for the price of reading a clock: that of the process's processor time, since any step may wait on a
-//! busy machine. Regular and early decisions each have a share of the run's time, and beyond it only trials are
-//! decided on.
+//! busy machine. Only the excess that two successive steps have in common counts: a single long step is no change, and
+//! for steps of equal distribution the common excess is negative on average.
+//!
+//! ```text
+//! lost = max(0, lost + min(excess, excess of the step before))     since the last decision; excess over the median of
+//!                                                                  31 steps before it
+//! early decision   lost > patience · cost of a decision
+//! patience         1; doubled by an early decision that changes nothing, 1 again after one that changes something
+//! ```
+//!
+//! So a class that becomes slow loses at most about as much as a decision costs before it is examined, and early
+//! decisions in vain cost less than what the steps before them have lost: their number grows with the logarithm of
+//! the loss only.
 //!
 //! ```text
 //! a run of 8 s, 4 ms per decision: regular decisions may take 40 ms (DUE_SHARE), so 8 more fit after 8 ms of them
 //!     steps 5 to 16 to come: a decision every 2 steps (Meetings::stride)
-//! two steps of 1.5 times the usual length: Alarm::Long, an early decision if their share has room
+//! two steps of 10 ms where 5 ms are usual: 5 ms lost, an early decision; without a change there, the next after 8 ms
 //! ```
+//!
+//! # Source
+//! A. R. Karlin, M. S. Manasse, L. Rudolph, D. D. Sleator, *Competitive snoopy caching*, Algorithmica 3 (1988): pay
+//! once as much was lost. E. S. Page, *Continuous inspection schemes*, Biometrika 41 (1954): the cumulative sum.
 
 use std::collections::VecDeque;
 
@@ -19,15 +35,11 @@ use serde::{Deserialize, Serialize};
 /// Part of the run's processor seconds that regular decisions may take.
 const DUE_SHARE: f64 = 0.005;
 
-/// Part that early decisions may take. It is separate: early decisions are worth most after reading many records has
-/// used up the other share.
-const ALARMED_SHARE: f64 = 0.0025;
-
 /// Part beyond which no dispatcher begins a trial, however valuable: all decisions together then stay within a
 /// hundredth, or one decision more.
 const TRYING_SHARE: f64 = 0.01;
 
-/// Processor seconds that either sort of decision may take in any case, so that a run of a fifth of a second can
+/// Processor seconds that decisions may take in any case, so that a run of a fifth of a second can
 /// adapt too.
 const LEAST_S: f64 = 0.002;
 
@@ -39,24 +51,6 @@ const MOST_STEPS: f64 = 50.0;
 
 /// Number of steps whose median length is the usual one.
 const USUAL: usize = 31;
-
-/// Ratio to the usual length above which a step is unusual, if the previous one was too.
-const ALARMING: f64 = 1.3;
-
-/// Ratio above which a step costs more than a decision, whatever was spent; after a few such steps the length is
-/// usual.
-const FAR_TOO_LONG: f64 = 2.0;
-
-/// Length of steps compared with the usual length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Alarm {
-    /// Usual, or a single unusual step.
-    None,
-    /// Two successive unusual steps: worth a decision if the share has room.
-    Long,
-    /// Two successive steps that are far too long: worth a decision in any case.
-    FarTooLong,
-}
 
 /// Seconds that a vote of the ranks on an early decision takes: a reduction of two numbers within a node.
 pub const ASKING_S: f64 = 20e-6;
@@ -79,8 +73,8 @@ pub struct Spent {
     /// Processor seconds of all decisions so far, and of one decision now.
     pub own_s: f64,
     pub a_decision_s: f64,
-    /// Processor seconds of early decisions.
-    pub alarmed_s: f64,
+    /// Processor seconds of early decisions and of those about trials.
+    pub extra_s: f64,
     /// Processor seconds and steps since the run began.
     pub run_s: f64,
     pub step: u64,
@@ -117,24 +111,13 @@ impl Spent {
     /// Whether a regular decision is within its share.
     pub fn is_affordable(&self) -> bool {
         let share_s = DUE_SHARE * self.run_s * self.whole();
-        self.own_s - self.alarmed_s + self.a_decision_s <= LEAST_S.max(share_s)
+        self.own_s - self.extra_s + self.a_decision_s <= LEAST_S.max(share_s)
     }
 
     /// Whether a dispatcher may begin trials, which need a decision at the next step.
     pub fn may_try(&self) -> bool {
         let share_s = TRYING_SHARE * self.run_s * self.whole();
         self.own_s + self.a_decision_s <= LEAST_S.max(share_s)
-    }
-
-    /// Whether an early decision is within its share.
-    ///
-    /// # Arguments
-    /// * `is_pressing` - whether a class has become far slower or is suspected to have changed; smaller changes leave
-    ///   half of the share for such cases
-    pub fn has_room(&self, is_pressing: bool) -> bool {
-        let share_s = LEAST_S.max(ALARMED_SHARE * self.run_s * self.whole());
-        let part = if is_pressing { 1.0 } else { 0.5 };
-        self.alarmed_s + self.a_decision_s <= part * share_s
     }
 }
 
@@ -177,12 +160,18 @@ fn clock_s(clock: ClockId) -> f64 {
 pub struct Pace {
     /// Processor seconds of the process when the present step began.
     began_s: f64,
-    /// Lengths of the latest steps, processor seconds.
+    /// Lengths of the latest steps before the last decision, processor seconds.
     lengths_s: VecDeque<f64>,
+    /// Lengths of the steps since: they count as usual only once a decision has examined them.
+    since_s: VecDeque<f64>,
     /// Lengths of the latest steps without a trial, processor seconds.
     untried_s: VecDeque<f64>,
-    /// Alarm of the last step alone.
-    last: Alarm,
+    /// Excess of the last step over the usual length, seconds; negative if it was shorter.
+    excess_s: f64,
+    /// Excess that successive steps have had in common since the last decision, seconds.
+    lost_s: f64,
+    /// Number of decisions' costs that the next early decision needs as loss.
+    patience: f64,
 }
 
 impl Pace {
@@ -192,8 +181,11 @@ impl Pace {
         Pace {
             began_s: now_s,
             lengths_s: VecDeque::with_capacity(USUAL),
+            since_s: VecDeque::with_capacity(USUAL),
             untried_s: VecDeque::with_capacity(USUAL),
-            last: Alarm::None,
+            excess_s: 0.0,
+            lost_s: 0.0,
+            patience: 1.0,
         }
     }
 
@@ -201,21 +193,43 @@ impl Pace {
     ///
     /// # Arguments
     /// * `is_trial` - whether a class was being explored in it
-    ///
-    /// # Returns
-    /// The smaller alarm of this step and the previous one.
-    pub fn step_ended(&mut self, now_s: f64, is_trial: bool) -> Alarm {
+    pub fn step_ended(&mut self, now_s: f64, is_trial: bool) {
         let length_s = now_s - self.began_s;
         if !is_trial {
             push_last(&mut self.untried_s, length_s);
         }
-        self.take(length_s)
+        self.take(length_s);
     }
 
-    /// Seconds by which the latest step was longer than the usual one; negative if it was shorter.
-    pub fn lost_s(&self) -> f64 {
+    /// Whether the steps since the last decision have lost what an early decision needs.
+    ///
+    /// # Arguments
+    /// * `a_decision_s` - seconds that it takes
+    pub fn is_early_worth(&self, a_decision_s: f64) -> bool {
+        self.lost_s > self.patience * a_decision_s
+    }
+
+    /// Reports a decision.
+    ///
+    /// # Arguments
+    /// * `was_early` - whether [`Self::is_early_worth`] asked for it
+    /// * `has_changed` - whether it changed anything
+    pub fn decided(&mut self, was_early: bool, has_changed: bool) {
+        for length_s in self.since_s.drain(..) {
+            push_last(&mut self.lengths_s, length_s);
+        }
+        self.lost_s = 0.0;
+        self.patience = match (has_changed, was_early) {
+            (true, _) => 1.0,
+            (false, true) => 2.0 * self.patience,
+            (false, false) => self.patience,
+        };
+    }
+
+    /// Seconds by which the latest step was longer than the usual one without a trial; negative if it was shorter.
+    pub fn lost_in_trial_s(&self) -> f64 {
         let usual_s = middle(&self.untried_s);
-        let last_s = self.lengths_s.back();
+        let last_s = self.since_s.back();
         last_s
             .zip(usual_s)
             .map_or(0.0, |(last, usual)| last - usual)
@@ -232,15 +246,11 @@ impl Pace {
         self.began_s = now_s;
     }
 
-    fn take(&mut self, length_s: f64) -> Alarm {
-        let usual_s = middle(&self.lengths_s);
-        let alarm = usual_s.map_or(Alarm::None, |usual_s| match length_s / usual_s {
-            ratio if ratio > FAR_TOO_LONG => Alarm::FarTooLong,
-            ratio if ratio > ALARMING => Alarm::Long,
-            _ => Alarm::None,
-        });
-        push_last(&mut self.lengths_s, length_s);
-        std::mem::replace(&mut self.last, alarm).min(alarm)
+    fn take(&mut self, length_s: f64) {
+        let excess_s = middle(&self.lengths_s).map_or(0.0, |usual_s| length_s - usual_s);
+        let before_s = std::mem::replace(&mut self.excess_s, excess_s);
+        self.lost_s = (self.lost_s + excess_s.min(before_s)).max(0.0);
+        push_last(&mut self.since_s, length_s);
     }
 }
 
@@ -261,18 +271,69 @@ fn middle(lengths_s: &VecDeque<f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn two_long_steps_are_alarming_and_after_a_while_they_are_usual() {
+    /// Early decisions of a run, by the number of its step; each takes 1 s and changes nothing.
+    fn early_decisions(lengths_s: impl Iterator<Item = f64>) -> Vec<usize> {
         let mut pace = Pace::new(0.0);
-        let mut is = |alarm, length_s| pace.take(length_s) == alarm;
-        assert!((0..40).all(|_| is(Alarm::None, 1.0)));
-        assert!(is(Alarm::None, 3.0), "a spike");
-        assert!((0..40).all(|k| is(Alarm::None, 1.0 + 0.02 * f64::from(k % 3))));
-        assert!(is(Alarm::None, 1.5));
-        assert!(is(Alarm::Long, 5.0), "the one before was not far too long");
-        assert!(is(Alarm::FarTooLong, 5.0));
-        let alarmed = (0..40).filter(|_| is(Alarm::Long, 1.5)).count();
-        assert!((10..20).contains(&alarmed), "{alarmed}");
+        pace.take(1.0);
+        pace.decided(false, false);
+        let is_early = |(step, length_s): (usize, f64)| {
+            pace.take(length_s);
+            let is_early = pace.is_early_worth(1.0);
+            if is_early {
+                pace.decided(true, false);
+            }
+            is_early.then_some(step)
+        };
+        lengths_s.enumerate().filter_map(is_early).collect()
+    }
+
+    #[test]
+    fn steps_that_lose_more_than_a_decision_costs_bring_it_forward() {
+        let slow =
+            |from: usize, by: f64| move |step: usize| 1.0 + if step < from { 0.0 } else { by };
+        let far_slower = early_decisions((0..60).map(slow(40, 7.0)));
+        assert_eq!(
+            far_slower[..4],
+            [41, 42, 43, 45],
+            "each needs twice the loss"
+        );
+        let slower = early_decisions((0..2000).map(slow(1000, 0.3)));
+        assert_eq!(slower, [1004, 1011, 1025], "usual once it was examined");
+        let spikes = (0..1000).map(|step| if step % 10 == 9 { 100.0 } else { 1.0 });
+        assert!(early_decisions(spikes).is_empty());
+    }
+
+    /// A number from 0 to 1 that has nothing to do with that of the next `k`.
+    fn uniform(k: u64) -> f64 {
+        let mixed = (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Steps of all lengths, each of which loses or gains as much as several decisions cost.
+    #[test]
+    fn decisions_in_vain_become_rare() {
+        let lengths_s: Vec<f64> = (0..10_000).map(|k| (4.0 * uniform(k)).exp()).collect();
+        let early = early_decisions(lengths_s.iter().copied());
+        assert!(early.len() < 12, "{early:?}");
+        let slow = lengths_s.iter().map(|length_s| length_s + 200.0);
+        let n_steps = lengths_s.len();
+        let early = early_decisions(lengths_s.iter().copied().chain(slow));
+        let first = early.iter().find(|step| **step >= n_steps);
+        assert!(first.is_some_and(|step| *step < n_steps + 10), "{early:?}");
+    }
+
+    #[test]
+    fn a_decision_that_changes_something_makes_the_next_one_as_early() {
+        let mut pace = Pace::new(0.0);
+        (0..40).for_each(|_| pace.take(1.0));
+        pace.decided(false, false);
+        for (has_changed, is_early) in [(false, false), (false, false), (true, true)] {
+            pace.decided(true, has_changed);
+            (0..2).for_each(|_| pace.take(1.0));
+            (0..2).for_each(|_| pace.take(2.2));
+            assert_eq!(pace.is_early_worth(1.0), is_early);
+        }
     }
 
     /// 4 ms per decision, 500 ms per step, 12 steps to come: 40 ms are due to decisions, and 8 ms are spent.
@@ -281,14 +342,13 @@ mod tests {
         let spent = Spent {
             own_s: 0.008,
             a_decision_s: 0.004,
-            alarmed_s: 0.0,
+            extra_s: 0.0,
             run_s: 2.0,
             step: 4,
             fraction: 0.25,
         };
         let meetings = spent.meetings();
         assert_eq!((meetings.stride, meetings.asked_every), (2, 1));
-        assert!(spent.has_room(true));
         assert!(spent.may_try());
         let trying = Spent {
             own_s: spent.own_s.max(0.011 * spent.run_s * spent.whole()),
@@ -300,40 +360,24 @@ mod tests {
             ..spent
         };
         assert_eq!(spendthrift.meetings().stride, 50, "more than the due share");
-        assert!(
-            spendthrift.has_room(true),
-            "what is brought forward has its own"
-        );
-        // 0.005 of 8 s, whatever early decisions took.
+        // 0.005 of 8 s, whatever early decisions and those about trials took.
         assert!(spent.is_affordable() && !spendthrift.is_affordable());
-        let brought_forward = Spent {
-            alarmed_s: 0.02,
+        let extra = Spent {
+            extra_s: 0.02,
             ..spendthrift
         };
-        assert!(brought_forward.is_affordable() && !brought_forward.has_room(true));
-        let alarmed = Spent {
-            alarmed_s: 0.018,
-            ..spent
-        };
-        assert!(!alarmed.has_room(true), "20 ms");
-        // 10 ms of these are reserved for classes that are far slower.
-        let half = Spent {
-            alarmed_s: 0.009,
-            ..spent
-        };
-        assert!(half.has_room(true) && !half.has_room(false));
+        assert!(extra.is_affordable());
         let short = Spent {
             run_s: 0.004,
             ..spent
         };
         assert_eq!(short.meetings().asked_every, 8);
-        assert!(!short.has_room(true));
         let first = Spent {
             own_s: 0.001,
             a_decision_s: 0.001,
             ..short
         };
-        assert!(first.has_room(true) && first.is_affordable(), "2 ms");
+        assert!(first.is_affordable(), "2 ms");
         assert_eq!(first.meetings().stride, 1);
         let cheap = Spent {
             a_decision_s: 0.002,

@@ -64,6 +64,7 @@ pub use level::{Level, LevelWatch, weighted_median};
 pub use limits::{Admitted, Limits};
 pub use posterior::{Posterior, expected_saving};
 pub use sending::{Allowed, Calls, Expected, Sending, Sent};
+pub use site::size_step;
 
 use crate::decide::Decisions;
 use crate::workload::{Alternatives, Assembly};
@@ -347,12 +348,12 @@ impl Adapter {
     /// Steps until the next early decision about a site: when it will have the calls that the decision needs, but no
     /// later than when the trial has doubled its length or is expected to have lost half of the remaining budget.
     fn steps_to_look(&self, site: &Site, report: &Report<'_>) -> Option<f64> {
-        if !site.is_trying() && !site.is_suspected() {
+        if !site.is_trying() {
             return None;
         }
         let calls_a_step = site.calls.iter().sum::<f64>() / report.step.max(1) as f64;
         let Some(trial) = &site.trial else {
-            // A dispatcher's trials end as soon as their calls are answered, and a few calls show a change.
+            // A dispatcher's trials end as soon as their calls are answered.
             return Some(1.0);
         };
         let so_far = (report.step - trial.began) as f64;
@@ -370,12 +371,12 @@ impl Adapter {
         Some(missing.ceil().min(so_far).min(until_lost.floor()))
     }
 
-    /// Whether an early decision is due at a step.
+    /// Whether a decision about a trial is due at a step.
     pub fn wants_look(&self, step: u64) -> bool {
-        self.is_in_doubt() && step >= self.look_at
+        self.is_trying() && step >= self.look_at
     }
 
-    /// Whether an early decision is pending: a trial goes on, or a class is suspected to have changed.
+    /// Whether a trial goes on or a class is suspected to have changed.
     pub fn is_in_doubt(&self) -> bool {
         self.is_trying() || self.sites.iter().any(Site::is_suspected)
     }

@@ -58,11 +58,16 @@ pub fn kind_key(port_method: &str, coordinate: &Coordinate) -> String {
     for (name, value) in &coordinate.values {
         let part = match value {
             Value::Label(label) => format!(" {name}={label}"),
-            Value::Number(x) => format!(" {name}~{:.0}", (KINDS_AN_OCTAVE * ln(*x)).round()),
+            Value::Number(x) => format!(" {name}~{}", size_step(*x)),
         };
         key.push_str(&part);
     }
     key
+}
+
+/// Number of the step in which a size lies; sizes within a step have the same kind.
+pub fn size_step(size: f64) -> i64 {
+    (KINDS_AN_OCTAVE * ln(size)).round() as i64
 }
 
 /// Key of calls at one coordinate.
@@ -80,7 +85,7 @@ pub fn own_key(port_method: &str, coordinate: &Coordinate) -> String {
 
 /// Bounds of the sizes that have the same kind as this size.
 pub fn kind_bounds(size: f64) -> [f64; 2] {
-    let step = (KINDS_AN_OCTAVE * ln(size)).round();
+    let step = size_step(size) as f64;
     [step - 0.5, step + 0.5].map(|edge| unln(edge / KINDS_AN_OCTAVE))
 }
 
