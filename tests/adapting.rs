@@ -268,7 +268,10 @@ fn one_of_which_nothing_is_known_begins_with_the_cheapest_calls() {
     let scratch = Scratch::new();
     let classes = ["test.SteadyFlux", "test.SlowingFlux"];
     let assembly = shock(&scratch, classes[0], &classes, "");
-    let run = ["--records", "records", "--explore", "20%", "--adapt"];
+    // A run of a second, in which a second decision is affordable on a busy machine too.
+    let long = ["--set", "driver.max_steps=300"];
+    let run = ["--records", "records", "--explore", "5%", "--adapt"];
+    let run = [&run[..], &long].concat();
     scratch.verb("run", &assembly, &run).well();
     let (text, decided) = decisions(&scratch, "records", 0);
     let swaps = decided.iter().filter(|d| d["from"] != d["to"]).count();
