@@ -112,3 +112,33 @@ fn under_mpi_the_program_ends() {
         assert_eq!(calls(&records, "MPI_Barrier"), 1.0, "{mpi}");
     }
 }
+
+/// glibc declares these functions in a file that `math.h` includes.
+#[test]
+fn functions_of_the_mathematical_library_have_a_proxy() {
+    let scratch = Scratch::new();
+    let mastermind = || Command::new(bin_dir().join("mastermind"));
+    let proxies = scratch.path("proxies");
+    output(mastermind().args(["proxy", "math.h", "-o"]).arg(&proxies));
+    let source = scratch.write(
+        "sines.c",
+        "#include <math.h>\n#include <stdio.h>\nint main(int n, char **words) {\n double sum = 0;\n \
+         for (int i = 0; i < 1000; i++) sum += sin(n + i);\n printf(\"%.17g\\n\", sum);\n return 0;\n}\n",
+    );
+    let program = scratch.path("sines");
+    output(
+        Command::new("cc")
+            .arg("-o")
+            .arg(&program)
+            .arg(source)
+            .arg("-lm"),
+    );
+    let alone = output(&mut Command::new(&program));
+    let records = scratch.path("records");
+    let mut wrap = mastermind();
+    wrap.args(["wrap", "--proxy"])
+        .arg(proxies.join("libmath_proxy.so"));
+    let ended = scratch.run(wrap.arg("--records").arg(&records).arg("--").arg(program));
+    assert_eq!((ended.code, ended.stdout), (Some(0), alone));
+    assert_eq!(calls(&records, "sin"), 1000.0);
+}

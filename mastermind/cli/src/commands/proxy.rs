@@ -269,13 +269,17 @@ impl Proxy {
             return Ok(text);
         }
         let own = text.header().file.to_owned();
-        // Headers of C itself are no parts of a library, whoever includes them.
+        // Headers of C itself are no parts of another library, whoever includes them.
         let of_c = self.files_of_c(&text.folders);
-        text.parts = included_by(&text.preprocessed, &own)
-            .into_iter()
-            .filter(|file| !of_c.contains(file))
-            .collect();
+        let included = included_by(&text.preprocessed, &own);
+        let others = included.iter().filter(|file| !of_c.contains(*file));
+        text.parts = others.cloned().collect();
         if !has_nothing(&text.header(), markup) {
+            return Ok(text);
+        }
+        // glibc declares the functions of some headers, such as math.h, in files that these include.
+        if of_c.contains(&own) {
+            text.parts = included;
             return Ok(text);
         }
         let family = self.family(include, &text.folders);
