@@ -99,7 +99,6 @@ fn a_component_that_becomes_slow_is_replaced_and_nothing_else_changes() {
     let (_, decided) = decisions(&scratch, "records", 0);
     // The classes that were tried before it slowed down have been swapped out again.
     assert!(acts(&decided).ends_with(&["try", "keep"]), "{told}");
-    assert!(told.contains("flux: level test.SlowingFlux: "), "{told}");
     assert!(
         told.contains("try test.SlowingFlux to test.SteadyFlux"),
         "{told}"
@@ -268,9 +267,9 @@ fn one_of_which_nothing_is_known_begins_with_the_cheapest_calls() {
     let scratch = Scratch::new();
     let classes = ["test.SteadyFlux", "test.SlowingFlux"];
     let assembly = shock(&scratch, classes[0], &classes, "");
-    // A run of a second, in which a second decision is affordable on a busy machine too.
-    let long = ["--set", "driver.max_steps=300"];
-    let run = ["--records", "records", "--explore", "5%", "--adapt"];
+    // A run of seconds, in which a second decision is affordable on a busy machine too.
+    let long = ["--set", "driver.max_steps=750"];
+    let run = ["--records", "records", "--explore", "2%", "--adapt"];
     let run = [&run[..], &long].concat();
     scratch.verb("run", &assembly, &run).well();
     let (text, decided) = decisions(&scratch, "records", 0);

@@ -679,7 +679,7 @@ fn warn_of_lost_calls(config: &WrapConfig, logs: &[PathBuf]) {
     let lost: u64 = lost.sum();
     if lost > 0 && config.limit_bytes.is_none() {
         crate::output::complain!(
-            "warning: {lost} calls have no record; mastermind profile shows why, if that is known, and what is known of them"
+            "warning: {lost} calls have no record; mastermind profile prints the known reasons"
         );
     }
 }
