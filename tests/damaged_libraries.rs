@@ -115,7 +115,7 @@ fn the_others_are_listed_beside_a_library_that_harms_its_process() {
         fs::copy(&whole, folder.join("libwhole.so")).expect("a copy");
         let source = scratch.write(
             &format!("{name}.c"),
-            &format!(
+            format!(
                 "#include <stdlib.h>\n#include <unistd.h>\n{way}\nvoid *cca_component_v2(void) {{ return 0; }}\n"
             ),
         );
