@@ -156,10 +156,12 @@ fn one_that_fails_in_its_first_call_goes_and_the_run_goes_on() {
     let models = models(&scratch);
     let classes = ["test.SteadyFlux", "test.FailingFlux"];
     let assembly = shock(&scratch, classes[0], &classes, "");
-    scratch.verb("run", &assembly, &FIELD).well();
+    // A run of a second, in which a decision is affordable on a busy machine too.
+    let long = [&FIELD[..], &["--set", "driver.max_steps=300"]].concat();
+    scratch.verb("run", &assembly, &long).well();
     let expected = take_field(&scratch);
     // A class that nothing is known of could be a hundred times slower. A run this short cannot afford one call of it.
-    let most = [&FIELD[..], &["--explore", "20%"]].concat();
+    let most = [&long[..], &["--explore", "20%"]].concat();
     let told = adapt(&scratch, &assembly, &models, &most);
     assert_eq!(take_field(&scratch), expected);
     let (text, decided) = decisions(&scratch, "records", 0);
