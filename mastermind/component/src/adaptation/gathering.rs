@@ -21,7 +21,7 @@ use super::exchange::Line;
 use crate::samples::port_method;
 use crate::workload::coordinate;
 
-/// Number of latest steps that are reported one by one; earlier steps are reported together.
+/// Number of latest steps that are reported one by one; earlier steps are reported together. Arbitrary.
 pub const N_APART: usize = 4;
 
 /// Maximum number of parameter combinations of a method to remember, so that parameters that never recur do not fill

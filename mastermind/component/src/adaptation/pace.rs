@@ -310,7 +310,7 @@ mod tests {
         (mixed >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Steps of all lengths, each of which loses or gains as much as several decisions cost.
+    /// The lengths of steps differ by more than several decisions cost.
     #[test]
     fn decisions_in_vain_become_rare() {
         let lengths_s: Vec<f64> = (0..10_000).map(|k| (4.0 * uniform(k)).exp()).collect();

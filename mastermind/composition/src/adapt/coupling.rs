@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(compared(|s| 2.0 * s, 0), Effect::default());
     }
 
-    /// Work whose spread is large: a few reports, one of which has far more of it.
+    /// Few reports with a large spread: one has far more work than the others.
     #[test]
     fn one_report_with_more_work_is_no_effect() {
         let mut rng = fastrand::Rng::with_seed(5);

@@ -445,7 +445,7 @@ impl WordReader for BlockReader {
                     self.words.clear();
                     break;
                 };
-                // A block is unpacked in place, but for the last one, of which the reader may ask for words again.
+                // A block is unpacked in place, except the last one: the reader may request its words again.
                 let into = words.get_mut(n_read..n_read + n_words);
                 let into = into.filter(|_| first == next && n_read + n_words < wanted);
                 if let Some(into) = into {
