@@ -60,8 +60,8 @@ pub fn bench(workspace: &Workspace, full: bool) -> Result<(), StepError> {
         let title = format!("bench {bench}");
         let (text, status) = run_step_judged(&title, &mut workspace.cargo(&words))?;
         let lines = figures(&text);
-        let is_told = lines.iter().any(|line| is_missed(line)) || has_measured_nothing(&lines);
-        if !status.success() && !is_told {
+        let is_explained = lines.iter().any(|line| is_missed(line)) || has_measured_nothing(&lines);
+        if !status.success() && !is_explained {
             return Err(StepError::Failed { title, status });
         }
         if has_measured_nothing(&lines) {

@@ -62,9 +62,9 @@ pub fn figures(workspace: &Workspace, system: &System) -> Result<(), StepError> 
 
 /// The drawn figures: number in the paper, title, file.
 #[derive(Default)]
-pub struct Drawn(Vec<[String; 3]>);
+pub struct Pictures(Vec<[String; 3]>);
 
-impl Drawn {
+impl Pictures {
     fn add(&mut self, number: &str, what: &str, path: &str) {
         self.0.push([number.into(), what.into(), path.into()]);
     }
@@ -118,10 +118,10 @@ pub fn adaptive(
 ///
 /// # Errors
 /// A step fails.
-pub fn of_one_run(demo: &Demo<'_>, records: &str, has_mpi: bool) -> Result<Drawn, StepError> {
+pub fn of_one_run(demo: &Demo<'_>, records: &str, has_mpi: bool) -> Result<Pictures, StepError> {
     let profile = ["profile", records, "--top", "12"];
     demo.step("where the time of the adaptive run went", &profile)?;
-    let mut drawn = Drawn::default();
+    let mut drawn = Pictures::default();
     drawn.add("1", "the wiring", &wiring(demo, "wiring", &[])?);
     drawn.add(
         "2",

@@ -75,7 +75,7 @@ pub fn install(
     to.headers()?;
     to.examples()?;
     to.sources()?;
-    to.told_by_binary()?;
+    to.written_by_binary()?;
     let doc = prefix.join("share/doc/mastermind");
     for name in ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"] {
         copy(&workspace.root.join(name), &doc.join(name))?;
@@ -275,7 +275,7 @@ impl Prefix<'_> {
     }
 
     /// Manual pages and completions, which the binary writes itself.
-    fn told_by_binary(&self) -> Result<(), StepError> {
+    fn written_by_binary(&self) -> Result<(), StepError> {
         let binary = self.prefix.join("bin/mastermind");
         let pages = self.prefix.join("share/man/man1");
         let mut man = Command::new(&binary);

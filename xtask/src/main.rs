@@ -127,7 +127,7 @@ fn run(
             install::dist(&workspace, &system, is_built)
         }),
         "demo" => Workspace::find().and_then(|workspace| {
-            let system = system::prepare_beside(install, || build::begin(&workspace))?;
+            let system = system::prepare_during(install, || build::begin(&workspace))?;
             demo::demo(&workspace, &system)
         }),
         "figures" => {

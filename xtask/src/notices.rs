@@ -54,7 +54,7 @@ pub fn notices(workspace: &Workspace) -> Result<String, StepError> {
         return Err(StepError::Failed { title, status });
     }
     let metadata = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
-    Ok(joined(&packages(&metadata)))
+    Ok(notices_text(&packages(&metadata)))
 }
 
 /// The crates of others that the shipped members are linked from.
@@ -132,7 +132,7 @@ fn texts(folder: &Path) -> Vec<String> {
 }
 
 /// The list of all crates, then each text once, below the crates it applies to.
-fn joined(packages: &[Package]) -> String {
+fn notices_text(packages: &[Package]) -> String {
     let mut text =
         String::from("Mastermind contains parts of these crates, each under its own licence.\n\n");
     let mut of_text = BTreeMap::<&str, Vec<&str>>::new();
@@ -181,7 +181,7 @@ mod tests {
         let found = packages(&metadata);
         let titles: Vec<_> = found.iter().map(|package| package.title.as_str()).collect();
         assert_eq!(titles, ["below 1.0.0", "linked 1.0.0"]);
-        let text = joined(&found);
+        let text = notices_text(&found);
         assert!(
             text.ends_with("linked 1.0.0:\n\nPermission is granted\n"),
             "{text}"

@@ -46,8 +46,8 @@ impl fmt::Display for StepError {
             Self::Failed { title, status } => write!(f, "step \"{title}\" failed: {status}"),
             Self::File { act, path, source } => write!(f, "cannot {act} \"{path}\": {source}"),
             Self::Several { failed } => {
-                let told: Vec<_> = failed.iter().map(ToString::to_string).collect();
-                f.write_str(&told.join("\nxtask: "))
+                let failures: Vec<_> = failed.iter().map(ToString::to_string).collect();
+                f.write_str(&failures.join("\nxtask: "))
             }
             Self::Refuted { what } => write!(f, "{what}"),
             Self::Usage { found, usage } => write!(f, "unknown command \"{found}\"\n\n{usage}"),

@@ -219,14 +219,14 @@ impl System {
 /// Never for a missing package: a failed installation is reported, and the package left out of the
 /// result.
 pub fn prepare(install: bool) -> Result<System, StepError> {
-    prepare_beside(install, || ())
+    prepare_during(install, || ())
 }
 
 /// As [`prepare`], and runs `other` while packages are being installed; does not run it if none are.
 ///
 /// # Errors
 /// As [`prepare`].
-pub fn prepare_beside(install: bool, other: impl FnOnce() + Send) -> Result<System, StepError> {
+pub fn prepare_during(install: bool, other: impl FnOnce() + Send) -> Result<System, StepError> {
     let mut system = System::look();
     let missing = system.missing(&["libclang-dev".to_owned()]);
     if !missing.is_empty() {

@@ -41,7 +41,7 @@ const END_TO_END: &str = "end_to_end";
 
 /// Words in the source of an end-to-end test whose outcome may differ without MPI: it queries the MPIs of the machine,
 /// starts ranks, or calibrates; or its verb reports the machine's tools. The others need not run again.
-const LOOKS_FOR_MPI: [&str; 6] = [
+const SIGNS_OF_MPI: [&str; 6] = [
     "mpis(",
     "mpis_with(",
     "\"--ranks\"",
@@ -178,12 +178,12 @@ fn serial(workspace: &Workspace) -> Result<Command, StepError> {
     };
     let hidden = hide_mpi(workspace, &folder).map_err(file_error("prepare", &folder))?;
     let tests = workspace.root.join("tests");
-    let looking = looking_for_mpi(&tests).map_err(file_error("read", &tests))?;
+    let with_mpi = functions_of_tests_with_mpi(&tests).map_err(file_error("read", &tests))?;
     // All packages are selected, as for the other tests: a part of them would be built with other features.
     let mut command = workspace.cargo(&[&TEST[..], &["--test", END_TO_END]].concat());
     command
         .arg("--")
-        .args(&looking)
+        .args(&with_mpi)
         .env("PATH", &hidden.path)
         .env("MASTERMIND_TEST_BIN_DIR", &hidden.binaries)
         .env(WITHOUT, MpiKind::ALL.map(MpiKind::name).join(" "));
@@ -195,7 +195,7 @@ fn serial(workspace: &Workspace) -> Result<Command, StepError> {
 }
 
 /// The end-to-end tests that depend on MPI, and the functions of their files that do, as filters.
-fn looking_for_mpi(folder: &Path) -> io::Result<Vec<String>> {
+fn functions_of_tests_with_mpi(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for file in files(&folder.to_owned()) {
         let text = match file.extension() {
@@ -203,7 +203,7 @@ fn looking_for_mpi(folder: &Path) -> io::Result<Vec<String>> {
             _ => continue,
         };
         let module = file.file_stem().unwrap_or_default().to_string_lossy();
-        let functions = looking_functions(&text).into_iter();
+        let functions = functions_with_mpi(&text).into_iter();
         names.extend(functions.map(|function| format!("{module}::{function}")));
     }
     names.sort();
@@ -211,7 +211,7 @@ fn looking_for_mpi(folder: &Path) -> io::Result<Vec<String>> {
 }
 
 /// The functions of a source that depend on MPI, or name one that does; all of them if text in front of the first does.
-fn looking_functions(text: &str) -> Vec<&str> {
+fn functions_with_mpi(text: &str) -> Vec<&str> {
     let mut functions: Vec<(&str, Vec<&str>)> = Vec::new();
     let mut before = Vec::new();
     for line in text.lines() {
@@ -230,15 +230,15 @@ fn looking_functions(text: &str) -> Vec<&str> {
             (None, None) => before.push(line),
         }
     }
-    let looks = |line: &&str| LOOKS_FOR_MPI.iter().any(|words| line.contains(words));
+    let depends = |line: &&str| SIGNS_OF_MPI.iter().any(|words| line.contains(words));
     // A constant in front of the functions may be used in any of them.
-    let everywhere = before.iter().any(looks);
-    let (mut looking, mut others): (Vec<_>, Vec<_>) = functions
+    let everywhere = before.iter().any(depends);
+    let (mut with_mpi, mut others): (Vec<_>, Vec<_>) = functions
         .into_iter()
-        .partition(|(_, lines)| everywhere || lines.iter().any(looks));
+        .partition(|(_, lines)| everywhere || lines.iter().any(depends));
     let mut next = 0;
     // Also functions that call one that depends on MPI, and those that call them, up to the tests.
-    while let Some((name, _)) = looking.get(next).cloned() {
+    while let Some((name, _)) = with_mpi.get(next).cloned() {
         let names_it = |line: &&str| {
             line.split(|c: char| !c.is_alphanumeric() && c != '_')
                 .any(|word| word == name)
@@ -246,11 +246,11 @@ fn looking_functions(text: &str) -> Vec<&str> {
         let (more, rest) = others
             .into_iter()
             .partition(|(_, lines)| lines.iter().any(names_it));
-        looking.extend::<Vec<_>>(more);
+        with_mpi.extend::<Vec<_>>(more);
         others = rest;
         next += 1;
     }
-    looking.into_iter().map(|(name, _)| name).collect()
+    with_mpi.into_iter().map(|(name, _)| name).collect()
 }
 
 /// The environment of a machine without MPI.
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn tests_that_look_for_mpi_are_known_by_their_source() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests");
-        let names = looking_for_mpi(&folder).unwrap();
+        let names = functions_of_tests_with_mpi(&folder).unwrap();
         let has = |name: &str| names.iter().any(|found| found.starts_with(name));
         for name in [
             "call_paths::",
@@ -358,13 +358,13 @@ mod tests {
     }
 
     #[test]
-    fn a_function_looks_that_names_one_that_does() {
+    fn callers_of_a_function_with_mpi_depend_on_it() {
         let text = "const A: u8 = 0;\n\nfn ranks(a: u8) {\n    verb(&[\"--ranks\"]);\n}\n\nfn check() {\n    ranks(1)\n}\n\n\
                     #[test]\nfn one() {\n    [1].map(|_| check());\n}\n\n#[test]\nfn two() {\n    checked()\n}\n";
-        assert_eq!(looking_functions(text), ["ranks", "check", "one"]);
+        assert_eq!(functions_with_mpi(text), ["ranks", "check", "one"]);
         let all = format!("const A: &str = \"doctor\";\n{text}");
-        assert_eq!(looking_functions(&all).len(), 4);
-        assert!(looking_functions("fn f() {}").is_empty());
+        assert_eq!(functions_with_mpi(&all).len(), 4);
+        assert!(functions_with_mpi("fn f() {}").is_empty());
     }
 
     #[test]

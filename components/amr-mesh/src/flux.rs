@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_beside_gets_the_difference_of_the_fluxes() {
+    fn a_neighbouring_cell_gets_the_difference_of_the_fluxes() {
         let patch = layout::patch(&DOMAIN, 0, 0, &CellBox::between((0, 0), (12, 8)));
         let cells = CellBox::between((4, 3), (7, 5));
         let [x, y] = fluxes(&patch);

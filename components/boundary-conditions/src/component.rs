@@ -11,7 +11,7 @@ use crate::{Boundary, fill_sides};
 #[component(class = "hydro.BoundaryConditions", version = "1.0")]
 struct BoundaryConditions {
     /// In the order of [`crate::Side::ALL`].
-    kinds: [Parameter<String>; 4],
+    conditions: [Parameter<String>; 4],
     mach: Parameter<f64>,
 }
 
@@ -23,7 +23,7 @@ impl Component for BoundaryConditions {
             let parameter = parameter.choices(&["fixed", "outflow", "reflecting"]);
             parameter.help("what lies beyond this side").add()
         };
-        let kinds = [
+        let conditions = [
             side("left", "fixed")?,
             side("right", "outflow")?,
             side("bottom", "reflecting")?,
@@ -33,7 +33,7 @@ impl Component for BoundaryConditions {
         let mach =
             mach.help("the fixed state is air behind a shock to the right, of this Mach number");
         let mach = mach.add()?;
-        let component = Arc::new(BoundaryConditions { kinds, mach });
+        let component = Arc::new(BoundaryConditions { conditions, mach });
         services.add_provides_port::<dyn BoundaryPort, _>("bc", &component)?;
         Ok(component)
     }
@@ -51,7 +51,7 @@ impl BoundaryPort for BoundaryConditions {
         ];
         let mach = self.mach.get();
         let sides = std::array::from_fn(|side| {
-            on_boundary[side].then(|| boundary(&self.kinds[side].get(), mach))
+            on_boundary[side].then(|| boundary(&self.conditions[side].get(), mach))
         });
         fill_sides(patch.shape, sides, state.into_values()?);
         Ok(())

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_is_too_long_is_told() {
+    fn a_step_that_is_too_long_is_an_error() {
         let mut from = [1.0; 25];
         from[12] = 3.0;
         let mut to = from;

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_temperature_is_told() {
+    fn what_is_no_temperature_is_an_error() {
         for wrong in [f64::NAN, -1.0] {
             let from = mirrored(5, 5, |i, j| if (i, j) == (1, 3) { wrong } else { 1.0 });
             let mut to = from.clone();

@@ -5,7 +5,7 @@ use hydro_ports::{GHOST, NVAR, Shape};
 use crate::Random;
 
 /// Interior cells on a side of the smallest patch.
-const LEAST_CELLS: f64 = 2.0;
+const MIN_CELLS: f64 = 2.0;
 
 /// Array sizes from `smallest` to `largest`, about evenly spread on a logarithmic scale: one somewhere in each step.
 ///
@@ -29,7 +29,7 @@ pub fn sizes(smallest: f64, largest: f64, n: usize, random: &mut Random) -> Vec<
 pub fn shape(size: f64, random: &mut Random) -> Shape {
     let cells = size / NVAR as f64;
     let ratio = 0.9 + 0.2 * random.unit();
-    let side = |length: f64| (length - 2.0 * GHOST as f64).round().max(LEAST_CELLS) as usize;
+    let side = |length: f64| (length - 2.0 * GHOST as f64).round().max(MIN_CELLS) as usize;
     let nx = side((cells * ratio).sqrt());
     let rows = cells / (nx + 2 * GHOST) as f64;
     Shape {

@@ -88,7 +88,7 @@ pub unsafe fn call_connected<T>(
 #[inline(always)]
 unsafe fn call_with<T>(
     method: impl FnOnce(*mut T, *mut ErrorBuffer) -> i32,
-    told: impl FnOnce(PortError) -> PortError,
+    with_context: impl FnOnce(PortError) -> PortError,
 ) -> Result<T, PortError> {
     let mut out = MaybeUninit::<T>::uninit();
     let mut error = ErrorBuffer::empty();
@@ -101,7 +101,7 @@ unsafe fn call_with<T>(
     } else {
         // SAFETY: the buffer started empty, and contains only the output of the method.
         let error = unsafe { ErrorBuffer::read(error.as_ptr(), status) };
-        Err(told(error))
+        Err(with_context(error))
     }
 }
 

@@ -47,7 +47,7 @@ impl Framework {
     /// # Errors
     /// An unknown instance or port; ends that do not fit; a uses port connected already.
     pub fn connect(&self, connection: &ConnectionId) -> Result<(), FrameworkError> {
-        self.told(
+        self.change_and_notify(
             connection,
             ConnectionEventKind::ConnectPending,
             ConnectionEventKind::Connected,
@@ -71,7 +71,7 @@ impl Framework {
         connection: &ConnectionId,
         port: &Arc<Provided>,
     ) -> Result<(), FrameworkError> {
-        self.told(
+        self.change_and_notify(
             connection,
             ConnectionEventKind::ConnectPending,
             ConnectionEventKind::Connected,
@@ -96,7 +96,7 @@ impl Framework {
             let moved = (ends(&before), ends(connection));
             (moved.0.user.clone(), Arc::clone(&provides.port), moved)
         };
-        let moved = self.told_of_moves(&[moved], || {
+        let moved = self.move_and_notify(&[moved], || {
             self.lead(&user, connection, &port, Change::Reconnect)
         });
         self.give_up_replaced();
@@ -123,7 +123,7 @@ impl Framework {
         timeout: Duration,
     ) -> Result<(), FrameworkError> {
         let connection = self.connection(user, uses)?;
-        self.told(
+        self.change_and_notify(
             &connection,
             ConnectionEventKind::DisconnectPending,
             ConnectionEventKind::Disconnected,

@@ -225,15 +225,15 @@ impl Dispatching {
 }
 
 /// Data that a dispatcher points to.
-struct Kept {
+struct DispatchStorage {
     slots: Arc<Vec<SlotPointer>>,
     _trees: Vec<Tree>,
 }
 
 // SAFETY: slots serve every thread, and the nodes are immutable.
-unsafe impl Send for Kept {}
+unsafe impl Send for DispatchStorage {}
 // SAFETY: as for `Send`.
-unsafe impl Sync for Kept {}
+unsafe impl Sync for DispatchStorage {}
 
 /// Makes the trees of a table, one for each method of the interface.
 fn trees(
@@ -369,7 +369,7 @@ impl Dispatching {
         let new_dispatcher =
             new_dispatcher.ok_or_else(|| failed(PortError::failed("no dispatcher")))?;
         let decisions: Vec<Decision> = trees.iter().map(Tree::decision).collect();
-        let kept = Kept {
+        let kept = DispatchStorage {
             slots: Arc::clone(&self.slots),
             _trees: trees,
         };

@@ -57,7 +57,7 @@ impl Framework {
     }
 
     /// Changes a connection, and notifies the listeners before and after.
-    pub(crate) fn told(
+    pub(crate) fn change_and_notify(
         &self,
         connection: &ConnectionId,
         before: ConnectionEventKind,
@@ -65,11 +65,11 @@ impl Framework {
         change: impl FnOnce() -> Result<(), FrameworkError>,
     ) -> Result<(), FrameworkError> {
         let connection = port_connection(&self.shared.lock(), connection);
-        self.tell(before, &connection, None);
+        self.notify(before, &connection, None);
         let changed = change();
         match &changed {
-            Ok(()) => self.tell(after, &connection, None),
-            Err(error) => self.tell(ConnectionEventKind::Error, &connection, Some(error)),
+            Ok(()) => self.notify(after, &connection, None),
+            Err(error) => self.notify(ConnectionEventKind::Error, &connection, Some(error)),
         }
         changed
     }
@@ -78,7 +78,7 @@ impl Framework {
     ///
     /// # Arguments
     /// * `moves` - each connection before and after
-    pub(crate) fn told_of_moves(
+    pub(crate) fn move_and_notify(
         &self,
         moves: &[(PortConnection, PortConnection)],
         change: impl FnOnce() -> Result<(), FrameworkError>,
@@ -87,23 +87,23 @@ impl Framework {
             ConnectPending, Connected, DisconnectPending, Disconnected, Error,
         };
         for (before, after) in moves {
-            self.tell(DisconnectPending, before, None);
-            self.tell(ConnectPending, after, None);
+            self.notify(DisconnectPending, before, None);
+            self.notify(ConnectPending, after, None);
         }
         let changed = change();
         for (before, after) in moves {
             match &changed {
                 Ok(()) => {
-                    self.tell(Disconnected, before, None);
-                    self.tell(Connected, after, None);
+                    self.notify(Disconnected, before, None);
+                    self.notify(Connected, after, None);
                 }
-                Err(error) => self.tell(Error, after, Some(error)),
+                Err(error) => self.notify(Error, after, Some(error)),
             }
         }
         changed
     }
 
-    fn tell(
+    fn notify(
         &self,
         kind: ConnectionEventKind,
         connection: &PortConnection,

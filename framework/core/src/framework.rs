@@ -253,7 +253,7 @@ impl Framework {
             state.order.remove(&id.serial);
             match state.exactly(id) {
                 Ok(_) => state.instances.remove(id.name.as_str()),
-                Err(_) => state.beside.remove(&id.serial),
+                Err(_) => state.namesakes.remove(&id.serial),
             }
         };
         // Component code may run here, without the lock.

@@ -145,7 +145,7 @@ impl Framework {
         let properties = entry.properties.clone();
         let serial = state.next_serial(instance);
         let entry = Entry::new(serial, origin_of(&class), properties);
-        state.beside.insert(serial, entry);
+        state.namesakes.insert(serial, entry);
         let name = instance.into();
         Ok((class, old, ComponentId { name, serial }))
     }
@@ -154,7 +154,7 @@ impl Framework {
         self.hand_over_parameters(old, new)?;
         self.connect_as(old, new)?;
         self.hand_over_state(old, new)?;
-        let told = {
+        let moved_connections = {
             let state = self.shared.lock();
             let moves = moves(&state, old, new)?;
             let current = moves
@@ -164,7 +164,7 @@ impl Framework {
                 .map(|to_move| to_move.events(old, new))
                 .collect::<Vec<_>>()
         };
-        self.told_of_moves(&told, || {
+        self.move_and_notify(&moved_connections, || {
             loop {
                 let plan = self.plan(old, new)?;
                 let mut state = self.shared.lock();
@@ -458,7 +458,7 @@ impl Framework {
                 let mut state = self.shared.lock();
                 let is_left =
                     |entry: &&mut Entry| entry.is_replaced && !entry.is_ending && entry.is_left();
-                let left = state.beside.values_mut().find(is_left);
+                let left = state.namesakes.values_mut().find(is_left);
                 left.map(|entry| {
                     entry.is_ending = true;
                     entry.serial
@@ -543,7 +543,7 @@ fn left_behind(
 /// ports in variables of the library, a later instance continues to call through the ports of an earlier one.
 fn users(state: &State, of: &ComponentId) -> Result<Vec<User>, FrameworkError> {
     let mut users = Vec::new();
-    let replaced = state.beside.values();
+    let replaced = state.namesakes.values();
     let replaced = replaced.filter(|entry| entry.is_replaced && !entry.is_ending);
     let replaced: Vec<_> = replaced.collect();
     for (provides, port) in &state.exactly(of)?.provides {
@@ -683,7 +683,7 @@ fn take_name(
     new: &ComponentId,
 ) -> Result<(), FrameworkError> {
     state.exactly(old)?;
-    let Some(successor) = state.beside.remove(&new.serial) else {
+    let Some(successor) = state.namesakes.remove(&new.serial) else {
         // Fails, because it is gone.
         return state.entry(new).map(drop);
     };
@@ -693,7 +693,7 @@ fn take_name(
         replaced.is_replaced = true;
         replaced.provides.values_mut().for_each(|p| p.users.clear());
         note_user(state, &old.name, &replaced.uses, false);
-        state.beside.insert(old.serial, replaced);
+        state.namesakes.insert(old.serial, replaced);
     }
     // Taken out for a moment, since it may use ports of its own.
     let uses = std::mem::take(&mut state.instance_mut(&new.name)?.uses);

@@ -305,7 +305,7 @@ impl ServicesPort for ComponentServices {
         let (released, some_replaced) = {
             let mut state = shared.lock();
             let released = self.uses(&mut state, name)?.connector.release();
-            (released, !state.beside.is_empty())
+            (released, !state.namesakes.is_empty())
         };
         // The former target may be dropped now; the lock is free again here.
         match released {

@@ -88,7 +88,7 @@ pub enum LeaveOutError {
 }
 
 /// Data that the dispatcher in front of a provides port points to.
-struct Kept {
+struct StandInStorage {
     slots: Vec<SlotPointer>,
     _connectors: Vec<Connector>,
     _nodes: Vec<(Box<DecisionNode>, Box<u32>)>,
@@ -96,11 +96,11 @@ struct Kept {
 }
 
 // SAFETY: slots and stand-ins serve every thread, and the nodes are immutable.
-unsafe impl Send for Kept {}
+unsafe impl Send for StandInStorage {}
 // SAFETY: as for `Send`.
-unsafe impl Sync for Kept {}
+unsafe impl Sync for StandInStorage {}
 
-impl Kept {
+impl StandInStorage {
     /// A slot that leads to `target` as long as this is kept.
     fn add(&mut self, target: Arc<Target>) {
         let mut connector = Connector::default();
@@ -119,8 +119,8 @@ fn stand_in_port(
     interface: &'static InterfaceDescriptor,
     provider: Arc<Target>,
     left_out: &[LeftOut],
-) -> Result<(OwnedPort, Kept), PortError> {
-    let mut kept = Kept {
+) -> Result<(OwnedPort, StandInStorage), PortError> {
+    let mut kept = StandInStorage {
         slots: Vec::new(),
         _connectors: Vec::new(),
         _nodes: Vec::new(),

@@ -13,7 +13,7 @@
 //! State
 //! ├─ instances: name -> Entry ── provides: port -> Provides { port, users }
 //! │                           └─ uses:     port -> Uses { connector, connection } ─▶ Provided
-//! ├─ beside: serial -> Entry   replaced, still called by someone; or about to replace
+//! ├─ namesakes: serial -> Entry   replaced, still called by someone; or about to replace
 //! ├─ services, listeners, repository, monitoring
 //! └─ order: serial -> name     destruction is the reverse of creation
 //! ```
@@ -57,7 +57,7 @@ pub struct State {
     pub instances: BTreeMap<String, Entry>,
     /// By number, those that share their name with one of `instances`: about to take its place, or replaced and not yet
     /// left by all callers.
-    pub beside: BTreeMap<u64, Entry>,
+    pub namesakes: BTreeMap<u64, Entry>,
     /// Servers of unconnected uses ports, by the interface's name.
     pub services: BTreeMap<String, Service>,
     /// Number to name, for destruction in the order opposite to that of creation.
@@ -293,15 +293,15 @@ impl State {
 
     /// The instance that a number belongs to, be it replaced by another of its name or about to replace one.
     pub fn entry(&self, id: &ComponentId) -> Result<&Entry, FrameworkError> {
-        match self.beside.get(&id.serial) {
+        match self.namesakes.get(&id.serial) {
             Some(entry) => Ok(entry),
             None => self.exactly(id),
         }
     }
 
     pub fn entry_mut(&mut self, id: &ComponentId) -> Result<&mut Entry, FrameworkError> {
-        if self.beside.contains_key(&id.serial) {
-            let entry = self.beside.get_mut(&id.serial);
+        if self.namesakes.contains_key(&id.serial) {
+            let entry = self.namesakes.get_mut(&id.serial);
             return entry.ok_or_else(|| FrameworkError::UnknownInstance {
                 instance: id.to_string(),
                 known: String::new(),
@@ -313,7 +313,9 @@ impl State {
 
     /// Every instance, also those that share their name with another.
     pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
-        self.instances.values_mut().chain(self.beside.values_mut())
+        self.instances
+            .values_mut()
+            .chain(self.namesakes.values_mut())
     }
 
     /// The identity of an instance; of the framework's own ports for any other name.

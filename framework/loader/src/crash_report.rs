@@ -41,7 +41,7 @@ static BEFORE: [AtomicPtr<libc::sigaction>; SIGNALS.len()] =
     [const { AtomicPtr::new(ptr::null_mut()) }; SIGNALS.len()];
 
 /// Whether a crash was reported already: crashes that follow from it are not reported.
-static IS_TOLD: AtomicBool = AtomicBool::new(false);
+static IS_REPORTED: AtomicBool = AtomicBool::new(false);
 
 /// From now on a signal that ends the process because of a component's code is reported on standard error. May be
 /// called again if others, such as MPI, may have installed their handlers in front; theirs are then called after ours.
@@ -109,12 +109,12 @@ fn warm_up() {
 type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
 extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    if !IS_TOLD.swap(true, Ordering::AcqRel) {
+    if !IS_REPORTED.swap(true, Ordering::AcqRel) {
         // SAFETY: the system passes the context of the interrupted code. The report is this call's alone.
         unsafe {
             let interrupted = Interrupted::of(context);
             let (frames, text) = &mut *REPORT.0.get();
-            tell(signal, info, interrupted.at, frames, text);
+            write_report(signal, info, interrupted.at, frames, text);
             interrupted.restore(context);
         }
     }
@@ -194,13 +194,13 @@ impl Interrupted {
 /// Memory of the one report that there is: a thread's stack for handlers may be small.
 struct Report(UnsafeCell<(Frames, Text)>);
 
-// SAFETY: only the first thread to set `IS_TOLD` uses it.
+// SAFETY: only the first thread to set `IS_REPORTED` uses it.
 unsafe impl Sync for Report {}
 
 static REPORT: Report = Report(UnsafeCell::new((Frames::new(0), Text::new())));
 
 /// Writes whose code failed, and its callers.
-fn tell(
+fn write_report(
     signal: c_int,
     info: *mut libc::siginfo_t,
     at: usize,
@@ -260,15 +260,15 @@ struct Frames {
     /// Where it was interrupted; frames before it are the handler's own.
     at: usize,
     is_past: bool,
-    found: Found,
+    found: FrameList,
 }
 
-struct Found {
+struct FrameList {
     addresses: [usize; MAX_FRAMES],
     n: usize,
 }
 
-impl Found {
+impl FrameList {
     fn iter(&self) -> std::slice::Iter<'_, usize> {
         self.addresses[..self.n].iter()
     }
@@ -294,7 +294,7 @@ impl Frames {
         Frames {
             at,
             is_past: at == 0,
-            found: Found {
+            found: FrameList {
                 addresses: [0; MAX_FRAMES],
                 n: 0,
             },

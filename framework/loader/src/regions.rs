@@ -26,22 +26,22 @@ static FIRST: AtomicPtr<Region> = AtomicPtr::new(ptr::null_mut());
 
 /// State of a library: its region, and the instances in the order of their making.
 #[derive(Default)]
-struct Known {
+struct LibraryState {
     region: Option<&'static Region>,
     instances: BTreeMap<u64, String>,
     n_made: u64,
 }
 
-static KNOWN: Mutex<Option<HashMap<PathBuf, Known>>> = Mutex::new(None);
+static LIBRARIES: Mutex<Option<HashMap<PathBuf, LibraryState>>> = Mutex::new(None);
 
 // SAFETY: a region is immutable except for its label, which is an atomic; the regions after it are never freed either.
 unsafe impl Sync for Region {}
 // SAFETY: as for `Sync`.
 unsafe impl Send for Region {}
 
-fn known() -> MutexGuard<'static, Option<HashMap<PathBuf, Known>>> {
+fn known() -> MutexGuard<'static, Option<HashMap<PathBuf, LibraryState>>> {
     // Nothing in it can be left half changed.
-    KNOWN
+    LIBRARIES
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
@@ -131,7 +131,7 @@ impl Drop for NamedInstance {
     }
 }
 
-impl Known {
+impl LibraryState {
     /// Renews the label if it names the changed instance, counted from 0.
     fn say(&self, changed: usize) {
         let Some(region) = self.region.filter(|_| changed <= MAX_NAMED + 1) else {
@@ -173,7 +173,7 @@ fn add_region(label: String, is_it: impl Fn(&str) -> bool) -> Option<&'static Re
         label,
         next: FIRST.load(Ordering::Acquire),
     }));
-    // Regions are added under the lock of `KNOWN`, or before anything else runs.
+    // Regions are added under the lock of `LIBRARIES`, or before anything else runs.
     FIRST.store(region, Ordering::Release);
     // SAFETY: leaked, and from now on immutable.
     Some(unsafe { &*region })

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_sorted_and_told_by_type() {
+    fn keys_are_sorted_and_filtered_by_type() {
         let mut map = TypeMap::default();
         map.put_string("b", "x".into()).unwrap();
         map.put_bool("c", true).unwrap();

@@ -240,7 +240,7 @@ pub fn correct_and_front(
 }
 
 /// Result of a search, and the fitness of the base.
-struct Found {
+struct SearchResult {
     /// The fittest first; at least one.
     candidates: Vec<Candidate>,
     base_fitness: f64,
@@ -313,7 +313,7 @@ impl<'a> Trial<'a> {
     }
 
     /// The fittest candidate behind the gates.
-    fn outcome(&self, train: &Table, found: &Found, seed: u64) -> Result<Outcome, Error> {
+    fn outcome(&self, train: &Table, found: &SearchResult, seed: u64) -> Result<Outcome, Error> {
         let Some(best) = found.candidates.first() else {
             return Ok(Outcome::Refused(Refusal::NoTerm));
         };
@@ -374,7 +374,12 @@ impl<'a> Trial<'a> {
     }
 
     /// The mean of the fittest candidates, weighted by fitness, as one model; of several equal ones only the fittest.
-    fn mean(&self, train: &Table, found: &Found, share: f64) -> Result<Option<Corrected>, Error> {
+    fn mean(
+        &self,
+        train: &Table,
+        found: &SearchResult,
+        share: f64,
+    ) -> Result<Option<Corrected>, Error> {
         let least = found.candidates[0].fitness;
         let mut members: Vec<(Corrected, Vec<f64>)> = Vec::new();
         for candidate in &found.candidates {
@@ -544,13 +549,13 @@ impl<'a> Trial<'a> {
         }
     }
 
-    fn search(&self, table: &Table, seed: u64) -> Option<Found> {
+    fn search(&self, table: &Table, seed: u64) -> Option<SearchResult> {
         let formula = self.specification.over(table)?;
         let problem = self.problem(table, &formula);
         if problem.inputs.is_empty() {
             return None;
         }
-        Some(Found {
+        Some(SearchResult {
             candidates: search(&problem, &self.settings.search, seed),
             base_fitness: problem.fitness_of_base(),
         })

@@ -28,7 +28,7 @@ const BEYOND_CHANCE: f64 = 1.0;
 const LARGEST: f64 = 0.4;
 
 /// Factor beyond the kept points from which on an error shows its growth.
-const LEAST_DISTANCE: f64 = 1.4;
+const MIN_DISTANCE: f64 = 1.4;
 
 /// Root mean square relative errors at held-out points, of a base and of its correction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -116,7 +116,7 @@ impl Times {
             .iter()
             .zip(&self.corrected)
             .zip(&self.distance);
-        let far = triples.filter(|(_, distance)| **distance >= LEAST_DISTANCE);
+        let far = triples.filter(|(_, distance)| **distance >= MIN_DISTANCE);
         let squares: Vec<f64> = far
             .map(|((y, t), d)| {
                 (((y / t).ln().powi(2) - deviation.powi(2)).max(0.0)) / d.ln().powi(2)

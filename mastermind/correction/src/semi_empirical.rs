@@ -49,7 +49,7 @@ const DECADES: f64 = 100.0;
 const ENTANGLED: f64 = 0.995;
 
 /// Ratio of an unknown's standard error to its value beyond which the data do not determine it.
-const UNTOLD: f64 = 1.0;
+const MAX_RELATIVE_ERROR: f64 = 1.0;
 
 /// Definition of a residual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -202,7 +202,7 @@ impl SemiEmpirical {
         check_points(specification, train, residuals, free.len())?;
         let mut problem = Problem::new(specification, train, residuals, free, held);
         let values = problem.solve()?;
-        Ok(problem.told(values))
+        Ok(problem.with_errors(values))
     }
 }
 
@@ -410,7 +410,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Values with their standard errors and findings.
-    fn told(&self, values: Vec<f64>) -> SemiEmpirical {
+    fn with_errors(&self, values: Vec<f64>) -> SemiEmpirical {
         let n = values.len();
         let mut at_bound = vec![None; n];
         for place in &self.free {
@@ -423,7 +423,7 @@ impl<'a> Problem<'a> {
                 _ => None,
             };
         }
-        let mut told = SemiEmpirical {
+        let mut fit = SemiEmpirical {
             residuals: self.residuals,
             values,
             std_errors: vec![None; n],
@@ -431,79 +431,113 @@ impl<'a> Problem<'a> {
             correlation: None,
             findings: Vec::new(),
         };
-        self.tell_errors(&mut told);
-        told
+        self.estimate_errors(&mut fit);
+        fit
     }
 
-    fn tell_errors(&self, told: &mut SemiEmpirical) {
-        let name = |place: usize| self.names[place].to_owned();
-        let inner = |place: &&usize| told.at_bound[**place].is_none();
+    /// Estimates standard errors and correlations of the unknowns that are not at a bound, from the slopes at the
+    /// solution; finds the unknowns that the points do not determine.
+    fn estimate_errors(&self, fit: &mut SemiEmpirical) {
+        let inner = |place: &&usize| fit.at_bound[**place].is_none();
         let places: Vec<usize> = self.free.iter().filter(inner).copied().collect();
-        let (n_points, n) = (self.train.len(), told.values.len());
-        let mut slopes = DMatrix::zeros(n_points, places.len());
-        for i in 0..n_points {
-            let Some((_, row)) = self.tangent(i, &told.values) else {
-                return;
-            };
-            for (column, place) in places.iter().enumerate() {
-                let of = self.free.iter().position(|free| free == place);
-                slopes[(i, column)] = of.map_or(0.0, |j| row[j] * self.roots[i]);
-            }
-        }
-        // Columns of length one, so that units do not affect the test.
-        let lengths: Vec<f64> = slopes.column_iter().map(|c| c.norm()).collect();
-        let largest = lengths.iter().copied().fold(0.0, f64::max);
-        for (column, place) in places.iter().enumerate() {
-            let length = lengths[column];
-            if length <= 1e-9 * largest || length == 0.0 {
-                let unknown = name(*place);
-                told.findings.push(Finding::NoEffect { unknown });
-            } else {
-                slopes.column_mut(column).scale_mut(1.0 / length);
-            }
-        }
-        if told
-            .findings
-            .iter()
-            .any(|f| matches!(f, Finding::NoEffect { .. }))
-            || places.is_empty()
-        {
+        let n_points = self.train.len();
+        let Some((slopes, lengths)) = self.scaled_slopes(&fit.values, &places) else {
             return;
-        }
+        };
+        let without_effect = places.iter().zip(&lengths).filter(|(_, l)| l.is_none());
+        let without_effect = without_effect.map(|(place, _)| Finding::NoEffect {
+            unknown: self.names[*place].to_owned(),
+        });
+        fit.findings.extend(without_effect);
+        let lengths: Option<Vec<f64>> = lengths.into_iter().collect();
+        let Some(lengths) = lengths.filter(|_| !places.is_empty()) else {
+            return;
+        };
         if n_points <= places.len() {
-            told.findings.push(Finding::NoFreedom { n_points });
+            fit.findings.push(Finding::NoFreedom { n_points });
             return;
         }
         let normal = slopes.tr_mul(&slopes);
         let eigen = SymmetricEigen::new(normal.clone());
         let least = eigen.eigenvalues.min();
         let Some(inverse) = normal.try_inverse().filter(|_| least > 1e-12) else {
-            told.findings.push(Finding::Undetermined);
+            fit.findings.push(Finding::Undetermined);
             return;
         };
-        let variance = self.squares(&told.values) / (n_points - places.len()) as f64;
+        self.add_errors(fit, &places, &lengths, &inverse);
+    }
+
+    /// Slopes of the weighted time over the unknowns at the solution.
+    ///
+    /// # Arguments
+    /// * `places` - the unknowns
+    ///
+    /// # Returns
+    /// Slopes, shape `[n_points][n_places]`, in columns of length one, so that units do not affect the test; and the
+    /// lengths that the columns had, shape `[n_places]`, `None` for an unknown without effect. `None` if the formula
+    /// has no value at a point.
+    fn scaled_slopes(
+        &self,
+        values: &[f64],
+        places: &[usize],
+    ) -> Option<(DMatrix<f64>, Vec<Option<f64>>)> {
+        let n_points = self.train.len();
+        let mut slopes = DMatrix::zeros(n_points, places.len());
+        for i in 0..n_points {
+            let (_, row) = self.tangent(i, values)?;
+            for (column, place) in places.iter().enumerate() {
+                let of = self.free.iter().position(|free| free == place);
+                slopes[(i, column)] = of.map_or(0.0, |j| row[j] * self.roots[i]);
+            }
+        }
+        let lengths: Vec<f64> = slopes.column_iter().map(|c| c.norm()).collect();
+        let largest = lengths.iter().copied().fold(0.0, f64::max);
+        let has_none = |length: &f64| *length <= 1e-9 * largest || *length == 0.0;
+        for (column, length) in lengths.iter().enumerate().filter(|(_, l)| !has_none(l)) {
+            slopes.column_mut(column).scale_mut(1.0 / length);
+        }
+        let lengths = lengths.into_iter().map(|l| (!has_none(&l)).then_some(l));
+        Some((slopes, lengths.collect()))
+    }
+
+    /// Adds standard errors and correlations, and finds the unknowns that the points do not determine or distinguish.
+    ///
+    /// # Arguments
+    /// * `places` - the unknowns that are not at a bound
+    /// * `lengths` - of the columns of slopes, shape `[n_places]`
+    /// * `inverse` - inverse of the normal matrix of the scaled slopes, shape `[n_places][n_places]`
+    fn add_errors(
+        &self,
+        fit: &mut SemiEmpirical,
+        places: &[usize],
+        lengths: &[f64],
+        inverse: &DMatrix<f64>,
+    ) {
+        let name = |place: usize| self.names[place].to_owned();
+        let (n_points, n) = (self.train.len(), fit.values.len());
+        let variance = self.squares(&fit.values) / (n_points - places.len()) as f64;
         let mut correlation = vec![vec![0.0; n]; n];
         (0..n).for_each(|j| correlation[j][j] = 1.0);
         for (a, place) in places.iter().enumerate() {
             let searched = (variance * inverse[(a, a)]).sqrt() / lengths[a];
-            let value = told.values[*place];
+            let value = fit.values[*place];
             let is_logarithmic = is_logarithmic(self.bounds[*place]);
             let std_error = if is_logarithmic {
                 searched * value
             } else {
                 searched
             };
-            told.std_errors[*place] = Some(std_error);
-            if std_error > UNTOLD * value.abs() {
+            fit.std_errors[*place] = Some(std_error);
+            if std_error > MAX_RELATIVE_ERROR * value.abs() {
                 let unknown = name(*place);
-                told.findings.push(Finding::Untold { unknown });
+                fit.findings.push(Finding::Untold { unknown });
             }
             for (b, other) in places.iter().enumerate().skip(a + 1) {
                 let r = inverse[(a, b)] / (inverse[(a, a)] * inverse[(b, b)]).sqrt();
                 correlation[*place][*other] = r;
                 correlation[*other][*place] = r;
                 if r.abs() > ENTANGLED {
-                    told.findings.push(Finding::Entangled {
+                    fit.findings.push(Finding::Entangled {
                         unknown: name(*place),
                         other: name(*other),
                         correlation: r,
@@ -511,7 +545,7 @@ impl<'a> Problem<'a> {
                 }
             }
         }
-        told.correlation = Some(correlation);
+        fit.correlation = Some(correlation);
     }
 }
 

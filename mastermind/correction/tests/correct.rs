@@ -133,10 +133,10 @@ fn more_inputs_than_a_term_takes_are_refused() {
     let base = SemiEmpirical::fit(&specification, &train, Residuals::Relative).unwrap();
     let settings = plan(1).settings;
     let error = correct(&specification, &train, &base, Case::One, 1, &settings).unwrap_err();
-    let told = error.to_string();
+    let message = error.to_string();
     assert!(
-        told.contains("40 inputs that vary") && told.contains("expected at most 31"),
-        "{told}"
+        message.contains("40 inputs that vary") && message.contains("expected at most 31"),
+        "{message}"
     );
 }
 

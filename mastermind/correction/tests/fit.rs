@@ -104,7 +104,7 @@ fn gyro_comes_back_within_its_standard_errors() {
 }
 
 #[test]
-fn bounds_are_respected_and_the_active_ones_told() {
+fn bounds_are_respected_and_the_active_ones_reported() {
     let text = EVH1.replace("lower = 1.0,  upper = 1.5", "lower = 1.2,  upper = 1.5");
     let specification = Specification::from_toml(&text).unwrap();
     let table = made(
@@ -120,7 +120,7 @@ fn bounds_are_respected_and_the_active_ones_told() {
 }
 
 #[test]
-fn what_the_points_do_not_tell_is_said() {
+fn what_the_points_do_not_determine_is_reported() {
     let of = |formula: &str| {
         let text = format!(
             "name = \"x\"\nobservation = \"t\"\ninputs = [\"n\"]\nformula = \"{formula}\"\n[unknowns]\n\
@@ -150,7 +150,7 @@ fn refused(text: &str, rows: &str, residuals: Residuals) -> String {
 }
 
 #[test]
-fn bad_input_is_told_what_it_is() {
+fn bad_input_has_an_error_of_its_own() {
     let spec = |formula: &str, bounds: &str| {
         format!(
             "name = \"x\"\nobservation = \"t\"\ninputs = [\"n\"]\nformula = \"{formula}\"\n[unknowns]\na = {{ {bounds} }}"

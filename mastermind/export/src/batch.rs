@@ -446,7 +446,7 @@ pub(crate) struct Batches<'p> {
     n_left: usize,
     /// Whether the log ends with the piece.
     is_last: bool,
-    cut_is_told: bool,
+    cut_is_reported: bool,
 }
 
 impl<'p> Batches<'p> {
@@ -467,7 +467,7 @@ impl<'p> Batches<'p> {
             keys: Column::new(&plan.memory),
             n_left: piece.n_records,
             is_last: piece.is_last,
-            cut_is_told: false,
+            cut_is_reported: false,
         }
     }
 
@@ -508,8 +508,9 @@ impl<'p> Batches<'p> {
         if self.rows.len() > 0 {
             return Some(self.batch());
         }
-        let is_new =
-            self.is_last && self.log.was_cut() && !std::mem::replace(&mut self.cut_is_told, true);
+        let is_new = self.is_last
+            && self.log.was_cut()
+            && !std::mem::replace(&mut self.cut_is_reported, true);
         is_new.then(|| {
             let path = self.log.path().display();
             let cut = format!("cannot read record log \"{path}\" to its end: cut while it was read, expected it to stay");

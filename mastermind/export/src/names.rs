@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_apart() {
+    fn names_are_made_distinct() {
         let names = ["seq", "q", "q", "seq", "q_2"].map(str::to_owned);
         assert_eq!(distinct(names), ["seq", "q", "q_2", "seq_2", "q_2_2"]);
     }

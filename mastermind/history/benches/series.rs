@@ -151,12 +151,12 @@ fn stores(folder: &Path) -> Vec<Series> {
 
 /// Number of changes found, and of changes to find.
 #[derive(Default)]
-struct Found {
+struct DetectionCount {
     n: usize,
     of: usize,
 }
 
-impl Found {
+impl DetectionCount {
     fn add(&mut self, is_found: bool) {
         self.n += usize::from(is_found);
         self.of += 1;
@@ -172,9 +172,9 @@ impl Found {
 struct OfComponent {
     share: f64,
     resolutions: Vec<f64>,
-    every: Found,
-    visible: Found,
-    large: Found,
+    every: DetectionCount,
+    visible: DetectionCount,
+    large: DetectionCount,
     /// Sum over the places of the probability with which any test could find the change.
     possible: f64,
 }
@@ -246,8 +246,12 @@ fn is_mpi(name: &str) -> bool {
 
 fn measure(all: &[Series], figures: &mut Figures) {
     let (mut n_alarms, mut n_runs) = (0, 0);
-    let (mut every, mut functions, mut visible, mut large) =
-        <(Found, Found, Found, Found)>::default();
+    let (mut every, mut functions, mut visible, mut large) = <(
+        DetectionCount,
+        DetectionCount,
+        DetectionCount,
+        DetectionCount,
+    )>::default();
     let mut quiet = BTreeMap::<&str, usize>::new();
     let mut all_possible = 0.0;
     for series in all {

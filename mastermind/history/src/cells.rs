@@ -13,7 +13,7 @@ use crate::quantiles::Quantiles;
 use crate::segments::{CallSegments, Segments};
 
 /// Bits behind the leading one at first, once exact parameters are too many: values of a cell differ by at most a sixteenth.
-const MOST_BITS: i64 = 4;
+const MAX_BITS: i64 = 4;
 
 /// One parameter of a cell's key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -205,7 +205,7 @@ impl Cells {
     /// One bit less.
     fn coarsen(&mut self) {
         self.bits = match self.bits {
-            -1 => MOST_BITS,
+            -1 => MAX_BITS,
             bits => bits - 1,
         };
         for (key, sums) in std::mem::take(&mut self.cells) {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::Level;
 
 pub use ask::{Gemm, ask, load, time_gemm};
-pub use known::{Known, STEERING, known};
+pub use known::{KnownLibrary, STEERING, known};
 
 /// Answer of a library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,7 +86,7 @@ impl Library {
 
     /// Whether every program has it: the C library and OpenSSL.
     pub fn is_everywhere(&self) -> bool {
-        let everywhere = [Known::LibC, Known::OpenSsl].map(Known::name);
+        let everywhere = [KnownLibrary::LibC, KnownLibrary::OpenSsl].map(KnownLibrary::name);
         everywhere.contains(&&*self.name)
     }
 

@@ -132,7 +132,7 @@ unsafe extern "C" fn visit(
 }
 
 /// State of a walk up a stack.
-struct Found {
+struct StackWalk {
     n_frames: u32,
     /// Address of the latest frame; 0 at the end of the stack.
     latest: usize,
@@ -144,7 +144,7 @@ struct Found {
 
 /// Whether the calling thread is in the handler of a signal that came where no memory may be allocated.
 pub(crate) fn is_delicate() -> bool {
-    let mut found = Found {
+    let mut found = StackWalk {
         n_frames: 0,
         latest: 0,
         interrupted: None,
@@ -184,7 +184,12 @@ unsafe extern "C" fn look(context: *mut c_void, found: *mut c_void) -> c_int {
         let mut is_exact = 0;
         let address = _Unwind_GetIPInfo(context, &raw mut is_exact);
         let begin = _Unwind_GetRegionStart(context);
-        (address, is_exact != 0, begin, &mut *found.cast::<Found>())
+        (
+            address,
+            is_exact != 0,
+            begin,
+            &mut *found.cast::<StackWalk>(),
+        )
     };
     found.n_frames += 1;
     found.latest = address;

@@ -45,14 +45,14 @@ mod thread_local;
 mod threads;
 
 /// The settings from `wrap`, and the proxies it preloaded.
-struct Asked {
+struct Setup {
     config: WrapConfig,
     mpi: MpiProxy,
     libraries: Vec<LibraryProxy>,
     openmp: Option<OpenMpProxy>,
 }
 
-static ASKED: OnceLock<Asked> = OnceLock::new();
+static SETUP: OnceLock<Setup> = OnceLock::new();
 static RUNNING: Mutex<Option<Wrapped>> = Mutex::new(None);
 /// Whether a recording was started, by whichever proxy's first call.
 static IS_STARTED: AtomicBool = AtomicBool::new(false);
@@ -117,10 +117,10 @@ extern "C" fn on_load() {
             return;
         };
         if has(c"__msan_init") {
-            return tell(&config, 0, OF_MEMORY_SANITIZER);
+            return leave_message(&config, 0, OF_MEMORY_SANITIZER);
         }
         if variable("LD_PRELOAD").is_some_and(|list| list.contains("/vgpreload_core")) {
-            return tell(&config, 0, UNDER_VALGRIND);
+            return leave_message(&config, 0, UNDER_VALGRIND);
         }
         let libraries = config.libraries.iter().map(|path| LibraryProxy::open(path));
         let libraries = libraries.collect::<Result<Vec<_>, _>>();
@@ -131,7 +131,7 @@ extern "C" fn on_load() {
             openmp.transpose(),
         ) {
             (Ok(mpi), Ok(libraries), Ok(openmp)) => {
-                let asked = ASKED.get_or_init(|| Asked {
+                let asked = SETUP.get_or_init(|| Setup {
                     config,
                     mpi,
                     libraries,
@@ -161,7 +161,7 @@ extern "C" fn on_load() {
                 }
             }
             (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
-                tell(&config, 0, &error.to_string());
+                leave_message(&config, 0, &error.to_string());
             }
         }
     });
@@ -208,7 +208,7 @@ extern "C" fn start_at_call() -> u32 {
 }
 
 extern "C" fn start() {
-    let Some(asked) = ASKED.get() else {
+    let Some(asked) = SETUP.get() else {
         return;
     };
     // As above.
@@ -225,8 +225,8 @@ extern "C" fn start() {
     STARTER.store(DONE, Ordering::Release);
 }
 
-fn start_recording(asked: &Asked) {
-    let Asked {
+fn start_recording(asked: &Setup) {
+    let Setup {
         config,
         mpi,
         libraries,
@@ -264,7 +264,7 @@ fn start_recording(asked: &Asked) {
                     None => {}
                 }
             }
-            Err(error) => tell(config, rank, &error.to_string()),
+            Err(error) => leave_message(config, rank, &error.to_string()),
         }
     }));
 }
@@ -359,9 +359,9 @@ fn end_recording() {
         if let (false, true, Some(asked)) = (
             IS_STARTED.load(Ordering::Acquire),
             postponed > 0,
-            ASKED.get(),
+            SETUP.get(),
         ) {
-            tell(&asked.config, 0, &format!("{postponed} {POSTPONED}"));
+            leave_message(&asked.config, 0, &format!("{postponed} {POSTPONED}"));
         }
         // In a child, another thread of its parent may hold the lock for ever.
         if !is_recorded_process() {
@@ -377,11 +377,11 @@ fn end_recording() {
         };
         let rank = wrapped.rank();
         adapting::end();
-        if let Some(asked) = ASKED.get() {
+        if let Some(asked) = SETUP.get() {
             asked.config.remark_unknown_abi(&asked.mpi, rank);
         }
-        if let (Err(error), Some(asked)) = (wrapped.finish(), ASKED.get()) {
-            tell(&asked.config, rank, &error.to_string());
+        if let (Err(error), Some(asked)) = (wrapped.finish(), SETUP.get()) {
+            leave_message(&asked.config, rank, &error.to_string());
         }
     });
 }
@@ -397,7 +397,7 @@ fn end_early(why: &str) {
         .try_lock()
         .ok()
         .and_then(|running| running.as_ref().map(Wrapped::rank));
-    if let (Some(rank), Some(asked)) = (rank, ASKED.get())
+    if let (Some(rank), Some(asked)) = (rank, SETUP.get())
         && is_recorded_process()
     {
         // If it cannot be written, the records end there without a message.
@@ -437,7 +437,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// Leaves a message for `wrap`.
-fn tell(config: &WrapConfig, rank: u32, message: &str) {
+fn leave_message(config: &WrapConfig, rank: u32, message: &str) {
     if config.leave_message(rank, message).is_err() {
         started::note_refused(&config.message_file(rank).with_extension("refused"));
     }

@@ -75,12 +75,12 @@ pub(crate) fn before_unshare(flags: c_int) {
 }
 
 /// The program is about to call `setns`.
-fn before_setns(file: c_int, kinds: c_int) {
-    let is_any = |kinds: c_int| kinds & ENTERED_ALONE != 0;
-    let enters = match kinds {
+fn before_setns(file: c_int, namespaces: c_int) {
+    let is_any = |namespaces: c_int| namespaces & ENTERED_ALONE != 0;
+    let enters = match namespaces {
         // SAFETY: the call reads nothing of the caller's.
         0 => guest::run_in_place(|| is_any(unsafe { libc::ioctl(file, TYPE_OF_NAMESPACE) }.max(0))),
-        kinds => is_any(kinds),
+        namespaces => is_any(namespaces),
     };
     if enters {
         make_way(Purpose::Alone);
@@ -190,13 +190,13 @@ pub unsafe extern "C" fn unshare(flags: c_int) -> c_int {
 /// # Safety
 /// As there.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn setns(file: c_int, kinds: c_int) -> c_int {
+pub unsafe extern "C" fn setns(file: c_int, namespaces: c_int) -> c_int {
     type Function = unsafe extern "C" fn(c_int, c_int) -> c_int;
-    before_setns(file, kinds);
+    before_setns(file, namespaces);
     // SAFETY: as for `unshare`.
     unsafe {
         let real: Option<Function> = std::mem::transmute(SETNS.address());
-        real.map_or_else(none, |real| real(file, kinds))
+        real.map_or_else(none, |real| real(file, namespaces))
     }
 }
 

@@ -54,16 +54,16 @@ fn count(change: impl Fn(u32) -> u32) -> u32 {
 }
 
 /// One of our threads, as long as it runs.
-struct Counted;
+struct OwnThread;
 
-impl Counted {
+impl OwnThread {
     fn begin() -> Self {
         count(|n| n + 1);
         Self
     }
 }
 
-impl Drop for Counted {
+impl Drop for OwnThread {
     fn drop(&mut self) {
         count(|n| n.saturating_sub(1));
     }
@@ -74,7 +74,7 @@ impl Drop for Counted {
 /// # Errors
 /// Those of [`own_thread::spawn`].
 pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let counted = Counted::begin();
+    let counted = OwnThread::begin();
     own_thread::spawn(name, move || {
         let _counted = counted;
         work();
@@ -91,7 +91,7 @@ pub(crate) fn spawn_among_files(
     name: &str,
     work: impl FnOnce() + Send + 'static,
 ) -> io::Result<()> {
-    let counted = Counted::begin();
+    let counted = OwnThread::begin();
     own_thread::spawn_among_files(name, move || {
         let _counted = counted;
         work();

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 /// Most rounds of loops and operations of one process.
-const MOST: usize = 100_000_000;
+const MAX_OPERATIONS: usize = 100_000_000;
 
 /// An element of a transformed model: its place in the table of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -315,7 +315,7 @@ impl Recorder {
     /// A round of a loop: false, and an error of the simulation, after more than any model has.
     pub fn goes_on(&mut self) -> bool {
         self.rounds += 1;
-        if self.rounds + self.operations.len() < MOST {
+        if self.rounds + self.operations.len() < MAX_OPERATIONS {
             return true;
         }
         self.is_endless = true;

@@ -71,7 +71,7 @@ fn what_has_no_rust_form_is_refused() {
 }
 
 #[test]
-fn what_only_the_run_tells_has_no_source() {
+fn what_only_the_run_knows_has_no_source() {
     for element in [
         "{ recv = \"r\", from = \"any\", sender = \"who\" }",
         "{ waitany = \"w\", sender = \"who\" }",

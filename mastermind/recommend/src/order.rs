@@ -8,7 +8,7 @@ use crate::saving::Saving;
 
 /// Part of a run's time that an action must be expected to save to be recommended: three runs of each show no smaller
 /// difference (`benches/recommend`, where measured intervals are 1 % of a run and more to either side).
-pub(crate) const LEAST_SHARE: f64 = 0.01;
+pub(crate) const MIN_SHARE: f64 = 0.01;
 
 /// Part of a run's time by which an action may slow it down at the bad end of its interval without a word.
 const MAX_UNSAID_LOSS: f64 = 0.02;
@@ -98,7 +98,7 @@ impl Recommendation {
 /// Actions with an expected saving below a hundredth of the run's time are left out.
 pub fn recommend(facts: &Facts) -> Vec<Recommendation> {
     let mut all: Vec<Recommendation> = RULES.iter().flat_map(|rule| rule(facts)).collect();
-    let least_s = LEAST_SHARE * facts.elapsed_s;
+    let least_s = MIN_SHARE * facts.elapsed_s;
     all.retain(|one| one.expected_s().is_none_or(|seconds| seconds >= least_s));
     for one in &mut all {
         let worst_s = one.saving.map_or(0.0, |saving| saving.interval_s[0]);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::order::LEAST_SHARE;
+use crate::order::MIN_SHARE;
 
 /// Level of the intervals.
 pub const LEVEL: f64 = 0.95;
@@ -92,7 +92,7 @@ impl Saving {
     /// Saving of one run against another: runs differ by a hundredth without a reason.
     pub fn of_single_runs(before_s: f64, after_s: f64) -> Self {
         let seconds = before_s - after_s;
-        let half_s = LEAST_SHARE * before_s.hypot(after_s);
+        let half_s = MIN_SHARE * before_s.hypot(after_s);
         Self::predicted(seconds, [seconds - half_s, seconds + half_s])
     }
 

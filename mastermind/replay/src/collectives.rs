@@ -94,8 +94,8 @@ impl Groups {
             ));
         }
         for (members, calls) in members.iter().zip(&calls) {
-            let joined = joined(members, calls, notes)?;
-            groups.calls.push(joined);
+            let group_calls = calls_of_group(members, calls, notes)?;
+            groups.calls.push(group_calls);
         }
         Ok(groups)
     }
@@ -134,7 +134,7 @@ pub(super) fn in_order(rank: &RecordedRank) -> Vec<&RecordedCall> {
 }
 
 /// The calls of a group as one list.
-fn joined(
+fn calls_of_group(
     members: &[u32],
     calls: &BTreeMap<u32, Vec<RankCall<'_>>>,
     notes: &mut Vec<String>,
@@ -168,8 +168,8 @@ fn joined(
                     number: nth + 1,
                     members: listed(members),
                     rank: *rank,
-                    found: told(own),
-                    expected: told(begun),
+                    found: signature(own),
+                    expected: signature(begun),
                     first,
                 });
             }
@@ -196,7 +196,7 @@ fn joined(
     Ok(of_group)
 }
 
-fn told(call: &RankCall<'_>) -> String {
+fn signature(call: &RankCall<'_>) -> String {
     match call.call.peer {
         Some(root) => format!("{} with root {root}", call.call.function),
         None => call.call.function.to_string(),
@@ -205,10 +205,10 @@ fn told(call: &RankCall<'_>) -> String {
 
 /// Ranks in a text: all of few, else the first ones.
 pub(super) fn listed(ranks: &[u32]) -> String {
-    const MOST: usize = 8;
-    let few: Vec<_> = ranks.iter().take(MOST).map(u32::to_string).collect();
+    const MAX_LISTED: usize = 8;
+    let few: Vec<_> = ranks.iter().take(MAX_LISTED).map(u32::to_string).collect();
     match ranks.len() {
-        n if n > MOST => format!("{}, … ({n})", few.join(", ")),
+        n if n > MAX_LISTED => format!("{}, … ({n})", few.join(", ")),
         _ => few.join(", "),
     }
 }

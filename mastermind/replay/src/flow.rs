@@ -6,7 +6,9 @@ use std::ops::RangeInclusive;
 
 use mastermind_programs::CollectiveKind;
 
-use super::folding::{Call, Kind, Loops, Node, Place, Repeats, aligned, folded, number_columns};
+use super::folding::{
+    Call, Kind, Loops, Node, Repeats, SharedNode, aligned, folded, number_columns,
+};
 
 /// Share of the computation of a rank up to which the computation before a call of several runs has no element of its own.
 const SHORT_COST: f64 = 0.005;
@@ -21,7 +23,7 @@ pub(super) fn flow(
     repeats: Repeats,
     most: usize,
     loops: Loops,
-) -> Result<Vec<Place>, usize> {
+) -> Result<Vec<SharedNode>, usize> {
     let mut flows = Vec::new();
     for ranks in runs {
         let mut ranks = ranks.to_vec();
@@ -125,13 +127,13 @@ struct Computation {
 ///
 /// # Arguments
 /// * `runs` - the run of each point
-pub(super) fn with_computation(places: Vec<Place>, runs: &[usize]) -> Vec<Place> {
+pub(super) fn with_computation(places: Vec<SharedNode>, runs: &[usize]) -> Vec<SharedNode> {
     let mut found = Vec::new();
     let mut behind = vec![0; runs.len()];
     let mut all = Vec::with_capacity(places.len());
     for (at, place) in places.into_iter().enumerate() {
         all.push(match place {
-            Place::Call(kind, mut calls) => {
+            SharedNode::Call(kind, mut calls) => {
                 for (point, call) in calls.iter_mut().enumerate() {
                     let Some(call) = call else { continue };
                     found.push(Computation {
@@ -142,13 +144,13 @@ pub(super) fn with_computation(places: Vec<Place>, runs: &[usize]) -> Vec<Place>
                     });
                     behind[point] = at + 1;
                 }
-                Place::Call(kind, calls)
+                SharedNode::Call(kind, calls)
             }
-            Place::Loop(rounds, body) => {
+            SharedNode::Loop(rounds, body) => {
                 for (behind, rounds) in behind.iter_mut().zip(&rounds) {
                     *behind = rounds.map_or(*behind, |_| at + 1);
                 }
-                Place::Loop(rounds, with_computation(body, runs))
+                SharedNode::Loop(rounds, with_computation(body, runs))
             }
             compute => compute,
         });
@@ -179,7 +181,7 @@ pub(super) fn with_computation(places: Vec<Place>, runs: &[usize]) -> Vec<Place>
         let slot = slot.map_or(*one.slots.end(), |(_, slot)| slot);
         computed[slot][one.point] = Some((one.ns, one.n));
     }
-    let computed = computed.into_iter().map(Place::Compute);
+    let computed = computed.into_iter().map(SharedNode::Compute);
     computed
         .zip(all)
         .flat_map(|(compute, place)| [compute, place])
@@ -188,15 +190,15 @@ pub(super) fn with_computation(places: Vec<Place>, runs: &[usize]) -> Vec<Place>
 
 /// Adds short computation to the next one of the same round, so that a flow has lines only for significant
 /// computation.
-pub(super) fn join_short_computation(places: &mut [Place], total_ns: &[u64]) {
+pub(super) fn join_short_computation(places: &mut [SharedNode], total_ns: &[u64]) {
     for at in 0..places.len() {
         let (before, after) = places.split_at_mut(at + 1);
         let computed = match before.last_mut() {
-            Some(Place::Loop(_, body)) => {
+            Some(SharedNode::Loop(_, body)) => {
                 join_short_computation(body, total_ns);
                 continue;
             }
-            Some(Place::Compute(computed)) => computed,
+            Some(SharedNode::Compute(computed)) => computed,
             _ => continue,
         };
         let is_short = |(computed, total_ns): (&Option<(u64, u64)>, &u64)| {
@@ -208,7 +210,7 @@ pub(super) fn join_short_computation(places: &mut [Place], total_ns: &[u64]) {
         for (point, computed) in computed.iter_mut().enumerate() {
             let Some((ns, n)) = *computed else { continue };
             let next = after.iter_mut().find_map(|place| match place {
-                Place::Compute(next) => next[point].as_mut().filter(|next| next.1 == n),
+                SharedNode::Compute(next) => next[point].as_mut().filter(|next| next.1 == n),
                 _ => None,
             });
             if let Some(next) = next {
@@ -220,11 +222,11 @@ pub(super) fn join_short_computation(places: &mut [Place], total_ns: &[u64]) {
 }
 
 /// Calls in a flow.
-pub(super) fn count(places: &[Place]) -> usize {
+pub(super) fn count(places: &[SharedNode]) -> usize {
     let each = places.iter().map(|place| match place {
-        Place::Call(..) => 1,
-        Place::Loop(_, body) => count(body),
-        Place::Compute(_) => 0,
+        SharedNode::Call(..) => 1,
+        SharedNode::Loop(_, body) => count(body),
+        SharedNode::Compute(_) => 0,
     });
     each.sum()
 }

@@ -161,11 +161,11 @@ pub(super) fn number_columns(ranks: &mut [Vec<Call>], is_exact: bool) {
     }
     let mut numbers = HashMap::new();
     for at in 0..first.len() {
-        let told = |calls: &Vec<Call>| {
+        let identity = |calls: &Vec<Call>| {
             let call = &calls[at];
             (call.key, is_exact.then_some((call.bytes, call.tags)))
         };
-        let column: Vec<_> = ranks.iter().map(told).collect();
+        let column: Vec<_> = ranks.iter().map(identity).collect();
         let next = numbers.len() as u32;
         let number = *numbers.entry(column).or_insert(next);
         ranks
@@ -210,8 +210,11 @@ pub(super) fn folded(calls: Vec<Call>, repeats: Repeats) -> Vec<Node> {
     let mut nodes: Vec<(u32, Node)> = calls
         .into_iter()
         .map(|call| {
-            let told = is_exact.then_some((call.bytes, call.tags));
-            (shapes.number(Shape::Call(call.key, told)), Node::Call(call))
+            let size_and_tags = is_exact.then_some((call.bytes, call.tags));
+            (
+                shapes.number(Shape::Call(call.key, size_and_tags)),
+                Node::Call(call),
+            )
         })
         .collect();
     loop {
@@ -287,11 +290,11 @@ fn fold(
 
 /// A place in the program that all ranks share, with the action of each of them there.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(super) enum SharedNode {
     /// By point; `None` for a point without the call.
     Call(Kind, Vec<Option<Call>>),
     /// Rounds by point; `None` for a point without the loop.
-    Loop(Vec<Option<u64>>, Vec<Place>),
+    Loop(Vec<Option<u64>>, Vec<SharedNode>),
     /// Computation by point, nanoseconds, and its rounds; `None` for points without.
     Compute(Vec<Option<(u64, u64)>>),
 }
@@ -305,7 +308,7 @@ pub(super) enum Loops {
     OfSameCalls,
 }
 
-impl Place {
+impl SharedNode {
     fn is_alike(&self, node: &Node, loops: Loops) -> bool {
         match (self, node) {
             (Self::Call(kind, calls), Node::Call(call)) => {
@@ -384,7 +387,7 @@ impl Node {
     }
 }
 
-impl Place {
+impl SharedNode {
     fn steps(places: &[Self], into: &mut Vec<(Kind, u32)>) {
         for place in places {
             match place {
@@ -401,11 +404,11 @@ impl Place {
 
 /// Loops of a rank that correspond to several consecutive loops of others, as when these differ by partners that it
 /// does not have: each becomes as many loops.
-fn split_as(places: &[Place], nodes: Vec<Node>) -> Vec<Node> {
+fn split_as(places: &[SharedNode], nodes: Vec<Node>) -> Vec<Node> {
     let loops = places.iter().filter_map(|place| match place {
-        Place::Loop(rounds, body) => {
+        SharedNode::Loop(rounds, body) => {
             let mut steps = Vec::new();
-            Place::steps(body, &mut steps);
+            SharedNode::steps(body, &mut steps);
             Some((rounds.iter().flatten().copied().max()?, steps))
         }
         _ => None,
@@ -457,11 +460,11 @@ fn split_as(places: &[Place], nodes: Vec<Node>) -> Vec<Node> {
 /// # Arguments
 /// * `nodes` - of a point that `places` do not have yet, and number of points in all
 pub(super) fn aligned(
-    places: Vec<Place>,
+    places: Vec<SharedNode>,
     nodes: Vec<Node>,
     (point, points): (usize, usize),
     loops: Loops,
-) -> Vec<Place> {
+) -> Vec<SharedNode> {
     let nodes = match loops {
         Loops::OfSameRounds => nodes,
         Loops::OfSameCalls => split_as(&places, nodes),
@@ -503,7 +506,7 @@ pub(super) fn aligned(
                 i += 1;
             }
             (_, Some(_)) => {
-                merged.extend(nodes.next().map(|node| Place::of(node, point, points)));
+                merged.extend(nodes.next().map(|node| SharedNode::of(node, point, points)));
                 j += 1;
             }
             (Some(_), None) => merged.extend(places.next()),

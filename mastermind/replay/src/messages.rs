@@ -7,13 +7,13 @@ use super::rank::{RankSchedule, Space, Task};
 
 /// Unreceived messages from one rank to another in one communicator.
 #[derive(Debug, Default)]
-struct Sent {
+struct UnreceivedMessages {
     /// By tag: which message of these it is, and its operation.
     by_tag: BTreeMap<Option<u32>, VecDeque<(u32, u32)>>,
     n: u32,
 }
 
-impl Sent {
+impl UnreceivedMessages {
     fn push(&mut self, tag: Option<u32>, node: u32) {
         self.by_tag
             .entry(tag)
@@ -41,7 +41,7 @@ impl Sent {
 /// # Returns
 /// The messages of the program's own.
 pub(super) fn match_all(schedules: &mut [RankSchedule], notes: &mut Vec<String>) -> u64 {
-    let mut sent = HashMap::<(u32, u32, Space), Sent>::new();
+    let mut sent = HashMap::<(u32, u32, Space), UnreceivedMessages>::new();
     for (rank, schedule) in schedules.iter().enumerate() {
         for (node, message) in own(schedule, |task| matches!(task, Task::Send(_))) {
             if let (Some(to), tag, space) = message {
@@ -79,7 +79,7 @@ pub(super) fn match_all(schedules: &mut [RankSchedule], notes: &mut Vec<String>)
             *unmatched.entry(("message", pair)).or_default() += 1;
         }
     }
-    tell(unmatched, notes);
+    note_unmatched(unmatched, notes);
     messages
 }
 
@@ -103,12 +103,12 @@ fn own(
 type Unmatched = BTreeMap<(&'static str, String), u64>;
 
 /// Pairs of ranks with the most of them by name, the others together.
-fn tell(unmatched: Unmatched, notes: &mut Vec<String>) {
-    const MOST: usize = 5;
+fn note_unmatched(unmatched: Unmatched, notes: &mut Vec<String>) {
+    const MAX_NAMED: usize = 5;
     let mut rows: Vec<_> = unmatched.into_iter().collect();
     rows.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    let rest: u64 = rows.iter().skip(MOST).map(|(_, n)| n).sum();
-    for ((what, pair), n) in rows.iter().take(MOST) {
+    let rest: u64 = rows.iter().skip(MAX_NAMED).map(|(_, n)| n).sum();
+    for ((what, pair), n) in rows.iter().take(MAX_NAMED) {
         notes.push(format!(
             "left out: {} {pair}",
             counted(*n, what, &format!("{what}s"))

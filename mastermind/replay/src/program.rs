@@ -25,7 +25,7 @@ use std::fmt::Write as _;
 
 use super::collectives::Groups;
 use super::flow::{count, flow, join_short_computation, level_phases, with_computation};
-use super::folding::{Call, Kind, Loops, Peer, Place, Repeats};
+use super::folding::{Call, Kind, Loops, Peer, Repeats, SharedNode};
 use super::grid::Grid;
 use super::rank_expressions::Patterns;
 use super::reader::Reader;
@@ -100,7 +100,7 @@ pub fn program_of_runs(
         n_certain: 0,
         n_pending: 0,
         n_begun: 0,
-        n_joined: 0,
+        n_in_a_row: 0,
     };
     let (mut all, mut late) = (Vec::new(), Vec::new());
     for ranks in &runs {
@@ -323,7 +323,7 @@ fn write_runs(
     name: &str,
     patterns: &Patterns,
     recorded: &[u32],
-    (places, reader): (&[Place], &Reader),
+    (places, reader): (&[SharedNode], &Reader),
 ) -> Result<(usize, Written), ReplayError> {
     let mut writer = Writer::new(patterns, &reader.members, places);
     writer.flow(places, 1)?;

@@ -360,14 +360,14 @@ impl Builder<'_> {
         let nth = *called;
         *called += 1;
         let space = Space::Collective(group, nth);
-        let Some(joined) = self.groups.call(group, nth) else {
+        let Some(group_call) = self.groups.call(group, nth) else {
             return;
         };
         let Some(own) = members.iter().position(|member| *member == self.rank) else {
             return;
         };
         let before = thread.after.clone();
-        let steps = self.expansions.of(joined);
+        let steps = self.expansions.of(group_call);
         for step in steps.get(own).map_or(&[][..], Vec::as_slice) {
             self.step(thread, *step, (members, space));
         }

@@ -526,7 +526,7 @@ impl Patterns {
     fn ranks_on<'a>(
         &'a self,
         axis: &'a Axis,
-        joins: bool,
+        may_be_periodic: bool,
     ) -> impl Iterator<Item = Candidate<'a, i64>> {
         let place = self.place_text(axis);
         let stride = &axis.stride;
@@ -550,7 +550,7 @@ impl Patterns {
                     as Box<dyn Fn(usize, i64) -> i64 + 'a>,
             });
             let moved = format!("{of_place} {sign} {size}");
-            let joined = Candidate {
+            let periodic = Candidate {
                 tier,
                 text: match stride.is(1) && self.is_outermost(axis) {
                     true => format!("({moved}) % processes"),
@@ -562,8 +562,8 @@ impl Patterns {
                 of: Box::new(move |run, rank| axis.shifted(run, rank, steps))
                     as Box<dyn Fn(usize, i64) -> i64 + 'a>,
             };
-            let joined = (joins || self.is_single()).then_some(joined);
-            straight.into_iter().chain(joined)
+            let periodic = (may_be_periodic || self.is_single()).then_some(periodic);
+            straight.into_iter().chain(periodic)
         });
         let base = match stride.is(1) {
             true => format!("process - {place}"),

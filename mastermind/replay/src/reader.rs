@@ -39,7 +39,7 @@ pub(super) struct Reader {
     /// Collectives that were begun, and ended later.
     pub(super) n_begun: u64,
     /// Waits that a later one right after them replaces, with computation between them.
-    pub(super) n_joined: u64,
+    pub(super) n_in_a_row: u64,
 }
 
 /// In place of a number of a tag: any.
@@ -189,7 +189,7 @@ impl Reader {
                 .last()
                 .is_some_and(|last| last.key.kind == Kind::WaitAny)
         {
-            self.n_joined += u64::from(*gap_ns > 0);
+            self.n_in_a_row += u64::from(*gap_ns > 0);
             after_ns += std::mem::take(gap_ns);
             // Computation before the removed wait stays before the remaining one; the rest follows
             // it.
@@ -216,39 +216,39 @@ impl Reader {
         let group = self.groups.find(members)?;
         let nth = called.entry(group).or_default();
         *nth += 1;
-        let joined = self.groups.call(group, *nth - 1)?;
+        let group_call = self.groups.call(group, *nth - 1)?;
         members.contains(&rank).then_some(())?;
         let at = self.members.iter().position(|known| known == members);
         let at = at.unwrap_or_else(|| {
             self.members.push(members.clone());
             self.members.len() - 1
         });
-        let mut made = plain(Kind::Collective(joined.kind));
+        let mut made = plain(Kind::Collective(group_call.kind));
         made.key.group = at as u32;
-        made.key.to = Peer::Rank(joined.root);
-        made.bytes = joined.bytes.max(1);
+        made.key.to = Peer::Rank(group_call.root);
+        made.bytes = group_call.bytes.max(1);
         Some(made)
     }
 
     pub(super) fn note(&self, notes: &mut Vec<String>) {
-        let mut tell = |n: u64, what: &str| {
+        let mut add = |n: u64, what: &str| {
             if n > 0 {
                 notes.push(format!("{}: {what}", counted(n, "call", "calls")));
             }
         };
-        tell(
+        add(
             self.n_certain,
             "waits for the next receives to be complete in place of certain ones",
         );
-        tell(
+        add(
             self.n_pending,
             "waits for requests that were open at the same time",
         );
-        tell(
-            self.n_joined,
+        add(
+            self.n_in_a_row,
             "waits in a row, of which the last stands for all; what is computed between them follows it",
         );
-        tell(
+        add(
             self.n_begun,
             "a nonblocking collective that takes place where it was begun",
         );

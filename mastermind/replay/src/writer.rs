@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::call::counted;
-use super::folding::{Call, Kind, Peer, Place};
+use super::folding::{Call, Kind, Peer, SharedNode};
 use super::rank_expressions::{Pattern, Patterns, Reach};
 use super::reader::ANY_TAG;
 use super::{ReplayError, costs};
@@ -48,15 +48,15 @@ fn tags_of(calls: &[Option<Call>], is_sent: bool) -> impl Iterator<Item = Option
 }
 
 /// Whether the messages of each place have one tag.
-fn has_one_tag(place: &Place) -> bool {
+fn has_one_tag(place: &SharedNode) -> bool {
     match place {
-        Place::Call(_, calls) => [true, false].into_iter().all(|is_sent| {
+        SharedNode::Call(_, calls) => [true, false].into_iter().all(|is_sent| {
             let mut tags = tags_of(calls, is_sent);
             let first = tags.next().unwrap_or(Some(0));
             first.is_some() && tags.all(|tag| tag == first)
         }),
-        Place::Loop(_, body) => body.iter().all(has_one_tag),
-        Place::Compute(_) => true,
+        SharedNode::Loop(_, body) => body.iter().all(has_one_tag),
+        SharedNode::Compute(_) => true,
     }
 }
 
@@ -96,10 +96,10 @@ pub(super) struct Writer<'a> {
 }
 
 /// Computation of a rank of the largest run on average, nanoseconds.
-fn computed_ns(patterns: &Patterns, places: &[Place]) -> f64 {
+fn computed_ns(patterns: &Patterns, places: &[SharedNode]) -> f64 {
     let largest = patterns.n_runs() - 1;
     let each = places.iter().map(|place| match place {
-        Place::Compute(computed) => {
+        SharedNode::Compute(computed) => {
             let of_run = computed
                 .iter()
                 .enumerate()
@@ -107,8 +107,8 @@ fn computed_ns(patterns: &Patterns, places: &[Place]) -> f64 {
             let ns = of_run.filter_map(|(_, computed)| computed.map(|(ns, _)| ns as f64));
             ns.sum::<f64>() / patterns.ranks_of(largest) as f64
         }
-        Place::Loop(_, body) => computed_ns(patterns, body),
-        Place::Call(..) => 0.0,
+        SharedNode::Loop(_, body) => computed_ns(patterns, body),
+        SharedNode::Call(..) => 0.0,
     });
     each.sum()
 }
@@ -117,7 +117,11 @@ fn computed_ns(patterns: &Patterns, places: &[Place]) -> f64 {
 type Calls = [Option<Call>];
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(patterns: &'a Patterns, members: &'a [Vec<u32>], places: &[Place]) -> Self {
+    pub(super) fn new(
+        patterns: &'a Patterns,
+        members: &'a [Vec<u32>],
+        places: &[SharedNode],
+    ) -> Self {
         Self {
             patterns,
             members,
@@ -139,17 +143,17 @@ impl<'a> Writer<'a> {
         }
     }
 
-    pub(super) fn flow(&mut self, places: &[Place], depth: usize) -> Result<(), ReplayError> {
+    pub(super) fn flow(&mut self, places: &[SharedNode], depth: usize) -> Result<(), ReplayError> {
         for place in places {
             match place {
-                Place::Call(kind, calls) => self.call(*kind, calls, depth)?,
-                Place::Compute(computed) => {
+                SharedNode::Call(kind, calls) => self.call(*kind, calls, depth)?,
+                SharedNode::Compute(computed) => {
                     if computed.iter().flatten().any(|(ns, _)| *ns > 0) {
                         let line = self.cost_of_runs(computed);
                         self.line(depth, &line);
                     }
                 }
-                Place::Loop(rounds, body) => {
+                SharedNode::Loop(rounds, body) => {
                     self.n += 1;
                     let name = format!("loop {}", self.n);
                     let rounds: Vec<_> = rounds
@@ -197,7 +201,7 @@ impl<'a> Writer<'a> {
 
     /// A writer of the same flow whose costs are those of each run, if the formulas add up to other work than a run
     /// had; else itself.
-    pub(super) fn or_tabled(self, places: &[Place]) -> Result<Self, ReplayError> {
+    pub(super) fn or_tabled(self, places: &[SharedNode]) -> Result<Self, ReplayError> {
         let is_off = |(measured, fitted): &(f64, f64)| {
             (fitted - measured).abs() > costs::MAX_ERROR * measured.max(1.0)
         };

@@ -146,14 +146,14 @@ pub fn simulated_on(text: &str, n: u32) -> Vec<ProcessResult> {
 fn a_stencil_is_a_few_elements_that_end_as_its_schedule() {
     let recorded = run_of(12, |writer| {
         let (x, y) = (writer.rank % 4, writer.rank / 4);
-        let beside = |inside: bool, distance: i64| {
+        let neighbour = |inside: bool, distance: i64| {
             inside.then(|| (i64::from(writer.rank) + distance) as u32)
         };
         let neighbours = [
-            beside(x < 3, 1),
-            beside(x > 0, -1),
-            beside(y < 2, 4),
-            beside(y > 0, -4),
+            neighbour(x < 3, 1),
+            neighbour(x > 0, -1),
+            neighbour(y < 2, 4),
+            neighbour(y > 0, -4),
         ];
         writer.compute(7);
         writer.collective("MPI_Bcast", 0, 160, Some(0));
@@ -296,7 +296,7 @@ fn receives_from_any_rank_stay_so() {
 }
 
 #[test]
-fn what_is_only_nearly_the_same_is_told() {
+fn what_is_only_nearly_the_same_is_noted() {
     // Sizes and tags that differ from round to round without a pattern, and a wait for the second of two messages.
     let recorded = run_of(2, |writer| {
         let other = 1 - writer.rank;

@@ -326,7 +326,7 @@ fn a_collective_that_goes_on_is_waited_for_where_it_was() {
 }
 
 #[test]
-fn groups_are_told_apart() {
+fn groups_are_distinguished() {
     // Ranks 0 and 2, 1 and 3: a barrier each, and messages with the same tag in both communicators.
     let of_rank = |rank: u32| {
         let own = |call: RecordedCall| RecordedCall {
@@ -375,7 +375,7 @@ fn groups_are_told_apart() {
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn what_is_missing_is_noted() {
     let recorded = ranks(
         vec![
             vec![

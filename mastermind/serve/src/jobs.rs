@@ -45,7 +45,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// A job as the page sees it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Seen {
+pub struct JobView {
     /// Its number, from 1.
     pub id: u64,
     /// Its command line.
@@ -90,7 +90,7 @@ pub enum News {
 }
 
 struct Job {
-    seen: Seen,
+    seen: JobView,
     stop: watch::Sender<bool>,
     process: Option<u32>,
 }
@@ -124,7 +124,7 @@ impl Jobs {
         self.news.receiver_count()
     }
 
-    pub fn tell(&self, news: News) {
+    pub fn publish(&self, news: News) {
         // Without open pages the event is dropped.
         let _ = self.news.send(news);
     }
@@ -138,7 +138,7 @@ impl Jobs {
         job.and_then(|job| job.process)
     }
 
-    pub fn list(&self) -> Vec<Seen> {
+    pub fn list(&self) -> Vec<JobView> {
         self.jobs().iter().map(|job| job.seen.clone()).collect()
     }
 
@@ -171,7 +171,7 @@ impl Jobs {
             }
             let id = jobs.last().map_or(0, |job| job.seen.id) + 1;
             jobs.push(Job {
-                seen: Seen {
+                seen: JobView {
                     id,
                     command: command.clone(),
                     running: true,
@@ -184,7 +184,7 @@ impl Jobs {
             });
             id
         };
-        self.tell(News::Started { id, command });
+        self.publish(News::Started { id, command });
         let readers = [
             child
                 .stdout
@@ -221,8 +221,8 @@ impl Jobs {
                 job.seen.running = false;
                 job.seen.code = code;
             }
-            jobs.tell(News::Ended { id, code });
-            jobs.tell(News::Files);
+            jobs.publish(News::Ended { id, code });
+            jobs.publish(News::Files);
         });
         Ok(id)
     }
@@ -248,7 +248,7 @@ impl Jobs {
                 }
                 job.seen.lines.push_back(text.clone());
             }
-            self.tell(News::Line { id, line: text });
+            self.publish(News::Line { id, line: text });
         }
     }
 

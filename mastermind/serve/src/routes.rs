@@ -421,7 +421,7 @@ async fn save(State(shared): Share, saving: Result<Json<Saving>, JsonRejection>)
     });
     match written {
         Ok(()) => {
-            shared.jobs.tell(News::Files);
+            shared.jobs.publish(News::Files);
             Json(serde_json::json!({ "saved": saving.file })).into_response()
         }
         Err(error) => error.into_response(),
@@ -536,7 +536,7 @@ async fn look(shared: Arc<Shared>) {
         let now = listed(&shared).await;
         pause = LOOK.max(PAUSE * begin.elapsed());
         if before.as_ref().is_some_and(|before| *before != now) {
-            shared.jobs.tell(News::Files);
+            shared.jobs.publish(News::Files);
         }
         before = Some(now);
     }

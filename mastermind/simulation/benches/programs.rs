@@ -55,7 +55,7 @@ struct Case {
 
 /// Bytes that the engine may need for a rank with so many elements, in addition to those for each more and for each
 /// message in flight or waiting.
-const MOST_BYTES: usize = 450;
+const MAX_BYTES: usize = 450;
 const ELEMENTS: usize = 8;
 const ELEMENT_BYTES: usize = 12;
 const MESSAGE_BYTES: usize = 64;
@@ -228,10 +228,10 @@ fn measure(figures: &mut Figures) {
             figures.time(&row, rate, least.., " M messages/CPU s");
             let waiting_bytes = outcome.most_messages * MESSAGE_BYTES;
             let more_elements = outcome.elements.len().saturating_sub(ELEMENTS);
-            let most_bytes = (MOST_BYTES + more_elements * ELEMENT_BYTES) as f64;
+            let max_bytes = (MAX_BYTES + more_elements * ELEMENT_BYTES) as f64;
             let own_bytes = outcome.memory_bytes.saturating_sub(waiting_bytes) / n as usize;
             let row = format!("{row}: memory of a rank but for its messages");
-            figures.fact(&row, own_bytes as f64, ..=most_bytes, " B");
+            figures.fact(&row, own_bytes as f64, ..=max_bytes, " B");
         }
     }
 }

@@ -60,7 +60,7 @@ fn measure(figures: &mut Figures) {
                 outcome.makespan_ns,
             );
             if round == rounds {
-                tell(figures, n, &outcome, least_s);
+                report(figures, n, &outcome, least_s);
             }
         }
     }
@@ -77,7 +77,7 @@ fn measure(figures: &mut Figures) {
 }
 
 /// Reports the limits of each size, at its last run: the fastest run counts.
-fn tell(figures: &mut Figures, n: u32, outcome: &Outcome, least_s: f64) {
+fn report(figures: &mut Figures, n: u32, outcome: &Outcome, least_s: f64) {
     let each_bytes = (outcome.memory_bytes / n as usize) as f64;
     match n {
         10_000 => {

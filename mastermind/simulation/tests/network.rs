@@ -235,10 +235,10 @@ fn machine(per_switch: u32, per_group: u32, uplinks: [Option<u32>; 2]) -> Machin
 }
 
 /// A message: the sender, its computation before the send, the receiver, bytes.
-type Sent = (u32, u64, u32, u64);
+type MessageSpec = (u32, u64, u32, u64);
 
 /// When each rank has ended that sends its messages, then receives those for it, in their order: as a model and as a schedule.
-fn finishes(n: u32, messages: &[Sent], machine: &Machine) -> Vec<u64> {
+fn finishes(n: u32, messages: &[MessageSpec], machine: &Machine) -> Vec<u64> {
     let mut sends = String::new();
     let mut receives = String::new();
     let mut ranks = vec![[String::new(), String::new()]; n as usize];
@@ -290,7 +290,7 @@ const ONE_WAY: u64 = 100 + 1000 + 100;
 fn a_message_waits_for_the_bytes_of_those_before_it() {
     // Nodes 0 and 1 of a switch send to another switch each.
     let apart = [(0, 0, 2, 1001), (1, 0, 4, 501)];
-    let ends = |messages: &[Sent], uplinks| {
+    let ends = |messages: &[MessageSpec], uplinks| {
         let ended = finishes(8, messages, &machine(2, 8, [uplinks, None]));
         messages
             .iter()
@@ -377,7 +377,7 @@ proptest! {
         n_uplinks in 1..5_u32,
     ) {
         let n = to.len() as u32;
-        let messages: Vec<Sent> = (0..n).map(|i| (i, work[i as usize], to[i as usize], bytes[i as usize])).collect();
+        let messages: Vec<MessageSpec> = (0..n).map(|i| (i, work[i as usize], to[i as usize], bytes[i as usize])).collect();
         let free = finishes(n, &messages, &machine(4, 4 * n, [None, None]));
         prop_assert_eq!(&finishes(n, &messages, &machine(4, 4 * n, [Some(4), None])), &free);
         // Fewer links make no rank that gets one message earlier.
@@ -393,7 +393,7 @@ proptest! {
         bytes in 1..4000_u64,
     ) {
         let pairs = to.into_iter().zip(work).zip(8..);
-        let messages: Vec<Sent> = pairs.map(|((to, ns), from)| (from, ns, to, bytes)).collect();
+        let messages: Vec<MessageSpec> = pairs.map(|((to, ns), from)| (from, ns, to, bytes)).collect();
         let last = |uplinks| finishes(16, &messages, &machine(4, 16, [uplinks, None])).into_iter().max();
         let times = [Some(1), Some(2), Some(3), None].map(last);
         prop_assert!(times.is_sorted_by(|fewer, more| fewer >= more), "{times:?}");

@@ -55,7 +55,7 @@ use std::ffi::{CStr, c_char, c_long, c_uint};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use mapped::{Mapped, Role, Seen};
+use mapped::{Mapped, MappedObjects, Role};
 use object::{LinkMap, Object};
 
 /// The newest version of the interface that is known here (`LAV_CURRENT` since glibc 2.35).
@@ -68,10 +68,10 @@ const BIND_FROM: c_uint = 2;
 
 /// Whether the program's start was seen to its end.
 static IS_LINKED: AtomicBool = AtomicBool::new(false);
-static SEEN: Mutex<Seen> = Mutex::new(Seen::new());
+static MAPPED: Mutex<MappedObjects> = Mutex::new(MappedObjects::new());
 
-fn seen() -> MutexGuard<'static, Seen> {
-    SEEN.lock().unwrap_or_else(PoisonError::into_inner)
+fn seen() -> MutexGuard<'static, MappedObjects> {
+    MAPPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Called by the dynamic linker when it loads this library, with its version of the interface.

@@ -35,7 +35,7 @@ pub(crate) struct Mapped {
 const OPENS: &CStr = c"mastermind_preload_opens_v1";
 
 /// All that is mapped.
-pub(crate) struct Seen {
+pub(crate) struct MappedObjects {
     proxies: Vec<Proxy>,
     mapped: Vec<&'static Mapped>,
     closed: Vec<&'static Mapped>,
@@ -43,7 +43,7 @@ pub(crate) struct Seen {
     opens: Option<usize>,
 }
 
-impl Seen {
+impl MappedObjects {
     pub(crate) const fn new() -> Self {
         Self {
             proxies: Vec::new(),

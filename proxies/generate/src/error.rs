@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::text::{MAX_DEPTH, Place};
+use crate::text::{MAX_DEPTH, SourceLocation};
 
 /// Why no proxy can be generated.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -12,7 +12,7 @@ pub enum GenerateError {
     #[error("cannot read header: line {} of \"{}\" is no declaration of C, expected one", place.line, place.file)]
     Unparsable {
         /// Where.
-        place: Place,
+        place: SourceLocation,
     },
     /// The header declares no function that a library has.
     #[error(
@@ -54,7 +54,7 @@ pub enum GenerateError {
     )]
     TooDeep {
         /// Where.
-        place: Place,
+        place: SourceLocation,
         /// How deep.
         found: usize,
     },

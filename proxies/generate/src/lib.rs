@@ -54,7 +54,7 @@ pub use parse::{Declarations, Prototype, declarations};
 pub use plan::{Function, Header, Interface, Parameter, Treatment};
 pub use ports::StructPorts;
 pub use suggest::suggest_markup;
-pub use text::Place;
+pub use text::SourceLocation;
 pub use types::{Argument, Enumeration, Signature, Type, TypeKind, Types};
 
 /// Makes the source of a proxy.

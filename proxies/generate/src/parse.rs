@@ -29,7 +29,7 @@ use lang_c::driver::{Config, Flavor, SyntaxError, parse_preprocessed};
 use lang_c::span::{Node, Span};
 
 use crate::error::GenerateError;
-use crate::text::{Place, PreparedText};
+use crate::text::{PreparedText, SourceLocation};
 use crate::types::{Argument, Enumeration, Signature, Type, TypeKind, Types};
 
 /// Declarations that are passed over before the header counts as none.
@@ -45,7 +45,7 @@ pub struct Prototype {
     /// Its arguments and result.
     pub signature: Signature,
     /// Where.
-    pub place: Place,
+    pub place: SourceLocation,
     /// Whether the header has its body, so that no library need have it.
     pub is_inline: bool,
     /// Names of its attributes, without underscores around them.
@@ -60,7 +60,7 @@ pub struct Declarations {
     /// The types.
     pub types: Types,
     /// Where declarations are that the parser does not understand.
-    pub passed_over: Vec<Place>,
+    pub passed_over: Vec<SourceLocation>,
 }
 
 /// Reads preprocessed text.

@@ -18,7 +18,7 @@ use crate::expression::Kind;
 use crate::markup::{ClassMarkup, FunctionMarkup, InterfaceMarkup, Markup};
 use crate::parse::{Declarations, Prototype};
 use crate::plan::{Header, Parameter, check_name, failed, parameters};
-use crate::text::Place;
+use crate::text::SourceLocation;
 use crate::types::{Signature, Type, TypeKind, Types};
 
 mod component;
@@ -219,7 +219,7 @@ fn method(
         name: format!("{tag}.{name}"),
         symbol: name.to_owned(),
         signature,
-        place: Place {
+        place: SourceLocation {
             file: String::new(),
             line: 0,
         },

@@ -118,8 +118,8 @@ fn size(argument: &Argument, is_fortran: bool, types: &Types) -> Option<String> 
     let name = &argument.name;
     match &types.resolve(&argument.ty).kind {
         TypeKind::Enumeration(_) => Some(format!("{name} = \"{name}\"")),
-        TypeKind::Integer(_) if looks_like_size(name) => Some(format!("{name} = \"{name}\"")),
-        TypeKind::Pointer(target) if is_fortran && looks_like_size(name) => {
+        TypeKind::Integer(_) if names_a_size(name) => Some(format!("{name} = \"{name}\"")),
+        TypeKind::Pointer(target) if is_fortran && names_a_size(name) => {
             let is_integer =
                 matches!(types.resolve(target).kind, TypeKind::Integer(kind) if kind != "char");
             is_integer.then(|| format!("{name} = \"*{name}\""))
@@ -140,7 +140,7 @@ fn fields(argument: &Argument, ty: &Type, access: &str, types: &Types) -> Vec<St
     let sizes = fields.into_iter().flatten().filter(|(name, ty)| {
         let is_integer =
             matches!(types.resolve(ty).kind, TypeKind::Integer(kind) if kind != "char");
-        is_integer && looks_like_size(name) && !name.starts_with('_')
+        is_integer && names_a_size(name) && !name.starts_with('_')
     });
     let name = &argument.name;
     let mut sizes: Vec<&String> = sizes.map(|(field, _)| field).collect();
@@ -176,7 +176,7 @@ fn behind(argument: &Argument, types: &Types) -> Vec<String> {
         return Vec::new();
     };
     match &types.resolve(target).kind {
-        TypeKind::Integer(kind) if !kind.contains("char") && looks_like_size(&argument.name) => {
+        TypeKind::Integer(kind) if !kind.contains("char") && names_a_size(&argument.name) => {
             let name = &argument.name;
             vec![format!("{name} = \"*{name}\"")]
         }
@@ -184,7 +184,7 @@ fn behind(argument: &Argument, types: &Types) -> Vec<String> {
     }
 }
 
-fn looks_like_size(name: &str) -> bool {
+fn names_a_size(name: &str) -> bool {
     let name = name.to_lowercase();
     let is_letter = ["n", "m", "k", "l"].contains(&name.as_str());
     let is_short = name.len() <= 5 && name.starts_with('n') && !name.starts_with("no");

@@ -29,7 +29,7 @@ pub struct PreparedText {
 
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// Path as the preprocessor names it; empty if it names none.
     pub file: String,
     /// Line, from 1.
@@ -81,18 +81,18 @@ impl PreparedText {
     }
 
     /// Where an offset of the text came from.
-    pub fn place(&self, offset: usize) -> Place {
+    pub fn place(&self, offset: usize) -> SourceLocation {
         let after = self.markers.partition_point(|(start, ..)| *start <= offset);
         let Some((start, file, line)) = after.checked_sub(1).and_then(|at| self.markers.get(at))
         else {
-            return Place {
+            return SourceLocation {
                 file: String::new(),
                 line: 1,
             };
         };
         let lines = self.text.as_bytes()[*start..offset.min(self.text.len())].iter();
         let n_lines = lines.filter(|byte| **byte == b'\n').count();
-        Place {
+        SourceLocation {
             file: file.clone(),
             line: (line + n_lines).saturating_sub(1),
         }

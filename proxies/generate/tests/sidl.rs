@@ -305,7 +305,7 @@ fn what_cannot_cross_is_left_out_with_its_reason() {
 }
 
 #[test]
-fn what_is_not_sidl_is_told_with_its_line() {
+fn what_is_not_sidl_is_an_error_with_its_line() {
     for (text, expected) in [
         (
             "interface A {",

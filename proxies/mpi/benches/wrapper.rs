@@ -289,18 +289,18 @@ fn compare_processor_time(figures: &mut Figures, recorded: &Recorded, barrier: B
     // If the system's own reading takes longer than the limit, as on some virtual machines, the reading is the floor.
     let reading_ns = processor_time_ns();
     println!("the system's processor time of a thread takes {reading_ns:.0} ns to read");
-    let most_ns = f64::max(MOST_NS, MOST_OF_FLOOR * reading_ns).round();
+    let max_ns = f64::max(MAX_NS, MAX_OF_FLOOR * reading_ns).round();
     for (nth, (name, _)) in rows.iter().enumerate() {
         let what = format!("processor time of calls {name}, more a record");
         let more_ns = of_all[2 * nth + 1] - of_all[2 * nth];
-        figures.time(&what, more_ns, ..=most_ns, "ns");
+        figures.time(&what, more_ns, ..=max_ns, "ns");
     }
 }
 
 /// Limit for the cost of processor time in a record, nanoseconds; if the system's reading takes more, the limit is a
 /// multiple of the reading, the same as that of a recorded call and its floor.
-const MOST_NS: f64 = 250.0;
-const MOST_OF_FLOOR: f64 = 1.35;
+const MAX_NS: f64 = 250.0;
+const MAX_OF_FLOOR: f64 = 1.35;
 
 /// Cost of a reading of the thread's processor time, nanoseconds: the median of [`N_COLD_ROUNDS`], each after a
 /// computation like the one between two calls.

@@ -132,8 +132,8 @@ pub(crate) fn sum(are_summed: bool) {
 }
 
 /// Routes calls through [`ENTER`] from now on to report meetings of ranks, or stops that.
-pub(crate) fn tell_meetings(are_told: bool) {
-    change(|before| match are_told {
+pub(crate) fn report_meetings(are_reported: bool) {
+    change(|before| match are_reported {
         true => before | MEETING,
         false => before & !MEETING,
     });

@@ -82,7 +82,7 @@ static GENERATION: [AtomicU64; 2] = [const { AtomicU64::new(1) }; 2];
 
 /// Cached properties of all handles.
 #[derive(Debug, Default)]
-struct Kept {
+struct HandleFacts {
     communicators: BTreeMap<usize, &'static Communicator>,
     /// Sizes, bytes.
     datatypes: BTreeMap<usize, i64>,
@@ -92,25 +92,25 @@ struct Kept {
     lists: BTreeSet<&'static [c_int]>,
 }
 
-static KEPT: Mutex<Kept> = Mutex::new(Kept {
+static HANDLE_FACTS: Mutex<HandleFacts> = Mutex::new(HandleFacts {
     communicators: BTreeMap::new(),
     datatypes: BTreeMap::new(),
     n_others: 0,
     lists: BTreeSet::new(),
 });
 
-fn kept() -> MutexGuard<'static, Kept> {
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+fn kept() -> MutexGuard<'static, HandleFacts> {
+    HANDLE_FACTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A place in a thread's table.
-struct Place<T> {
+struct CacheEntry<T> {
     handle: Cell<usize>,
     generation: Cell<u64>,
     fact: Cell<T>,
 }
 
-impl<T: Copy> Place<T> {
+impl<T: Copy> CacheEntry<T> {
     const fn new(fact: T) -> Self {
         Self {
             handle: Cell::new(0),
@@ -125,15 +125,15 @@ const N_PLACES: usize = 16;
 
 /// Recent look-ups of a thread.
 pub(crate) struct Recent {
-    communicators: [Place<Option<&'static Communicator>>; N_PLACES],
-    datatypes: [Place<i64>; N_PLACES],
+    communicators: [CacheEntry<Option<&'static Communicator>>; N_PLACES],
+    datatypes: [CacheEntry<i64>; N_PLACES],
 }
 
 impl Recent {
     pub(crate) const fn new() -> Self {
         Self {
-            communicators: [const { Place::new(None) }; N_PLACES],
-            datatypes: [const { Place::new(0) }; N_PLACES],
+            communicators: [const { CacheEntry::new(None) }; N_PLACES],
+            datatypes: [const { CacheEntry::new(0) }; N_PLACES],
         }
     }
 
@@ -163,7 +163,7 @@ impl Recent {
 
 #[inline]
 fn looked_up<T: Copy + Default>(
-    places: &[Place<T>; N_PLACES],
+    places: &[CacheEntry<T>; N_PLACES],
     kind: Kind,
     handle: usize,
     find: impl FnOnce() -> T,
@@ -246,12 +246,12 @@ pub(crate) fn on_communicator(context: *mut c_void, callback: Option<MpiCommunic
     CALLBACK.store(address, Ordering::Release);
 }
 
-fn tell(communicator: &Communicator) {
+fn announce(communicator: &Communicator) {
     let callback = CALLBACK.load(Ordering::Acquire);
     if callback.is_null() {
         return;
     }
-    let told = MpiCommunicator {
+    let announced = MpiCommunicator {
         number: communicator.number,
         own: i64::from(communicator.own),
         is_inter: u32::from(communicator.is_inter),
@@ -264,7 +264,7 @@ fn tell(communicator: &Communicator) {
     // lasts.
     unsafe {
         let callback: MpiCommunicatorCallback = std::mem::transmute(callback);
-        callback(CONTEXT.load(Ordering::Acquire), &raw const told);
+        callback(CONTEXT.load(Ordering::Acquire), &raw const announced);
     }
 }
 
@@ -321,7 +321,7 @@ fn find_communicator(handle: usize) -> Option<&'static Communicator> {
     kept.communicators.insert(handle, known);
     drop(kept);
     if has_peers {
-        tell(known);
+        announce(known);
     }
     Some(known)
 }
@@ -357,7 +357,7 @@ fn find_window(handle: usize) -> Option<&'static Communicator> {
     Some(kept.communicators.entry(handle).or_insert(known))
 }
 
-impl Kept {
+impl HandleFacts {
     /// The list of these ranks, which stays.
     fn list(&mut self, ranks: Vec<c_int>) -> &'static [c_int] {
         if let Some(list) = self.lists.get(&ranks[..]) {

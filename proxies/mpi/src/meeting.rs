@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use cca_abi::recording::{MpiBytesCallback, MpiMeeting, MpiMeetingCallback};
 
 use crate::call::ThreadState;
-use crate::event::tell_meetings;
+use crate::event::report_meetings;
 use crate::facts::{self, Communicator};
 use crate::handle::{Kind, predefined};
 use crate::message::{Arguments, Message};
@@ -33,7 +33,7 @@ static COMMUNICATOR: AtomicUsize = AtomicUsize::new(0);
 pub(crate) fn on_meeting(callback: Option<MpiMeetingCallback>) {
     let address = callback.map_or(ptr::null_mut(), |callback| callback as *mut ());
     CALLBACK.store(address, Ordering::Release);
-    tell_meetings(callback.is_some());
+    report_meetings(callback.is_some());
 }
 
 /// An outermost call has returned without an error.

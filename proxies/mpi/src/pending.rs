@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::message::{Language, Moved};
-use crate::shared::{Held, Shared};
+use crate::shared::{Shared, TableGuard};
 
 /// A handle, which is another number in Fortran than in C under Open MPI. MPICH's is the same, and a request that one language
 /// makes is completed by the other: `mpi_f08` goes to C to make it.
@@ -214,7 +214,7 @@ static PENDING: Shared<Table> = Shared::new(Table::new());
 
 /// The table of this process.
 #[inline(always)]
-pub(crate) fn pending() -> Held<'static, Table> {
+pub(crate) fn pending() -> TableGuard<'static, Table> {
     PENDING.enter()
 }
 
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn handles_that_share_a_slot_are_told_apart() {
+    fn handles_that_share_a_slot_are_distinguished() {
         let mut table = Table::new();
         let keys = (1..1_000).map(Key);
         keys.clone()

@@ -36,16 +36,16 @@ pub(crate) fn on_pcontrol(callback: Option<extern "C" fn(level: c_int)>) {
 }
 
 /// Reports a call, and does not count calls that `go_on` makes: MPI's function for Fortran may call the one for C.
-fn tell<T>(level: c_int, go_on: impl FnOnce() -> T) -> T {
+fn report<T>(level: c_int, go_on: impl FnOnce() -> T) -> T {
     // SAFETY: it lives until the thread has ended.
     let state = unsafe { &*thread_state() };
     if state.is_outermost() {
-        tell_outermost(level);
+        report_outermost(level);
     }
     state.within(go_on)
 }
 
-fn tell_outermost(level: c_int) {
+fn report_outermost(level: c_int) {
     let callback = CALLBACK.load(Ordering::Acquire);
     if !callback.is_null() {
         // SAFETY: `on_pcontrol` stored such a function there.
@@ -64,9 +64,9 @@ fn tell_outermost(level: c_int) {
 unsafe fn passed_on(level: c_int, [b, c, d, e, f]: [usize; 5]) -> c_int {
     type Function = unsafe extern "C-unwind" fn(c_int, usize, usize, usize, usize, usize) -> c_int;
     let Some(target) = TARGET.known() else {
-        return tell(level, || 0);
+        return report(level, || 0);
     };
-    tell(level, || {
+    report(level, || {
         // SAFETY: the function takes a number and any words.
         unsafe {
             let target: Function = mem::transmute(target);
@@ -99,7 +99,7 @@ unsafe fn from_fortran(level: *const c_int, error: usize, target: &Target) {
         unsafe { passed_on(number, [0; 5]) };
         return;
     };
-    tell(number, || {
+    report(number, || {
         // SAFETY: the function takes the address of a number, and MPICH's for `mpi_f08` a second one, or null.
         unsafe {
             let target: unsafe extern "C-unwind" fn(*const c_int, usize) = mem::transmute(target);

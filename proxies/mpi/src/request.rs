@@ -267,8 +267,9 @@ impl Requests {
                     let source = arguments.number(status - 3, false);
                     let tag = arguments.number(status - 2, false);
                     let received = moved.exchanged(source, tag);
-                    let told = arguments.status(status, 0, false);
-                    self.received = Some(told.map_or(received, |told| received.received(told)));
+                    let status = arguments.status(status, 0, false);
+                    self.received =
+                        Some(status.map_or(received, |status| received.received(status)));
                     moved
                 }
                 // No panic may reach the program; the branches above have none.
@@ -341,7 +342,7 @@ impl Requests {
         // SAFETY: MPI has written flag, index, or number and indices, and a status for each that it found complete.
         unsafe {
             let number = |place: usize| arguments.pointed(place, 0);
-            let told: SmallVec<[i64; N_FEW]> = match completion {
+            let indices: SmallVec<[i64; N_FEW]> = match completion {
                 Completion::Waitany | Completion::Testany => SmallVec::from_elem(number(2), 1),
                 Completion::Waitsome => {
                     let n = number(2).max(0) as usize;
@@ -349,7 +350,7 @@ impl Requests {
                 }
                 _ => SmallVec::new(),
             };
-            let first = self.first_place(&mut table, &told, arguments);
+            let first = self.first_place(&mut table, &indices, arguments);
             let mut take = |index: usize, nth: usize| {
                 let key = *self.several.get(index)?;
                 let begun = table.first(key).map(|first| *first);
@@ -362,8 +363,8 @@ impl Requests {
                 Completion::Testany if number(3) == 0 => {}
                 // Without a completed request the index is negative.
                 Completion::Waitany | Completion::Testany | Completion::Waitsome => {
-                    let told = told.iter().enumerate();
-                    completed.extend(told.filter_map(|(nth, place)| {
+                    let indices = indices.iter().enumerate();
+                    completed.extend(indices.filter_map(|(nth, place)| {
                         take(usize::try_from(place - first).ok()?, nth)
                     }));
                 }
@@ -386,12 +387,17 @@ impl Requests {
     /// returns. So it is inferred from the indices themselves: those requests are gone from the array, or persistent.
     ///
     /// # Arguments
-    /// * `told` - the indices of complete requests, as MPI returns them
+    /// * `indices` - the indices of complete requests, as MPI returns them
     ///
     /// # Safety
     /// As for [`Requests::after`], for an array at place 1.
     #[inline]
-    unsafe fn first_place(&self, table: &mut Table, told: &[i64], arguments: Arguments<'_>) -> i64 {
+    unsafe fn first_place(
+        &self,
+        table: &mut Table,
+        indices: &[i64],
+        arguments: Arguments<'_>,
+    ) -> i64 {
         if arguments.language == Language::C {
             return 0;
         }
@@ -406,7 +412,7 @@ impl Requests {
                 is_persistent || unsafe { key(arguments, 1, index) } != *before
             })
         };
-        let mut fits = |first: &i64| told.iter().all(|place| is_complete(place - first));
+        let mut fits = |first: &i64| indices.iter().all(|place| is_complete(place - first));
         [1, 0].into_iter().find(|first| fits(first)).unwrap_or(1)
     }
 }

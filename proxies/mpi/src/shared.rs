@@ -41,11 +41,11 @@ impl<T> Shared<T> {
     }
 
     #[inline(always)]
-    pub(crate) fn enter(&self) -> Held<'_, T> {
+    pub(crate) fn enter(&self) -> TableGuard<'_, T> {
         let thread = thread_pointer();
         let seems_owner = self.owner.load(Ordering::Relaxed) == thread;
         if seems_owner && self.enter_as_owner(thread) {
-            return Held {
+            return TableGuard {
                 shared: self,
                 is_owner: true,
             };
@@ -69,7 +69,7 @@ impl<T> Shared<T> {
     /// Takes the table for a thread that it does not belong to.
     #[cold]
     #[inline(never)]
-    fn take(&self, thread: usize) -> Held<'_, T> {
+    fn take(&self, thread: usize) -> TableGuard<'_, T> {
         while self.is_taken.swap(true, Ordering::Acquire) {
             while self.is_taken.load(Ordering::Relaxed) {
                 std::thread::yield_now();
@@ -92,7 +92,7 @@ impl<T> Shared<T> {
                 std::thread::yield_now();
             }
         }
-        Held {
+        TableGuard {
             shared: self,
             is_owner: false,
         }
@@ -111,12 +111,12 @@ fn membarrier(command: libc::c_int) -> bool {
 }
 
 /// The table, for one thread as long as this lives.
-pub(crate) struct Held<'a, T> {
+pub(crate) struct TableGuard<'a, T> {
     shared: &'a Shared<T>,
     is_owner: bool,
 }
 
-impl<T> Deref for Held<'_, T> {
+impl<T> Deref for TableGuard<'_, T> {
     type Target = T;
 
     #[inline(always)]
@@ -126,7 +126,7 @@ impl<T> Deref for Held<'_, T> {
     }
 }
 
-impl<T> DerefMut for Held<'_, T> {
+impl<T> DerefMut for TableGuard<'_, T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: no other thread is inside.
@@ -134,7 +134,7 @@ impl<T> DerefMut for Held<'_, T> {
     }
 }
 
-impl<T> Drop for Held<'_, T> {
+impl<T> Drop for TableGuard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         let inside = match self.is_owner {

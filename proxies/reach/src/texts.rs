@@ -22,9 +22,9 @@ pub struct SharedTexts {
 impl SharedTexts {
     /// Whether the object contains a copy of the library, or of a good part of it: a linker takes the required files of
     /// an archive, each with all its texts.
-    pub fn tell_a_copy(&self) -> bool {
-        const LEAST: usize = 5;
-        self.n_shared >= LEAST && self.n_shared * 4 >= self.n_library
+    pub fn indicate_a_copy(&self) -> bool {
+        const MIN_SHARED: usize = 5;
+        self.n_shared >= MIN_SHARED && self.n_shared * 4 >= self.n_library
     }
 }
 

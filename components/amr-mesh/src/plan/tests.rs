@@ -89,7 +89,7 @@ proptest! {
     }
 
     #[test]
-    fn coarse_cells_get_means_below_and_fluxes_beside((coarse, fine) in levels()) {
+    fn coarse_cells_get_means_below_and_fluxes_next_to_fine_ones((coarse, fine) in levels()) {
         let covered: Vec<_> = fine.iter().map(CellBox::coarsen).collect();
         let is_covered = |cell: &CellBox| covered.iter().any(|cells| cells.contains(cell));
         let steps = to_coarser(&fine, &coarse, true);

@@ -46,7 +46,7 @@ fn a_full_box_is_left_whole() {
 }
 
 #[test]
-fn two_boxes_with_a_gap_are_told_apart() {
+fn two_boxes_with_a_gap_stay_two() {
     let two = [
         CellBox::between((2, 2), (8, 10)),
         CellBox::between((20, 5), (30, 15)),

@@ -500,7 +500,7 @@ impl PlainFrameworkPort for PlainFramework {
     }
 
     fn add_listener(&self, kind: i32, listener: OwnedPort) -> Result<u64, PortError> {
-        let kinds = [
+        let event_kinds = [
             ConnectionEventKind::Error,
             ConnectionEventKind::All,
             ConnectionEventKind::ConnectPending,
@@ -508,7 +508,7 @@ impl PlainFrameworkPort for PlainFramework {
             ConnectionEventKind::DisconnectPending,
             ConnectionEventKind::Disconnected,
         ];
-        let found = kinds.into_iter().find(|known| *known as i32 == kind);
+        let found = event_kinds.into_iter().find(|known| *known as i32 == kind);
         let kind = found.ok_or_else(|| {
             PortError::failed(format_args!(
                 "cannot listen for events of kind {kind}: unknown, expected -1 to 4"

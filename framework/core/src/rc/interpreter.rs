@@ -239,7 +239,7 @@ impl<'a> Interpreter<'a> {
         take("instance", word, &shown, host)
     }
 
-    fn tell(&self, host: &mut dyn Host, text: impl FnOnce() -> String) {
+    fn say_if_verbose(&self, host: &mut dyn Host, text: impl FnOnce() -> String) {
         if self.verbose {
             host.say(&text());
         }
@@ -346,7 +346,7 @@ impl<'a> Interpreter<'a> {
             });
         };
         self.framework.add_class(&found);
-        self.tell(host, || format!("loaded {class}"));
+        self.say_if_verbose(host, || format!("loaded {class}"));
         Ok(())
     }
 
@@ -417,7 +417,7 @@ impl<'a> Interpreter<'a> {
         self.shown_instance(instance)?;
         self.framework.destroy_instance(instance, Duration::ZERO)?;
         self.settings.retain(|(of, ..)| of != instance);
-        self.tell(host, || format!("removed {instance}"));
+        self.say_if_verbose(host, || format!("removed {instance}"));
         Ok(())
     }
 
@@ -452,7 +452,7 @@ impl<'a> Interpreter<'a> {
         self.known_instance(&id.user)?;
         self.known_instance(&id.provider)?;
         self.framework.connect(&id)?;
-        self.tell(host, || super::show::connection(&id));
+        self.say_if_verbose(host, || super::show::connection(&id));
         Ok(())
     }
 
@@ -468,7 +468,7 @@ impl<'a> Interpreter<'a> {
             });
         }
         self.framework.disconnect(&id.user, &id.uses)?;
-        self.tell(host, || format!("disconnected {}.{}", id.user, id.uses));
+        self.say_if_verbose(host, || format!("disconnected {}.{}", id.user, id.uses));
         Ok(())
     }
 
@@ -517,7 +517,7 @@ impl<'a> Interpreter<'a> {
             .set_parameter(instance, &format!("{port}.{key}"), &value)?;
         let setting = (instance.clone(), port.clone(), key.clone(), value);
         self.settings.push(setting);
-        self.tell(host, || format!("{instance}.{port}.{key} = {text}"));
+        self.say_if_verbose(host, || format!("{instance}.{port}.{key} = {text}"));
         Ok(())
     }
 

@@ -400,18 +400,18 @@ mod tests {
     #[test]
     fn a_script_without_its_mark_is_known_by_its_first_command() {
         let folder = tempfile::tempdir().unwrap();
-        let looks = |text: &str| {
+        let is_script = |text: &str| {
             let path = folder.path().join("file");
             fs::write(&path, text).unwrap();
             (Script::is_script(&path), Script::looks_like_script(&path))
         };
-        assert_eq!(looks("#!ccaffeine\nrep list"), (true, true));
-        assert_eq!(looks("# no mark\n\nrep list\n"), (false, true));
-        assert_eq!(looks("path set a:b\n"), (false, true));
-        assert_eq!(looks("[assembly]\nname = \"a\"\n"), (false, false));
-        assert_eq!(looks("path = 3 + 4\n"), (false, false));
-        assert_eq!(looks("hello\n"), (false, false));
-        assert_eq!(looks(""), (false, false));
+        assert_eq!(is_script("#!ccaffeine\nrep list"), (true, true));
+        assert_eq!(is_script("# no mark\n\nrep list\n"), (false, true));
+        assert_eq!(is_script("path set a:b\n"), (false, true));
+        assert_eq!(is_script("[assembly]\nname = \"a\"\n"), (false, false));
+        assert_eq!(is_script("path = 3 + 4\n"), (false, false));
+        assert_eq!(is_script("hello\n"), (false, false));
+        assert_eq!(is_script(""), (false, false));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use cca_core::{Assembly, Framework, Repository};
 use cca_loader::Library;
 use cca_ports::{BuilderServicePort, ErrorCode, GoPort, TypeMap};
 
-use crate::components::{Calls, NumberPort, add, framework, number, told, wire};
+use crate::components::{Calls, NumberPort, add, code_and_message, framework, number, wire};
 
 const NOW: Duration = Duration::ZERO;
 
@@ -42,7 +42,7 @@ fn what_is_connected_is_called_and_what_is_not_is_not() {
 #[test]
 fn connecting_twice_and_disconnecting_twice_are_refused() {
     let framework = pair();
-    let (code, message) = told(
+    let (code, message) = code_and_message(
         framework
             .connect(&wire("a", "next", "b", "number"))
             .unwrap_err(),
@@ -50,7 +50,7 @@ fn connecting_twice_and_disconnecting_twice_are_refused() {
     assert_eq!(code, ErrorCode::Failed);
     assert!(message.contains("connected already"), "{message}");
     framework.disconnect("a", "next").unwrap();
-    let (code, _) = told(framework.disconnect("a", "next").unwrap_err());
+    let (code, _) = code_and_message(framework.disconnect("a", "next").unwrap_err());
     assert_eq!(code, ErrorCode::PortNotConnected);
 }
 
@@ -59,13 +59,13 @@ fn ends_that_do_not_fit_are_refused() {
     let framework = pair();
     framework.disconnect("a", "next").unwrap();
     let wrong = framework.connect(&wire("a", "next", "b", "parameters"));
-    let (code, message) = told(wrong.unwrap_err());
+    let (code, message) = code_and_message(wrong.unwrap_err());
     assert_eq!(code, ErrorCode::BadPortType);
     assert!(
         message.contains("expected type \"test.Number/1.0\""),
         "{message}"
     );
-    let (code, _) = told(
+    let (code, _) = code_and_message(
         framework
             .connect(&wire("a", "nxt", "b", "number"))
             .unwrap_err(),
@@ -101,7 +101,7 @@ fn a_component_in_use_is_not_destroyed() {
         framework.disconnect("host", "n"),
         framework.shutdown_framework(),
     ] {
-        let (code, message) = told(refused.unwrap_err());
+        let (code, message) = code_and_message(refused.unwrap_err());
         assert_eq!(code, ErrorCode::UsesPortNotReleased, "{message}");
         assert!(
             message.contains("port \"n\" of \"host\": in use"),
@@ -115,7 +115,7 @@ fn a_component_in_use_is_not_destroyed() {
 }
 
 #[test]
-fn destroying_waits_as_long_as_it_is_told_to() {
+fn destroying_waits_up_to_its_timeout() {
     let framework = pair();
     let host = framework.services("host", "test.Host", "1").unwrap();
     let uses = host.register_uses_port::<dyn NumberPort>("n").unwrap();
@@ -218,7 +218,7 @@ fn a_provider_that_was_replaced_lives_until_its_callers_have_left() {
 }
 
 #[test]
-fn bad_names_and_unknown_classes_are_told() {
+fn bad_names_and_unknown_classes_are_errors() {
     let framework = pair();
     let create =
         |name: &str, class: &str| framework.create_instance_of(name, class, TypeMap::default());
@@ -228,7 +228,7 @@ fn bad_names_and_unknown_classes_are_told() {
     assert!(message("a b", "test.Adder").contains("bad name"));
     assert!(message("x", "test.Addr").contains("one of test.Adder, test.Failing"));
     let failed = create("x", "test.Failing").unwrap_err();
-    let (code, message) = told(failed);
+    let (code, message) = code_and_message(failed);
     assert_eq!(code, ErrorCode::Failed);
     assert!(
         message.ends_with("failed in set_services: no mood"),
@@ -293,7 +293,7 @@ fn a_used_port_goes_with_its_connection_once_it_is_released() {
 }
 
 #[test]
-fn who_registered_for_release_is_told_once() {
+fn release_callbacks_are_called_once() {
     let framework = framework();
     let calls = Arc::new(Calls::default());
     let host = framework.services("host", "test.Host", "1").unwrap();

@@ -197,7 +197,7 @@ pub fn number(framework: &Framework, instance: &str) -> i64 {
 }
 
 /// The error as a component receives it.
-pub fn told(error: impl Into<PortError>) -> (cca_ports::ErrorCode, String) {
+pub fn code_and_message(error: impl Into<PortError>) -> (cca_ports::ErrorCode, String) {
     let error = error.into();
     (error.code(), error.message().to_string())
 }

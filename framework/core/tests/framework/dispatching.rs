@@ -156,15 +156,16 @@ fn another_table_holds_from_the_next_call_on() {
     framework.redirect("who", &table(Vec::new())).unwrap();
     assert_eq!(who.of(9, 0.0).unwrap(), 0);
 
-    let told = |table: &DecisionTable| framework.redirect("who", table).unwrap_err().to_string();
+    let error_of =
+        |table: &DecisionTable| framework.redirect("who", table).unwrap_err().to_string();
     let wrong = vec![step("m", &[1.0], &["one", "two"])];
-    assert!(told(&table(wrong)).contains("parameter \"m\" of \"of\""));
+    assert!(error_of(&table(wrong)).contains("parameter \"m\" of \"of\""));
     let mut other = table(Vec::new());
     other.providers.pop();
-    assert!(told(&other).contains("providers zero, one, expected zero, one, two"));
+    assert!(error_of(&other).contains("providers zero, one, expected zero, one, two"));
     let mut other = table(Vec::new());
     other.port = "with_state".into();
-    assert!(told(&other).contains("port \"with_state\", expected one of who"));
+    assert!(error_of(&other).contains("port \"with_state\", expected one of who"));
     let refused = framework.redirect("one", &table(Vec::new())).unwrap_err();
     assert!(refused.to_string().contains("dispatches nothing"));
     assert_eq!(who.of(9, 0.0).unwrap(), 0, "as before");
@@ -236,9 +237,9 @@ fn who_is_inside_at_the_end_goes_on_by_the_latest_table() {
 }
 
 #[test]
-fn what_does_not_fit_is_told() {
+fn what_does_not_fit_is_an_error() {
     let framework = three();
-    let told = |table: &DecisionTable| {
+    let error_of = |table: &DecisionTable| {
         framework
             .create_dispatcher("who", table)
             .unwrap_err()
@@ -266,23 +267,23 @@ fn what_does_not_fit_is_told() {
             "provider \"three\", expected one of zero, one, two",
         ),
     ] {
-        let told = told(&table(steps));
-        assert!(told.contains(expected), "{told}");
+        let error = error_of(&table(steps));
+        assert!(error.contains(expected), "{error}");
     }
     let mut other = table(Vec::new());
     other.methods = [("off".to_owned(), Vec::new())].into();
-    assert!(told(&other).contains("method \"off\", expected one of any, of"));
+    assert!(error_of(&other).contains("method \"off\", expected one of any, of"));
     let mut other = table(Vec::new());
     other.port = "with_state".into();
-    assert!(told(&other).contains("port \"with_state\" of \"zero\" may have a state"));
+    assert!(error_of(&other).contains("port \"with_state\" of \"zero\" may have a state"));
     let mut other = table(Vec::new());
     other.providers.push("one".into());
-    assert!(told(&other).contains("provider \"one\" twice, expected each once"));
+    assert!(error_of(&other).contains("provider \"one\" twice, expected each once"));
     let mut other = table(Vec::new());
     other.providers.push("three".into());
-    assert!(told(&other).contains("cannot find instance \"three\""));
+    assert!(error_of(&other).contains("cannot find instance \"three\""));
     other.providers.clear();
-    assert!(told(&other).contains("no providers, expected at least one"));
+    assert!(error_of(&other).contains("no providers, expected at least one"));
     // No connection is left.
     framework
         .create_dispatcher("who", &table(Vec::new()))

@@ -9,7 +9,7 @@ use cca_ports::{
     ErrorCode, OwnedPort, PortError, RStr, ServiceProviderPort, ServiceRegistryPort,
 };
 
-use crate::components::{Calls, NumberPort, add, framework, number, text, told, wire};
+use crate::components::{Calls, NumberPort, add, code_and_message, framework, number, text, wire};
 
 /// Writes down the events, and queries the framework meanwhile: it is not locked.
 struct Heard {
@@ -82,7 +82,10 @@ fn listeners_hear_what_they_asked_for() {
     );
     framework.remove_connection_event_listener(all_id).unwrap();
     let refused = framework.add_connection_event_listener(All, wrong);
-    assert_eq!(told(refused.unwrap_err()).0, ErrorCode::BadPortType);
+    assert_eq!(
+        code_and_message(refused.unwrap_err()).0,
+        ErrorCode::BadPortType
+    );
 }
 
 #[test]

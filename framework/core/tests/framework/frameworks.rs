@@ -69,7 +69,7 @@ fn a_framework_cannot_be_shut_down_from_inside_itself() {
 }
 
 #[test]
-fn the_repository_tells_its_classes_and_takes_more() {
+fn the_repository_lists_its_classes_and_takes_more() {
     let framework = framework();
     let host = framework.services("host", "test.Host", "1").unwrap();
     let uses = host

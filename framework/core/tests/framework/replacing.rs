@@ -11,7 +11,9 @@ use cca_ports::{
     ReplacementServicePort, Services, UsesPort,
 };
 
-use crate::components::{NumberPort, TRIPLERS_GONE, add, framework, number, text, told, wire};
+use crate::components::{
+    NumberPort, TRIPLERS_GONE, add, code_and_message, framework, number, text, wire,
+};
 
 /// "a", which is connected to "b", and a uses port of the program's own to "a".
 fn chain() -> (Framework, Services, UsesPort<dyn NumberPort>) {
@@ -68,7 +70,10 @@ fn listeners_hear_of_a_reconnect() {
     ];
     assert_eq!(*heard.0.lock().unwrap(), expected);
     let refused = framework.reconnect(&wire("host", "n", "b", "parameters"));
-    assert_eq!(told(refused.unwrap_err()).0, ErrorCode::BadPortType);
+    assert_eq!(
+        code_and_message(refused.unwrap_err()).0,
+        ErrorCode::BadPortType
+    );
     let last = heard.0.lock().unwrap().last().cloned();
     assert_eq!(last, Some(format!("Error n {b}")));
     assert_eq!(framework.connection("host", "n").unwrap(), to_b);
@@ -192,7 +197,8 @@ fn what_does_not_fit_stays_out() {
     let (framework, host, uses) = chain();
     let connections = framework.connections();
     let before = framework.component_id("a").unwrap();
-    let refused = |class: &str| told(framework.replace_instance("a", class).unwrap_err()).1;
+    let refused =
+        |class: &str| code_and_message(framework.replace_instance("a", class).unwrap_err()).1;
     let lacking = refused("test.Maker");
     assert!(
         lacking.contains("port \"number\" of \"a\": unknown"),
@@ -201,7 +207,7 @@ fn what_does_not_fit_stays_out() {
     assert!(refused("test.Failing").ends_with("failed in set_services: no mood"));
     assert!(refused("test.Nothing").contains("class \"test.Nothing\" unknown"));
     let own = framework.replace_instance("host", "test.Adder");
-    let own = told(own.unwrap_err()).1;
+    let own = code_and_message(own.unwrap_err()).1;
     assert!(own.contains("not made of a class"), "{own}");
     assert!(framework.replace_instance("z", "test.Adder").is_err());
     assert_eq!(framework.connections(), connections);
@@ -219,7 +225,7 @@ fn state_is_handed_over() {
     }
     framework.replace_instance("a", "test.Remembering").unwrap();
     assert_eq!(number(&framework, "a"), 4);
-    let refused = told(
+    let refused = code_and_message(
         framework
             .replace_instance("a", "test.Forgetful")
             .unwrap_err(),

@@ -111,7 +111,7 @@ fn scripts_for_ccaffeine_do_what_they_do_there() {
 }
 
 #[test]
-fn wrong_lines_are_told_and_passed_over() {
+fn wrong_lines_are_reported_and_passed_over() {
     compare("wrong", Step::End);
 }
 

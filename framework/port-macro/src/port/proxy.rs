@@ -130,13 +130,13 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
 
 /// Ends the recording, with the parameters that are computed from the result.
 fn end(method: &Method) -> TokenStream {
-    let told = method.perf.iter().enumerate();
-    let told = told.filter(|(_, perf)| perf.result().is_some());
-    let (places, told): (Vec<_>, Vec<_>) = told.unzip();
-    let Some(result) = told.first().and_then(|perf| perf.result()) else {
+    let of_result = method.perf.iter().enumerate();
+    let of_result = of_result.filter(|(_, perf)| perf.result().is_some());
+    let (places, of_result): (Vec<_>, Vec<_>) = of_result.unzip();
+    let Some(result) = of_result.first().and_then(|perf| perf.result()) else {
         return quote_spanned! { hygienic() => recording.end(status != 0); };
     };
-    let words = told.into_iter().map(word);
+    let words = of_result.into_iter().map(word);
     quote_spanned! { hygienic() =>
         if status == 0 {
             // The method has succeeded, so its result has been written.

@@ -53,8 +53,8 @@ fn what_is_not_allowed_changes_nothing_and_is_named() {
 fn the_configuration_is_read_and_written_as_a_map() {
     let (set, cfl, side) = set();
     let heard = Arc::new(RwLock::new(Vec::new()));
-    let told = Arc::clone(&heard);
-    set.on_set(move |key| write(&told).push(key.to_string()));
+    let set_keys = Arc::clone(&heard);
+    set.on_set(move |key| write(&set_keys).push(key.to_string()));
     let mut map = set.read_configuration_map().unwrap();
     assert_eq!(map.get_double("cfl", 0.0), Ok(0.4));
     map.put_double("cfl", 0.5).unwrap();

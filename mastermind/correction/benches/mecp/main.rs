@@ -403,7 +403,7 @@ struct Limits<'a> {
 }
 
 impl Limits<'_> {
-    fn told(&self, figure: &str, asked: f64, oracle: f64, perfect: f64) -> String {
+    fn label(&self, figure: &str, asked: f64, oracle: f64, perfect: f64) -> String {
         format!(
             "{}: {figure} ({asked:.0} asked, the oracle {oracle:.1}, a perfect choice {perfect:.1})",
             self.what
@@ -412,19 +412,19 @@ impl Limits<'_> {
 
     fn better(&self, asked: f64, figures: &mut Figures) {
         let (oracle, perfect) = (self.oracle.better, self.perfect.better);
-        let what = self.told("better trials", asked, oracle, perfect);
+        let what = self.label("better trials", asked, oracle, perfect);
         figures.fact(&what, self.row.better, asked.min(oracle).., " %");
     }
 
     fn worse(&self, asked: f64, figures: &mut Figures) {
         let (oracle, perfect) = (self.oracle.worse, self.perfect.worse);
-        let what = self.told("worse by 5 %", asked, oracle, perfect);
+        let what = self.label("worse by 5 %", asked, oracle, perfect);
         figures.fact(&what, self.row.worse, ..=asked.max(oracle), " %");
     }
 
     fn reduction(&self, asked: f64, figures: &mut Figures) {
         let (oracle, perfect) = (self.oracle.reduction, self.perfect.reduction);
-        let what = self.told("median reduction", asked, oracle, perfect);
+        let what = self.label("median reduction", asked, oracle, perfect);
         figures.fact(&what, self.row.reduction, asked.min(oracle).., " %");
     }
 

@@ -18,7 +18,7 @@ use crate::{Options, median};
 const CALIBRATION: f64 = 0.03;
 
 /// Greatest error, in units of the noise floor.
-const MOST: f64 = 1.5;
+const MAX_ERROR: f64 = 1.5;
 
 /// A machine with all points for training, and another with half of them.
 struct Pair {
@@ -155,7 +155,7 @@ pub fn table(options: &Options, figures: &mut Figures) {
     let places: Vec<usize> = (0..options.n_instances).collect();
     let pairs: Vec<Pair> = places.par_iter().map(|k| Pair::new(*k, options)).collect();
     println!(
-        "\nanother machine      | error by the noise floor, median: parameters fitted, known | trials within {MOST} % | of the best trial of each"
+        "\nanother machine      | error by the noise floor, median: parameters fitted, known | trials within {MAX_ERROR} % | of the best trial of each"
     );
     for case in [Case::Two, Case::Four] {
         if !options.cases.contains(&case) {
@@ -194,16 +194,16 @@ pub fn table(options: &Options, figures: &mut Figures) {
         row(&name, [&fitted, &known], of_best);
         for (way, values, limit) in [("fitted", &fitted, oracle[0]), ("known", &known, oracle[1])] {
             let what = format!(
-                "another machine, {name}, parameters {way}: median error by the noise floor ({MOST} asked, the oracle {limit:.2})"
+                "another machine, {name}, parameters {way}: median error by the noise floor ({MAX_ERROR} asked, the oracle {limit:.2})"
             );
-            figures.fact(&what, median(values), ..=MOST.max(limit), "");
+            figures.fact(&what, median(values), ..=MAX_ERROR.max(limit), "");
         }
     }
 }
 
 fn row(name: &str, [fitted, known]: [&[f64]; 2], best: [f64; 2]) {
     let within = |values: &[f64]| {
-        100.0 * values.iter().filter(|e| **e <= MOST).count() as f64 / values.len() as f64
+        100.0 * values.iter().filter(|e| **e <= MAX_ERROR).count() as f64 / values.len() as f64
     };
     println!(
         "{name:20} | {:34.2} {:23.2} | {:9.1} {:9.1} | {:.2} {:.2}",

@@ -29,11 +29,11 @@ pub fn forms(problem: &Problem<'_>) -> Vec<Tree> {
             all.push(form);
         }
     }
-    let beside = |slope: usize| {
+    let with_slope = |slope: usize| {
         let slope = [Add, Multiply, Number(0.0), Input(slope as u8)];
         all.iter().map(move |form| [&slope, &form[..]].concat())
     };
-    let sums: Vec<Tree> = slopes.flat_map(beside).collect();
+    let sums: Vec<Tree> = slopes.flat_map(with_slope).collect();
     all.extend(sums);
     all
 }

@@ -4,11 +4,11 @@ use super::{DiagramError, Reading};
 use mastermind_programs::{Finding, Model, Rule};
 
 /// Most findings, and most warnings, that are kept.
-const MOST: usize = 1000;
+const MAX_FINDINGS: usize = 1000;
 
 /// Subject of a finding, and its position.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Subject<'a> {
     pub(crate) element: &'a str,
     pub(crate) at: &'a str,
 }
@@ -22,12 +22,12 @@ pub(crate) struct Collected {
 
 impl Collected {
     /// Something that is wrong.
-    pub(crate) fn find(&mut self, rule: Rule, place: Place<'_>, reason: impl Into<String>) {
+    pub(crate) fn find(&mut self, rule: Rule, place: Subject<'_>, reason: impl Into<String>) {
         push(&mut self.findings, rule, place, reason.into());
     }
 
     /// A warning of something that is ignored or assumed.
-    pub(crate) fn warn(&mut self, rule: Rule, place: Place<'_>, reason: impl Into<String>) {
+    pub(crate) fn warn(&mut self, rule: Rule, place: Subject<'_>, reason: impl Into<String>) {
         push(&mut self.warnings, rule, place, reason.into());
     }
 
@@ -45,8 +45,8 @@ impl Collected {
     }
 }
 
-fn push(list: &mut Vec<Finding>, rule: Rule, place: Place<'_>, reason: String) {
-    if list.len() < MOST {
+fn push(list: &mut Vec<Finding>, rule: Rule, place: Subject<'_>, reason: String) {
+    if list.len() < MAX_FINDINGS {
         list.push(Finding {
             rule,
             element: place.element.to_owned(),

@@ -6,7 +6,7 @@
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use super::collect::{Collected, Place};
+use super::collect::{Collected, Subject};
 use super::graph::{Graph, NodeKind};
 use mastermind_programs::Rule;
 
@@ -23,7 +23,7 @@ pub(super) fn end_loops(graph: &mut Graph, out: &mut Collected) {
             graph.nodes[begin].name.clone(),
             graph.nodes[begin].at.clone(),
         );
-        let place = Place {
+        let place = Subject {
             element: &name,
             at: &at,
         };

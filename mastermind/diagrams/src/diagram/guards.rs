@@ -9,7 +9,7 @@ use mastermind_programs::chance_calls;
 use mastermind_programs::expression::{Binary, Expression, Unary};
 
 /// Most combinations of values that are tried.
-const MOST: usize = 1 << 14;
+const MAX_COMBINATIONS: usize = 1 << 14;
 
 /// A defect of the guards of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(super) fn defect(guards: &[&Expression], has_otherwise: bool) -> Option<Defe
     let total = quantities
         .iter()
         .try_fold(1_usize, |total, q| total.checked_mul(q.values.len()));
-    if total.is_none_or(|total| total > MOST) {
+    if total.is_none_or(|total| total > MAX_COMBINATIONS) {
         return None;
     }
     (0..total.unwrap_or(0)).find_map(|index| {

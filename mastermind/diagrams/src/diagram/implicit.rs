@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use super::collect::{Collected, Place};
+use super::collect::{Collected, Subject};
 use super::graph::{Graph, NodeKind};
 use mastermind_programs::Rule;
 
@@ -35,7 +35,7 @@ pub(super) fn complete(graph: &mut Graph, forks: bool, out: &mut Collected) {
 
 fn warn(graph: &Graph, node: usize, rule: Rule, reason: String, out: &mut Collected) {
     let node = &graph.nodes[node];
-    let place = Place {
+    let place = Subject {
         element: &node.name,
         at: &node.at,
     };

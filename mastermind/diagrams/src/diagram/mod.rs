@@ -17,7 +17,7 @@ mod sections;
 mod structure;
 mod words;
 
-pub(crate) use collect::{Collected, Place};
+pub(crate) use collect::{Collected, Subject};
 pub(crate) use graph::{Edge, Graph, Guard, Node, NodeKind, Wrapper};
 pub(crate) use names::{name_and_words, opening, parts};
 pub(crate) use prose::{declares, settle, share_of};

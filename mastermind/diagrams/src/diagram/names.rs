@@ -1,6 +1,6 @@
 //! The text of a node: its name, and the stereotypes and words in it.
 
-use super::collect::{Collected, Place};
+use super::collect::{Collected, Subject};
 use super::words::Annotation;
 use mastermind_programs::Rule;
 
@@ -69,7 +69,7 @@ pub(crate) fn name_and_words(
             name.push_str(line);
         }
     }
-    let place = Place { element: &name, at };
+    let place = Subject { element: &name, at };
     for stereotype in stereotypes {
         let is_shape = SHAPES.contains(&stereotype.to_ascii_lowercase().as_str());
         if !annotation.stereotype(stereotype, place, out) && !is_shape {

@@ -3,7 +3,7 @@
 //! A condition that is no expression gets a probability: the share in its label (`yes, 30 %`, MARTE's `prob`), else an
 //! equal part of the rest. Each is a warning, so that nobody mistakes such a model for a calculated one.
 
-use super::collect::{Collected, Place};
+use super::collect::{Collected, Subject};
 use super::graph::{Edge, Graph, Guard, NodeKind, Wrapper};
 use super::structure::Manners;
 use super::{endless, implicit};
@@ -77,7 +77,7 @@ fn begin_once(graph: &mut Graph, manners: Manners, out: &mut Collected) {
             .collect();
         if let [one] = begins[..] {
             let node = &graph.nodes[one];
-            let place = Place {
+            let place = Subject {
                 element: &node.name,
                 at: &node.at,
             };
@@ -95,7 +95,7 @@ fn begin_once(graph: &mut Graph, manners: Manners, out: &mut Collected) {
         _ => return,
     };
     let at = graph.nodes[first].at.clone();
-    let place = Place {
+    let place = Subject {
         element: &graph.nodes[first].name,
         at: &at,
     };
@@ -148,7 +148,7 @@ fn drop_unreachable(graph: &mut Graph, out: &mut Collected) {
         if reached[i] {
             kept.push(node);
         } else if matches!(node.kind, NodeKind::Element(_) | NodeKind::Group(..)) {
-            let place = Place {
+            let place = Subject {
                 element: &node.name,
                 at: &node.at,
             };
@@ -231,7 +231,7 @@ fn decide(graph: &mut Graph, node: usize, declares: bool, out: &mut Collected) {
             "no condition that can be evaluated: taken with probability {share:.3}, by all processes alike; \
              write an expression, or a share as in \"yes, 30 %\""
         );
-        out.warn(Rule::Prose, Place { element, at }, reason);
+        out.warn(Rule::Prose, Subject { element, at }, reason);
     }
 }
 

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use super::collect::{Collected, Place};
+use super::collect::{Collected, Subject};
 use super::words::expression;
 use mastermind_programs::expression::{CostFunction, Expression};
 use mastermind_programs::{Rule, Variable};
@@ -49,7 +49,7 @@ impl Sections {
     }
 
     /// Reads a line; returns whether it opens a section or is in one.
-    pub(crate) fn line(&mut self, line: &str, place: Place<'_>, out: &mut Collected) -> bool {
+    pub(crate) fn line(&mut self, line: &str, place: Subject<'_>, out: &mut Collected) -> bool {
         let line = line.trim();
         let opened = match line.to_ascii_lowercase().replace(' ', "").as_str() {
             "<<globals>>" | "«globals»" => Some(Section::Globals),
@@ -71,7 +71,7 @@ impl Sections {
         true
     }
 
-    fn entry(&mut self, section: Section, line: &str, place: Place<'_>, out: &mut Collected) {
+    fn entry(&mut self, section: Section, line: &str, place: Subject<'_>, out: &mut Collected) {
         let (left, right) = match line.split_once('=') {
             Some((left, right)) if !right.starts_with('=') => (left.trim(), right),
             _ if section != Section::Functions => (line, "0"),
@@ -111,7 +111,7 @@ impl Sections {
         }
     }
 
-    fn function(&mut self, left: &str, value: Expression, place: Place<'_>, out: &mut Collected) {
+    fn function(&mut self, left: &str, value: Expression, place: Subject<'_>, out: &mut Collected) {
         let (name, parameters) = match left.split_once('(') {
             Some((name, rest)) => (name.trim(), rest.trim().strip_suffix(')')),
             None => (left, Some("")),

@@ -4,7 +4,7 @@
 //! S. Pllana et al., "Towards an Environment for Performance Modeling": stereotypes and tagged
 //! values, Figure 1; loops as `[L = 1,M]`, Figure 3.
 
-use super::collect::{Collected, Place};
+use super::collect::{Collected, Subject};
 use super::graph::{Guard, Wrapper};
 use super::prose::share_of;
 use mastermind_programs::expression::{Assignment, Binary, Expression, parse, parse_assignments};
@@ -109,7 +109,12 @@ impl Annotation {
     }
 
     /// Takes a stereotype; whether it is known.
-    pub(crate) fn stereotype(&mut self, name: &str, place: Place<'_>, out: &mut Collected) -> bool {
+    pub(crate) fn stereotype(
+        &mut self,
+        name: &str,
+        place: Subject<'_>,
+        out: &mut Collected,
+    ) -> bool {
         let plain: String = name
             .chars()
             .filter(char::is_ascii_alphanumeric)
@@ -170,7 +175,7 @@ impl Annotation {
 
     /// Reads a tagged value `word = text` or `word: text`. Returns `false` for other text; an unknown word with `=` is
     /// a finding.
-    pub(crate) fn line(&mut self, line: &str, place: Place<'_>, out: &mut Collected) -> bool {
+    pub(crate) fn line(&mut self, line: &str, place: Subject<'_>, out: &mut Collected) -> bool {
         let Some((word, sign, text)) = word_and_text(line) else {
             return false;
         };
@@ -201,7 +206,7 @@ impl Annotation {
         taken.into_iter().map(|(_, text)| text).collect()
     }
 
-    fn text(&mut self, word: &str, place: Place<'_>, out: &mut Collected) -> Option<String> {
+    fn text(&mut self, word: &str, place: Subject<'_>, out: &mut Collected) -> Option<String> {
         let mut texts = self.take(word);
         if texts.len() > 1 {
             let reason = format!("{} times {word}, expected it once", texts.len());
@@ -213,14 +218,14 @@ impl Annotation {
     fn expression(
         &mut self,
         word: &str,
-        place: Place<'_>,
+        place: Subject<'_>,
         out: &mut Collected,
     ) -> Option<Expression> {
         let text = self.text(word, place, out)?;
         Some(expression(&text, place, out))
     }
 
-    fn required(&mut self, word: &str, place: Place<'_>, out: &mut Collected) -> Expression {
+    fn required(&mut self, word: &str, place: Subject<'_>, out: &mut Collected) -> Expression {
         self.expression(word, place, out).unwrap_or_else(|| {
             let reason = format!("no {word}, expected {word} = an expression");
             out.find(Rule::Annotation, place, reason);
@@ -228,7 +233,7 @@ impl Annotation {
         })
     }
 
-    fn code(&mut self, place: Place<'_>, out: &mut Collected) -> Vec<Assignment> {
+    fn code(&mut self, place: Subject<'_>, out: &mut Collected) -> Vec<Assignment> {
         let text = self.take("code").join(";");
         // A C programmer ends a block with a semicolon, and begins the next line with none.
         let parts: Vec<_> = text
@@ -245,7 +250,7 @@ impl Annotation {
     fn collective(
         &mut self,
         kind: CollectiveKind,
-        place: Place<'_>,
+        place: Subject<'_>,
         out: &mut Collected,
     ) -> Collective {
         let (zero, one) = (Expression::Number(0.0), Expression::Number(1.0));
@@ -273,7 +278,7 @@ impl Annotation {
         mut self,
         name: &str,
         default: &'static str,
-        place: Place<'_>,
+        place: Subject<'_>,
         out: &mut Collected,
     ) -> Part {
         let kind = self.kind.unwrap_or(default);
@@ -356,7 +361,7 @@ pub(crate) fn word_and_text(line: &str) -> Option<(&str, char, &str)> {
 }
 
 /// An expression, or a finding and a 1.
-pub(crate) fn expression(text: &str, place: Place<'_>, out: &mut Collected) -> Expression {
+pub(crate) fn expression(text: &str, place: Subject<'_>, out: &mut Collected) -> Expression {
     parse(text).unwrap_or_else(|error| {
         out.find(Rule::Expression, place, error.to_string());
         Expression::Number(1.0)

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::links::{Written, around, whole};
 use super::shapes::{bracketed, named};
 use super::source::Source;
-use crate::diagram::{Collected, Place};
+use crate::diagram::{Collected, Subject};
 use crate::picture::{Colours, Direction, Shape};
 use mastermind_programs::Rule;
 
@@ -152,7 +152,7 @@ impl<'a> Parser<'a> {
         let text = self.text[from..].lines().next().unwrap_or_default().trim();
         let element: String = text.chars().take(60).collect();
         let at = format!("line {}", self.source.line_of(from));
-        let place = Place {
+        let place = Subject {
             element: &element,
             at: &at,
         };
@@ -180,7 +180,7 @@ impl<'a> Parser<'a> {
         if let Some(group) = self.open.last() {
             let group = &self.chart.groups[*group];
             let at = format!("line {}", group.line);
-            let place = Place {
+            let place = Subject {
                 element: "subgraph",
                 at: &at,
             };

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::chart::{Chart, Label, Vertex};
 use super::source::Source;
 use crate::diagram::{
-    Annotation, Collected, Graph, Guard, NodeKind, Part, Place, Sections, Wrapper, answer,
+    Annotation, Collected, Graph, Guard, NodeKind, Part, Sections, Subject, Wrapper, answer,
     guard_of, name_and_words, not, prose,
 };
 use crate::picture::{Shape, Stroke, markdown, plain};
@@ -33,19 +33,19 @@ pub(super) fn letters(label: &Label) -> String {
 ///
 /// A line of prose may begin with a word and a colon (`Source: file`); only a sign of equality makes it a word here.
 fn named(text: &str, annotation: &mut Annotation, at: &str, out: &mut Collected) -> String {
-    let mut joined = String::new();
+    let mut one_line = String::new();
     for line in text.lines() {
         let is_word = line.contains('=') && Annotation::default().said(line);
-        if !joined.is_empty() {
-            joined.push(if is_word || line.trim_start().starts_with('{') {
+        if !one_line.is_empty() {
+            one_line.push(if is_word || line.trim_start().starts_with('{') {
                 '\n'
             } else {
                 ' '
             });
         }
-        joined.push_str(line);
+        one_line.push_str(line);
     }
-    name_and_words(&joined, annotation, at, out)
+    name_and_words(&one_line, annotation, at, out)
 }
 
 /// The graph of a flowchart.
@@ -85,7 +85,7 @@ fn comments(
         }
         last = *number;
         let at = format!("line {number}");
-        let place = Place {
+        let place = Subject {
             element: "comment",
             at: &at,
         };
@@ -111,7 +111,7 @@ fn frame(group: &super::chart::Subgraph, out: &mut Collected) -> Frame {
     let text = letters(&group.title);
     let mut own = Collected::default();
     let name = named(&text, &mut annotation, &at, &mut own);
-    let place = Place {
+    let place = Subject {
         element: &name,
         at: &at,
     };
@@ -217,7 +217,7 @@ impl Builder<'_> {
             }
             if link.written.tips == [true, true] {
                 let at = format!("line {}", link.line);
-                let place = Place {
+                let place = Subject {
                     element: &chart.nodes[link.from].id,
                     at: &at,
                 };
@@ -249,7 +249,7 @@ impl Builder<'_> {
         said: &mut BTreeMap<usize, Annotation>,
     ) {
         let at = format!("line {}", note.line);
-        let place = Place {
+        let place = Subject {
             element: "note",
             at: &at,
         };
@@ -430,7 +430,7 @@ impl Builder<'_> {
     }
 
     fn element(&mut self, name: &str, at: &str, annotation: Annotation) -> NodeKind {
-        let place = Place { element: name, at };
+        let place = Subject { element: name, at };
         if annotation.is_empty() {
             let reason = "nothing says what it costs: no time is taken";
             self.out.warn(Rule::NoCost, place, reason);

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_told_by_their_signs() {
+    fn lines_have_the_stroke_of_their_signs() {
         use Stroke::{Dashed, Hidden, Solid, Thick};
         for (text, stroke, tips, length) in [
             ("-->B", Solid, [false, true], 3),

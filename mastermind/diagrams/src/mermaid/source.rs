@@ -1,7 +1,7 @@
 //! A file of Mermaid reduced to its statements: without front matter, directives, comments, and the line with the
 //! diagram type.
 
-use crate::diagram::{Collected, Place};
+use crate::diagram::{Collected, Subject};
 use crate::picture::Direction;
 use mastermind_programs::Rule;
 
@@ -133,7 +133,7 @@ impl Source {
             };
             let at = format!("line {}", self.line_of(begin));
             let shown: String = word.chars().take(60).collect();
-            let place = Place {
+            let place = Subject {
                 element: if shown.is_empty() { "file" } else { &shown },
                 at: &at,
             };

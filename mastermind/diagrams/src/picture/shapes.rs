@@ -35,8 +35,8 @@ pub(super) fn size(shape: Shape, (width, height): (f64, f64)) -> (f64, f64) {
 }
 
 /// Distance of the outline from the middle, along, at a distance from the axis.
-pub(super) fn reach(shape: Shape, across: f64, along: f64, beside: f64) -> f64 {
-    let share = (beside.abs() / (across / 2.0)).min(1.0);
+pub(super) fn reach(shape: Shape, across: f64, along: f64, off_axis: f64) -> f64 {
+    let share = (off_axis.abs() / (across / 2.0)).min(1.0);
     along / 2.0
         * match shape {
             Shape::Diamond => 1.0 - share,

@@ -106,13 +106,13 @@ impl<'a> Drawer<'a> {
             ..Plan::default()
         };
         let mut boxes = vec![0; picture.nodes.len()];
-        let is_beside = |node: usize| {
+        let is_note_on_another = |node: usize| {
             picture.nodes[node]
                 .about
                 .is_some_and(|about| about < boxes.len())
         };
         let own: Vec<usize> = (0..picture.nodes.len())
-            .filter(|node| !is_beside(*node))
+            .filter(|node| !is_note_on_another(*node))
             .collect();
         for node in &own {
             let (across, along) = turned(sizes[*node]);
@@ -402,10 +402,10 @@ impl<'a> Drawer<'a> {
         let place = side.iter().position(|other| *other == edge).unwrap_or(0) as f64;
         let n = side.len().max(1) as f64;
         let step = (across * 0.7 / n).min(18.0);
-        let beside = (place - (n - 1.0) / 2.0) * step;
-        let reach = reach(one.shape, across, along, beside);
+        let off_axis = (place - (n - 1.0) / 2.0) * step;
+        let reach = reach(one.shape, across, along, off_axis);
         [
-            axis + beside,
+            axis + off_axis,
             middle + if is_upper { reach } else { -reach },
         ]
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::diagram::{Annotation, Collected, Graph, Guard, Node, NodeKind, Part, Place, Wrapper};
+use crate::diagram::{Annotation, Collected, Graph, Guard, Node, NodeKind, Part, Subject, Wrapper};
 use mastermind_programs::{ElementKind, Rule};
 
 /// A loose end: an edge without a target yet.
@@ -101,7 +101,7 @@ impl Flow {
 
 /// Applies an annotation to a node.
 fn annotate(node: &mut Node, annotation: Annotation, out: &mut Collected) {
-    let place = Place {
+    let place = Subject {
         element: &node.name,
         at: &node.at,
     };
@@ -149,7 +149,7 @@ pub(super) fn wrapper(
     at: &str,
     out: &mut Collected,
 ) -> Wrapper {
-    let place = Place { element: name, at };
+    let place = Subject { element: name, at };
     if annotation.is_empty() {
         return Wrapper::Plain;
     }

@@ -27,8 +27,8 @@ use super::flow::Flow;
 use super::lines::{Block, Line};
 use super::text::after;
 use crate::diagram::{
-    Annotation, Collected, Edge, Graph, Guard, NodeKind, Place, Sections, guard_of, name_and_words,
-    prose,
+    Annotation, Collected, Edge, Graph, Guard, NodeKind, Sections, Subject, guard_of,
+    name_and_words, prose,
 };
 use mastermind_programs::Rule;
 use mastermind_programs::expression::{Expression, parse};
@@ -63,7 +63,7 @@ pub(super) fn graph(block: &Block, sections: &mut Sections, out: &mut Collected)
         }
     }
     for (_, at) in std::mem::take(&mut reader.branches) {
-        let place = Place {
+        let place = Subject {
             element: "if",
             at: &at,
         };
@@ -111,7 +111,7 @@ impl Reader<'_> {
     fn wrong(&mut self, line: &Line, reason: impl Into<String>) {
         let shown: String = line.text.chars().take(60).collect();
         let at = line.at();
-        let place = Place {
+        let place = Subject {
             element: &shown,
             at: &at,
         };
@@ -254,7 +254,7 @@ impl Reader<'_> {
                 graph.edges[edge].guard = guard_of(&label, None);
                 continue;
             }
-            let place = Place {
+            let place = Subject {
                 element: &graph.nodes[from].name,
                 at: &at,
             };
@@ -397,7 +397,7 @@ impl Reader<'_> {
         let mut prose = false;
         for part in &inside {
             let at = part.at();
-            let place = Place {
+            let place = Subject {
                 element: "note",
                 at: &at,
             };
@@ -413,7 +413,7 @@ impl Reader<'_> {
         }
         if prose {
             let at = line.at();
-            let place = Place {
+            let place = Subject {
                 element: "note",
                 at: &at,
             };
@@ -432,7 +432,7 @@ impl Reader<'_> {
             let n_in = graph.edges.iter().filter(|edge| edge.to == *bar).count();
             let n_out = graph.edges.iter().filter(|edge| edge.from == *bar).count();
             if n_in > 1 && !parts {
-                let place = Place {
+                let place = Subject {
                     element: name,
                     at: &graph.nodes[*bar].at,
                 };

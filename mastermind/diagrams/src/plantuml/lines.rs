@@ -21,7 +21,7 @@
 
 use super::new;
 use super::text::after;
-use crate::diagram::{Collected, Place};
+use crate::diagram::{Collected, Subject};
 use mastermind_programs::Rule;
 
 /// A diagram: its name, its title, and the lines up to `@enduml` that may matter for its flow.
@@ -141,7 +141,7 @@ impl Definitions {
     fn line(&mut self, text: String, number: usize, out: &mut Collected) -> Option<String> {
         let expanded = self.expand(text);
         let at = format!("line {number}");
-        let place = Place {
+        let place = Subject {
             element: "!",
             at: &at,
         };
@@ -273,7 +273,7 @@ pub(super) fn blocks(text: &str, out: &mut Collected) -> Vec<Block> {
     }
     if let Some(block) = open {
         let at = format!("line {}", text.lines().count());
-        let place = Place {
+        let place = Subject {
             element: "file",
             at: &at,
         };
@@ -295,7 +295,7 @@ fn title(text: &str) -> Option<&str> {
 
 fn other(line: &Line, out: &mut Collected) {
     let at = line.at();
-    let place = Place {
+    let place = Subject {
         element: &line.text,
         at: &at,
     };
@@ -317,7 +317,7 @@ fn passed_over(line: &Line, out: &mut Collected) -> Passed {
     let lower = line.text.to_ascii_lowercase();
     let at = line.at();
     let first = lower.split_whitespace().next().unwrap_or_default();
-    let place = Place {
+    let place = Subject {
         element: first,
         at: &at,
     };

@@ -53,7 +53,8 @@ pub(crate) use edit::{edited, outline};
 use std::collections::BTreeMap;
 
 use crate::diagram::{
-    Collected, DiagramError, Graph, Manners, Place, Reading, Sections, declares, settle, structure,
+    Collected, DiagramError, Graph, Manners, Reading, Sections, Subject, declares, settle,
+    structure,
 };
 use crate::picture::Picture;
 use mastermind_programs::{Activity, Model, Rule, Variable};
@@ -73,7 +74,7 @@ pub fn read_plantuml(text: &str) -> Result<Reading, DiagramError> {
     let mut out = Collected::default();
     let blocks = lines::blocks(text, &mut out);
     if blocks.is_empty() {
-        let place = Place {
+        let place = Subject {
             element: "file",
             at: "line 1",
         };
@@ -131,7 +132,7 @@ pub fn pictures_of_plantuml(text: &str, main: Option<&str>) -> Result<Vec<Pictur
     let mut pictures = sketch::pictures(text, &mut out);
     pictures.retain(|picture| main.is_none_or(|main| picture.name == main));
     if pictures.is_empty() {
-        let place = Place {
+        let place = Subject {
             element: main.unwrap_or("file"),
             at: "line 1",
         };
@@ -192,7 +193,7 @@ fn add(
     model.globals.extend(sections.globals);
     for (function, value) in sections.functions {
         if model.functions.insert(function.clone(), value).is_some() {
-            let place = Place {
+            let place = Subject {
                 element: &function,
                 at: &name,
             };

@@ -27,7 +27,7 @@ use super::flow::{Flow, Tail, blank, wrapper};
 use super::lines::{Block, Line};
 use super::text::{after, bracketed};
 use crate::diagram::{
-    Annotation, Collected, Graph, NodeKind, Place, Sections, Wrapper, name_and_words,
+    Annotation, Collected, Graph, NodeKind, Sections, Subject, Wrapper, name_and_words,
 };
 use blocks::Frame;
 pub(super) use blocks::after_any;
@@ -54,7 +54,7 @@ pub(super) fn graph(block: &Block, sections: &mut Sections, out: &mut Collected)
         .map_or_else(|| "line 1".to_owned(), Line::at);
     // As in PlantUML, the diagram's end is that of an `if`.
     while let Some(Frame::If { at, .. }) = reader.frames.last() {
-        let place = Place { element: "if", at };
+        let place = Subject { element: "if", at };
         let reason = "it is not ended: taken to end with the diagram";
         reader.out.warn(Rule::Ignored, place, reason);
         let number = block.lines.last().map_or(1, |line| line.number);
@@ -68,7 +68,7 @@ pub(super) fn graph(block: &Block, sections: &mut Sections, out: &mut Collected)
             frame.end()
         );
         let at = frame.at().to_owned();
-        let place = Place {
+        let place = Subject {
             element: frame.word(),
             at: &at,
         };
@@ -89,7 +89,7 @@ impl Reader<'_> {
     fn wrong(&mut self, line: &Line, reason: impl Into<String>) {
         let shown: String = line.text.chars().take(60).collect();
         let at = line.at();
-        let place = Place {
+        let place = Subject {
             element: &shown,
             at: &at,
         };
@@ -99,7 +99,7 @@ impl Reader<'_> {
     fn pass_over(&mut self, line: &Line, reason: &str) {
         let shown: String = line.text.chars().take(60).collect();
         let at = line.at();
-        let place = Place {
+        let place = Subject {
             element: &shown,
             at: &at,
         };

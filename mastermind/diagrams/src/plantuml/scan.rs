@@ -392,14 +392,14 @@ impl<'a> Scanner<'a> {
 
     fn action(&mut self, line: &RawLine, first: &'a str) {
         let begin = offset(self.text, first);
-        let mut joined = first.to_owned();
+        let mut action = first.to_owned();
         let mut last = line.clone();
-        while !(is_ended(&joined, joined.rfind(';')) || is_sdl(&joined)) {
+        while !(is_ended(&action, action.rfind(';')) || is_sdl(&action)) {
             let Some(next) = self.next() else {
                 break;
             };
-            joined.push('\n');
-            joined.push_str(self.of(&next.plain));
+            action.push('\n');
+            action.push_str(self.of(&next.plain));
             last = next;
         }
         // The sign that ends it, and a stereotype behind that.

@@ -24,7 +24,9 @@ use roxmltree::Node;
 
 use super::annotations::{Annotations, Said};
 use super::document::{Document, LocalName, references, text, value};
-use crate::diagram::{Collected, Graph, Guard, NodeKind, Part, Place, Sections, Wrapper, guard_of};
+use crate::diagram::{
+    Collected, Graph, Guard, NodeKind, Part, Sections, Subject, Wrapper, guard_of,
+};
 use mastermind_programs::expression::{CostFunction, Expression, parse, parse_assignments};
 use mastermind_programs::{Rule, Variable};
 
@@ -237,7 +239,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         let at = self.document.at(node);
         let name = self.document.name(node);
         let name = name.unwrap_or_else(|| format!("{kind} of {at}"));
-        let place = Place {
+        let place = Subject {
             element: &name,
             at: &at,
         };
@@ -303,7 +305,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         &self,
         node: Node<'a, 'input>,
         kind: &str,
-        place: Place<'_>,
+        place: Subject<'_>,
         out: &mut Collected,
     ) -> NodeKind {
         let Said {
@@ -387,7 +389,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         node: Node<'a, 'input>,
         kind: &str,
         inner: Graph,
-        place: Place<'_>,
+        place: Subject<'_>,
         out: &mut Collected,
     ) -> NodeKind {
         let said = self.annotations.said(self.document.id(node));
@@ -429,7 +431,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         let at = self.document.at(edge);
         let id = self.document.id(edge).unwrap_or("edge");
         let name = self.document.name(edge).unwrap_or_else(|| id.to_owned());
-        let place = Place {
+        let place = Subject {
             element: &name,
             at: &at,
         };
@@ -486,7 +488,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
     ) {
         let mut ordered: HashSet<usize> = level.graph.edges.iter().map(|edge| edge.to).collect();
         for (from, to, at) in objects {
-            let place = Place {
+            let place = Subject {
                 element: &level.graph.nodes[*to].name,
                 at,
             };
@@ -572,7 +574,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
 }
 
 /// An element or group, some rounds of it.
-fn repeated(kind: NodeKind, rounds: &str, place: Place<'_>, out: &mut Collected) -> NodeKind {
+fn repeated(kind: NodeKind, rounds: &str, place: Subject<'_>, out: &mut Collected) -> NodeKind {
     let count = parse(rounds).unwrap_or_else(|error| {
         out.find(Rule::Expression, place, error.to_string());
         Expression::Number(1.0)
@@ -611,7 +613,7 @@ pub(super) fn globals(
                 continue;
             };
             let at = document.at(attribute);
-            let place = Place {
+            let place = Subject {
                 element: name,
                 at: &at,
             };
@@ -642,7 +644,7 @@ pub(super) fn functions(document: &Document<'_, '_>, sections: &mut Sections, ou
             continue;
         };
         let at = document.at(node);
-        let place = Place {
+        let place = Subject {
             element: name,
             at: &at,
         };

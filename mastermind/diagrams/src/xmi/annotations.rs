@@ -6,7 +6,7 @@ use roxmltree::Node;
 
 use super::document::{Document, references, text};
 use super::nfp;
-use crate::diagram::{Annotation, Collected, Place, Sections};
+use crate::diagram::{Annotation, Collected, Sections, Subject};
 use mastermind_programs::Rule;
 
 /// Attributes of MARTE's steps that change no mean time.
@@ -67,7 +67,7 @@ impl<'a> Annotations<'a> {
         out: &mut Collected,
     ) {
         let at = document.at(node);
-        let place = Place {
+        let place = Subject {
             element: "comment",
             at: &at,
         };
@@ -106,7 +106,7 @@ impl<'a> Annotations<'a> {
     ) {
         let name = node.tag_name().name();
         let at = document.at(node);
-        let place = Place {
+        let place = Subject {
             element: name,
             at: &at,
         };
@@ -147,7 +147,7 @@ fn tagged<'a>(node: Node<'a, '_>) -> Vec<(&'a str, String)> {
 }
 
 /// MARTE's step of a scenario.
-fn step(said: &mut Said, node: Node<'_, '_>, place: Place<'_>, out: &mut Collected) {
+fn step(said: &mut Said, node: Node<'_, '_>, place: Subject<'_>, out: &mut Collected) {
     for (word, text) in tagged(node) {
         match word {
             "hostDemand" => match nfp::seconds(&text) {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use roxmltree::Node;
 
 use super::document::{Document, references};
-use super::{MOST_ATTRIBUTES, document};
+use super::{MAX_ATTRIBUTES, document};
 use crate::diagram::{known_stereotype, known_word};
 use crate::edit::{
     Edit, EditError, Form, Item, Key, Outline, OutlineActivity, Word, no_such, number, refused,
@@ -78,7 +78,7 @@ fn wrong(found: impl ToString) -> EditError {
 }
 
 fn scan(text: &str) -> Result<Vec<Scanned>, EditError> {
-    if document::most_attributes(text) > MOST_ATTRIBUTES {
+    if document::most_attributes(text) > MAX_ATTRIBUTES {
         return Err(wrong("an element of too many attributes"));
     }
     let xml = roxmltree::Document::parse(text).map_err(wrong)?;

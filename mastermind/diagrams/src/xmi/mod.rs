@@ -26,7 +26,7 @@ pub(crate) use edit::{edited, outline};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::diagram::{Collected, DiagramError, Place, Reading, Sections, declares, understood};
+use crate::diagram::{Collected, DiagramError, Reading, Sections, Subject, declares, understood};
 use crate::picture::Picture;
 use annotations::Annotations;
 use document::Document;
@@ -36,7 +36,7 @@ use mastermind_programs::{Activity, ElementKind, Model, Rule, visit};
 const LONGEST: usize = 256 << 20;
 
 /// Most attributes of an element.
-const MOST_ATTRIBUTES: usize = 1000;
+const MAX_ATTRIBUTES: usize = 1000;
 
 /// Reads the activities of an XMI file.
 ///
@@ -61,7 +61,7 @@ pub fn read_xmi_from(text: &str, main: Option<&str>) -> Result<Reading, DiagramE
 fn read(document: &Document<'_, '_>, main: Option<&str>) -> Result<Reading, DiagramError> {
     let mut out = Collected::default();
     let activities = document.activities();
-    let file = Place {
+    let file = Subject {
         element: "file",
         at: "line 1",
     };
@@ -123,7 +123,7 @@ pub fn pictures_of_xmi(text: &str, main: Option<&str>) -> Result<Vec<Picture>, D
     })?;
     if pictures.is_empty() {
         let mut out = Collected::default();
-        let place = Place {
+        let place = Subject {
             element: main.unwrap_or("file"),
             at: "line 1",
         };
@@ -144,7 +144,7 @@ fn with_document<T>(
         let (found, most) = (text.len(), LONGEST);
         return Err(DiagramError::TooLong { found, most });
     }
-    let (found, most) = (document::most_attributes(text), MOST_ATTRIBUTES);
+    let (found, most) = (document::most_attributes(text), MAX_ATTRIBUTES);
     if found > most {
         return Err(DiagramError::Attributes { found, most });
     }
@@ -228,7 +228,7 @@ fn assemble(
             kept.insert(one.name, activity);
         } else {
             let reason = format!("nothing leads to it from \"{name}\"");
-            let place = Place {
+            let place = Subject {
                 element: &one.name,
                 at: &document.at(activities[one.index]),
             };
@@ -250,7 +250,7 @@ fn named(read: &[Read], name: &str, out: &mut Collected) -> Option<usize> {
     let found = read.iter().position(|one| one.name == name);
     if found.is_none() {
         let known: Vec<_> = read.iter().take(20).map(|one| one.name.as_str()).collect();
-        let place = Place {
+        let place = Subject {
             element: name,
             at: "file",
         };
@@ -281,7 +281,7 @@ fn main(read: &[Read], out: &mut Collected) -> Option<usize> {
         .find(|i| read[*i].name.eq_ignore_ascii_case("main"));
     let main = named.or_else(|| roots.first().copied())?;
     if roots.len() > 1 && named.is_none() {
-        let place = Place {
+        let place = Subject {
             element: &read[main].name,
             at: "file",
         };

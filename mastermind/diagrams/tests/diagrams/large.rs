@@ -50,7 +50,7 @@ fn many_attributes_of_an_element_are_refused() {
 }
 
 #[test]
-fn many_activities_are_told_apart_and_found() {
+fn many_activities_are_distinguished_and_found() {
     // Activities of one name, each calling the next: an activity that none calls is not the main
     // one.
     let mut text = String::from(

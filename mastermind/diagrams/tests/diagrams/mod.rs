@@ -282,7 +282,7 @@ fn is_share(calls: [u64; 3], of: f64, share: f64) {
 
 /// As people write them: labels before a command, colours, layout.
 #[test]
-fn labels_and_layout_beside_commands_are_passed_over() {
+fn labels_and_layout_next_to_commands_are_passed_over() {
     let (_, done) = people(
         "page 2x2
          sprite $mark [2x2/16] {
@@ -637,8 +637,8 @@ fn arrows_that_leave_an_action_are_alternatives() {
     let of = |rule| reading.warnings.iter().filter(move |w| w.rule == rule);
     assert_eq!(of(Rule::MissingDecision).count(), 2);
     for share in ["0.250", "0.750"] {
-        let told = of(Rule::Prose).any(|w| w.reason.contains(share));
-        assert!(told, "{share}: {:?}", reading.warnings);
+        let has_warning = of(Rule::Prose).any(|w| w.reason.contains(share));
+        assert!(has_warning, "{share}: {:?}", reading.warnings);
     }
 }
 

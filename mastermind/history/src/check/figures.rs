@@ -16,7 +16,7 @@ const SAME_CALLS: f64 = 1.25;
 /// Share of a cell's processor time that a figure must account for in the tenth of the runs where it accounts for most,
 /// which other work disturbs least. Arbitrary: if calls with the same parameters, or the segments of a caller, are of
 /// two forms, the quantile of the frequent form leaves out the other, whose slow-down it would not show.
-const LEAST_PART: f64 = 1.0 / 3.0;
+const MIN_PART: f64 = 1.0 / 3.0;
 
 /// A call of this length or longer does not escape other work, nanoseconds.
 ///
@@ -115,7 +115,7 @@ impl CellRuns {
             let mut parts: Vec<f64> = parts.collect();
             parts.sort_unstable_by(f64::total_cmp);
             let is_finite = parts.iter().all(|part| part.is_finite());
-            is_finite && noise::quantile(&parts, 0.9) >= LEAST_PART.ln()
+            is_finite && noise::quantile(&parts, 0.9) >= MIN_PART.ln()
         };
         let figures = FIGURES.into_iter().filter(is_comparable).filter(is_known);
         let scales = figures.filter_map(|figure| {

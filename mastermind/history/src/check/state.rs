@@ -42,7 +42,7 @@ const HALF_NORMAL: f64 = 0.674_49;
 const USUAL_OTHERS: f64 = 4.0;
 
 /// How much the others are off, or a run waited, from which a run may be off by it, a logarithm: half of the smallest change that matters.
-const LEAST: f64 = 0.01;
+const MIN_DEVIATION: f64 = 0.01;
 
 /// Width of a class of runs that are off, or waited, as much, a logarithm. Arbitrary.
 const CLASS: f64 = 0.25;
@@ -189,17 +189,17 @@ impl Others<'_> {
 /// * `prior` - deviation that is assumed at first for a run with a figure of 1; it counts as one
 ///   run
 fn in_such_runs(figure: &[f64], off: &[f64], prior: f64, scale: f64) -> Vec<f64> {
-    let class = |x: f64| (x / LEAST).ln() / CLASS;
+    let class = |x: f64| (x / MIN_DEVIATION).ln() / CLASS;
     let n_classes = figure.iter().fold(0.0_f64, |n, x| n.max(class(*x) + 1.0));
     let of_class = |of: usize| {
         let such = figure.iter().zip(off);
         let such = such.filter(|(x, _)| class(**x) >= of as f64);
-        let first = prior * LEAST * (CLASS * (of as f64 + 0.5)).exp();
+        let first = prior * MIN_DEVIATION * (CLASS * (of as f64 + 0.5)).exp();
         let off = median(such.map(|(_, off)| *off).chain([first])) / HALF_NORMAL;
         (off * off - scale * scale).max(0.0).sqrt()
     };
     let classes: Vec<f64> = (0..n_classes as usize).map(of_class).collect();
-    let of_run = |x: &f64| match *x >= LEAST {
+    let of_run = |x: &f64| match *x >= MIN_DEVIATION {
         true => classes.get(class(*x) as usize).copied().unwrap_or(0.0),
         false => 0.0,
     };

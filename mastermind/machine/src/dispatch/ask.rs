@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::Answer;
-use super::known::{Known, known};
+use super::known::{KnownLibrary, known};
 
 /// A library that is open in this process for as long as that lives.
 struct Open {
@@ -63,24 +63,28 @@ const ROUNDS: usize = 12;
 ///
 /// # Errors
 /// It cannot be loaded, and why.
-pub fn ask(path: &Path) -> Result<Option<(Known, Answer)>, String> {
+pub fn ask(path: &Path) -> Result<Option<(KnownLibrary, Answer)>, String> {
     let Some(by_name) = known(path) else {
         return Ok(None);
     };
     let library = Open::new(path)?;
     // An alternative of `libblas.so.3` may be any of them.
     let order = match by_name {
-        Known::OpenBlas => &[Known::OpenBlas, Known::Blis, Known::Mkl][..],
+        KnownLibrary::OpenBlas => &[
+            KnownLibrary::OpenBlas,
+            KnownLibrary::Blis,
+            KnownLibrary::Mkl,
+        ][..],
         _ => std::slice::from_ref(&by_name),
     };
     let answers = order.iter().find_map(|known| {
         let answer = match known {
-            Known::OpenBlas => library.openblas(),
-            Known::Blis => library.blis(),
-            Known::Mkl => library.mkl(),
-            Known::Fftw => library.fftw(),
-            Known::OpenSsl => library.openssl(),
-            Known::LibC => library.libc(),
+            KnownLibrary::OpenBlas => library.openblas(),
+            KnownLibrary::Blis => library.blis(),
+            KnownLibrary::Mkl => library.mkl(),
+            KnownLibrary::Fftw => library.fftw(),
+            KnownLibrary::OpenSsl => library.openssl(),
+            KnownLibrary::LibC => library.libc(),
         };
         Some((*known, answer?))
     });
@@ -300,7 +304,7 @@ impl Open {
         let mut words = whole.split('-').skip(1);
         let version = words.next().map(str::to_owned);
         let offered = crate::offered();
-        let usable = words.filter_map(|word| Some((Known::Fftw.level(word)?, word)));
+        let usable = words.filter_map(|word| Some((KnownLibrary::Fftw.level(word)?, word)));
         let best = usable
             .filter(|(level, _)| offered.is_none_or(|offered| *level <= offered))
             .max_by_key(|(level, _)| *level)?;

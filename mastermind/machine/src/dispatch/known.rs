@@ -7,7 +7,7 @@ use crate::Level;
 
 /// A library that can be queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum KnownLibrary {
     /// OpenBLAS, also as it comes with NumPy and SciPy.
     OpenBlas,
     /// BLIS and AMD's build of it.
@@ -50,7 +50,7 @@ pub const STEERING: [&str; 18] = [
 ];
 
 /// The library that a file is, by its name; `None` for all others.
-pub fn known(path: &Path) -> Option<Known> {
+pub fn known(path: &Path) -> Option<KnownLibrary> {
     let name = path.file_name()?.to_string_lossy();
     let stem = name.split(".so").next()?;
     if !name.contains(".so") {
@@ -59,23 +59,23 @@ pub fn known(path: &Path) -> Option<Known> {
     let begins = |with: &str| stem.starts_with(with);
     match stem {
         // In Debian and Fedora these lead to an implementation; its answer says which one it is.
-        "libblas" | "liblapack" | "libcblas" => Some(Known::OpenBlas),
+        "libblas" | "liblapack" | "libcblas" => Some(KnownLibrary::OpenBlas),
         _ if begins("libopenblas")
             || begins("libscipy_openblas")
             || begins("libflexiblas_openblas") =>
         {
-            Some(Known::OpenBlas)
+            Some(KnownLibrary::OpenBlas)
         }
-        _ if begins("libblis") => Some(Known::Blis),
-        "libmkl_rt" | "libmkl_core" => Some(Known::Mkl),
-        "libfftw3" | "libfftw3f" => Some(Known::Fftw),
-        "libcrypto" => Some(Known::OpenSsl),
-        "libc" => Some(Known::LibC),
+        _ if begins("libblis") => Some(KnownLibrary::Blis),
+        "libmkl_rt" | "libmkl_core" => Some(KnownLibrary::Mkl),
+        "libfftw3" | "libfftw3f" => Some(KnownLibrary::Fftw),
+        "libcrypto" => Some(KnownLibrary::OpenSsl),
+        "libc" => Some(KnownLibrary::LibC),
         _ => None,
     }
 }
 
-impl Known {
+impl KnownLibrary {
     /// Its usual name.
     pub fn name(self) -> &'static str {
         match self {
@@ -159,16 +159,16 @@ mod tests {
     #[test]
     fn files_are_known_by_their_names() {
         for (file, library) in [
-            ("/usr/lib/libopenblas.so.0", Some(Known::OpenBlas)),
-            ("libopenblasp-r0.3.21.so", Some(Known::OpenBlas)),
+            ("/usr/lib/libopenblas.so.0", Some(KnownLibrary::OpenBlas)),
+            ("libopenblasp-r0.3.21.so", Some(KnownLibrary::OpenBlas)),
             (
                 "numpy.libs/libscipy_openblas64_-99b71e71.so",
-                Some(Known::OpenBlas),
+                Some(KnownLibrary::OpenBlas),
             ),
-            ("libblas.so.3", Some(Known::OpenBlas)),
-            ("libblis.so.4.0.0", Some(Known::Blis)),
-            ("libmkl_rt.so.2", Some(Known::Mkl)),
-            ("libc.so.6", Some(Known::LibC)),
+            ("libblas.so.3", Some(KnownLibrary::OpenBlas)),
+            ("libblis.so.4.0.0", Some(KnownLibrary::Blis)),
+            ("libmkl_rt.so.2", Some(KnownLibrary::Mkl)),
+            ("libc.so.6", Some(KnownLibrary::LibC)),
             ("libcurl.so.4", None),
             ("libopenblas.a", None),
             ("libopenblas", None),
@@ -180,17 +180,17 @@ mod tests {
     #[test]
     fn codes_have_levels() {
         for (library, code, level) in [
-            (Known::OpenBlas, "Prescott", Some(Level::Baseline)),
-            (Known::OpenBlas, "SkylakeX", Some(Level::Avx512)),
-            (Known::OpenBlas, "Neoversen1", None),
-            (Known::Blis, "haswell", Some(Level::Avx2)),
+            (KnownLibrary::OpenBlas, "Prescott", Some(Level::Baseline)),
+            (KnownLibrary::OpenBlas, "SkylakeX", Some(Level::Avx512)),
+            (KnownLibrary::OpenBlas, "Neoversen1", None),
+            (KnownLibrary::Blis, "haswell", Some(Level::Avx2)),
             (
-                Known::Mkl,
+                KnownLibrary::Mkl,
                 "Intel(R) Advanced Vector Extensions 512 (Intel(R) AVX-512) enabled processors",
                 Some(Level::Avx512),
             ),
             (
-                Known::Mkl,
+                KnownLibrary::Mkl,
                 "Intel(R) Advanced Vector Extensions 2 (Intel(R) AVX2) enabled processors",
                 Some(Level::Avx2),
             ),

@@ -104,16 +104,16 @@ struct Counter {
     last: u64,
     /// Lines of the call, by their distance at its first use of them.
     first_uses: u64,
-    seen: Seen,
+    seen: UsedLines,
 }
 
 /// Which lines the present call has used.
 #[derive(Default)]
-struct Seen {
+struct UsedLines {
     pages: std::collections::HashMap<u64, Box<[u64; 64]>>,
 }
 
-impl Seen {
+impl UsedLines {
     /// Whether a line is new.
     fn is_new(&mut self, line: u64) -> bool {
         let page = self
@@ -176,7 +176,7 @@ impl Counter {
             n_same: 0,
             last: u64::MAX,
             first_uses: 0,
-            seen: Seen::default(),
+            seen: UsedLines::default(),
         }
     }
 
@@ -186,7 +186,7 @@ impl Counter {
         self.sets = [[0; MAX_WAYS + 1]; SETS.len()];
         self.n_same = 0;
         self.first_uses = 0;
-        self.seen = Seen::default();
+        self.seen = UsedLines::default();
     }
 
     fn instruction(&mut self, number: usize) -> &mut Counting {

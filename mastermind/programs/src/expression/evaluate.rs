@@ -299,8 +299,8 @@ mod tests {
             let edges = [0.0, -0.0, 1.0, f64::MIN_POSITIVE, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
             let pairs = edges.iter().flat_map(|a| edges.map(|b| (*a, b)));
             let [m, n] = [whole.0, whole.1].map(f64::from);
-            let beside = [b.next_down(), b.next_up(), 2.0 * b, (2.0 * b).next_down()].map(|a| (a, b));
-            for (a, b) in pairs.chain(beside).chain([(a, b), (near * b, b), (m, n)]) {
+            let near_multiples = [b.next_down(), b.next_up(), 2.0 * b, (2.0 * b).next_down()].map(|a| (a, b));
+            for (a, b) in pairs.chain(near_multiples).chain([(a, b), (near * b, b), (m, n)]) {
                 let (remainder, expected) = (modulo(a, b), a - b * floor(a / b));
                 prop_assert!(remainder == expected || remainder.is_nan() && expected.is_nan(), "{a} % {b}: {remainder}, {expected}");
             }

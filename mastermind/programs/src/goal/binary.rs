@@ -9,7 +9,7 @@
 //! how many wait for its end 4, their place in the appendix 4, the same for those that wait for its begin 8
 //! ```
 
-use super::read::{GoalError, MOST_RANKS};
+use super::read::{GoalError, MAX_RANKS};
 use super::schedule::{ANY, Dependent, Kind, MAX_OPS, Op, Part, Schedule};
 
 /// The mark at the begin of a file, and the one of a file that LogGOPSim has consumed with
@@ -73,7 +73,7 @@ pub(super) fn read(file: &[u8]) -> Result<Schedule, GoalError> {
     }
     let bytes = Bytes(rest);
     let ranks = bytes.u32(0)?;
-    if ranks == 0 || u64::from(ranks) > MOST_RANKS {
+    if ranks == 0 || u64::from(ranks) > MAX_RANKS {
         return Err(wrong(format!("{ranks} ranks"), "1 to 16777216"));
     }
     // A file that claims more ranks than it has room for is found out at the last of them.

@@ -45,7 +45,7 @@ const PIECE: usize = 1 << 18;
 const LONGEST: usize = 1 << 16;
 
 /// Most ranks.
-pub(super) const MOST_RANKS: u64 = 1 << 24;
+pub(super) const MAX_RANKS: u64 = 1 << 24;
 
 /// Greatest time of a calculation, nanoseconds, and number of bytes of a message.
 pub(super) const GREATEST: u64 = 1_000_000_000_000_000;
@@ -359,7 +359,7 @@ impl Reader {
         let before = Self::shown(cursor);
         match (cursor.word(), self.ranks) {
             (b"num_ranks", None) => {
-                let n = cursor.number().filter(|n| (1..=MOST_RANKS).contains(n));
+                let n = cursor.number().filter(|n| (1..=MAX_RANKS).contains(n));
                 let Some(n) = n else {
                     return Err(self.wrong(before, "num_ranks and 1 to 16777216"));
                 };

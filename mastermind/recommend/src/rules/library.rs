@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn recorded_calls_tell_what_newer_code_saves() {
+    fn recorded_calls_show_what_newer_code_saves() {
         let found = &recommend(&library(Some(2.0), Some([4.0, 5.0])))[0];
         let saving = found.saving.expect("the gain is known");
         assert!(!saving.is_limit && saving.interval_s == [1.5, 1.6]);

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn uneven_work_a_serial_part_and_turns_are_told_apart() {
+    fn uneven_work_a_serial_part_and_turns_are_distinguished() {
         let uneven = ReplayFacts {
             free_s: 3.0,
             alone_s: vec![0.0, 0.0],
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_tell_of_uneven_work_alone() {
+    fn sums_show_uneven_work_alone() {
         let mut facts = facts(ReplayFacts {
             free_s: 3.0,
             alone_s: vec![2.0, 0.0],

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::engine::{Outcome, ProcessResult};
 
 /// Most processes that have a bar of their own.
-const MOST: usize = 1000;
+const MAX_BARS: usize = 1000;
 
 /// Most cells of the heat map; of more processes each cell is the greatest of several.
 const MAX_CELLS: usize = 250_000;
@@ -85,7 +85,7 @@ fn data(title: &str, outcome: &Outcome) -> Value {
 /// The heat map of all processes, if not all have a bar: parts of the makespan, and of each process's own time.
 fn heat(outcome: &Outcome) -> Value {
     let n = outcome.processes.len();
-    if n <= MOST {
+    if n <= MAX_BARS {
         return Value::Null;
     }
     let per_cell = n.div_ceil(MAX_CELLS);
@@ -115,10 +115,10 @@ fn level(share: f64) -> char {
 /// The processes with a bar: all, or some in even steps and the last to finish.
 fn shown(outcome: &Outcome) -> Vec<usize> {
     let n = outcome.processes.len();
-    if n <= MOST {
+    if n <= MAX_BARS {
         return (0..n).collect();
     }
-    let mut shown: Vec<usize> = (0..MOST - 1).map(|i| i * n / (MOST - 1)).collect();
+    let mut shown: Vec<usize> = (0..MAX_BARS - 1).map(|i| i * n / (MAX_BARS - 1)).collect();
     let slowest = (0..n).max_by_key(|rank| outcome.processes[*rank].finish_ns);
     shown.extend(slowest);
     shown.sort_unstable();

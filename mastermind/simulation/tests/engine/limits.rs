@@ -89,7 +89,7 @@ fn noise_is_refused_where_its_rule_says_nothing() {
 }
 
 #[test]
-fn a_wait_for_any_that_nothing_ends_is_told() {
+fn a_wait_for_any_that_nothing_ends_is_an_error() {
     let flow = "{ irecv = \"r\", from = \"process == 0 ? 1 : none\" }, { waitany = \"next\" },";
     let error = run(&model(flow), &machine(), 2)
         .expect_err("a deadlock")
@@ -160,7 +160,7 @@ fn more_rounds_than_any_run_ends_with_are_refused() {
 }
 
 #[test]
-fn the_engine_is_told() {
+fn the_outcome_names_the_engine() {
     let choice = |text: &str, machine: &Machine| outcome(text, machine, 3).engine;
     let eager = ring("3", NEXT, BEFORE);
     assert_eq!(choice(&eager, &machine()), EngineChoice::FixedDistances);

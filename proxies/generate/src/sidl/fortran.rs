@@ -11,9 +11,9 @@ use super::resolve::{Access, Element, Enumeration, Library, Method, Plain, Struc
 use super::rust;
 
 /// Longest name in Fortran 2003 and later.
-const MOST_OF_A_NAME: usize = 63;
+const MAX_NAME_LENGTH: usize = 63;
 /// Longest line of a source in free form.
-const MOST_OF_A_LINE: usize = 132;
+const MAX_LINE_LENGTH: usize = 132;
 
 /// Makes the module.
 pub fn source(library: &Library, file: &str) -> String {
@@ -69,11 +69,11 @@ pub fn source(library: &Library, file: &str) -> String {
 /// A valid name in Fortran: a name that is too long ends with a number that distinguishes it from
 /// others.
 fn fit(name: &str) -> String {
-    if name.len() <= MOST_OF_A_NAME {
+    if name.len() <= MAX_NAME_LENGTH {
         return name.to_owned();
     }
     let number = hash_signature(name) & 0xffff_ffff;
-    format!("{}_{number:08x}", &name[..MOST_OF_A_NAME - 9])
+    format!("{}_{number:08x}", &name[..MAX_NAME_LENGTH - 9])
 }
 
 /// Text for a comment or between quotation marks.
@@ -143,8 +143,8 @@ impl Lines {
         let indent = "    ".repeat(depth);
         let mut rest = line;
         let mut more = "";
-        while !line.starts_with('!') && indent.len() + more.len() + rest.len() > MOST_OF_A_LINE {
-            let room = MOST_OF_A_LINE - indent.len() - more.len() - " &".len();
+        while !line.starts_with('!') && indent.len() + more.len() + rest.len() > MAX_LINE_LENGTH {
+            let room = MAX_LINE_LENGTH - indent.len() - more.len() - " &".len();
             let Some(at) = rest[..room].rfind(", ") else {
                 break;
             };

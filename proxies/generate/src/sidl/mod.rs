@@ -38,7 +38,7 @@ mod stand_in;
 
 pub use c::CSource;
 pub use error::SidlError;
-pub use resolve::{Left, Library, Port};
+pub use resolve::{LeftOut, Library, Port};
 
 /// A file of SIDL as text.
 #[derive(Clone, Copy, Debug)]

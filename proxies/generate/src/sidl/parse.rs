@@ -513,7 +513,7 @@ impl Parser<'_> {
                 });
             }
             self.must(";")?;
-            assertions.push(joined(&words));
+            assertions.push(text_of(&words));
             if self.is(0, "}")
                 || self.is(0, "ensure")
                 || self.is(0, "invariant")
@@ -551,7 +551,7 @@ impl Parser<'_> {
 }
 
 /// Words of a contract as one text.
-fn joined(words: &[String]) -> String {
+fn text_of(words: &[String]) -> String {
     let mut text = String::new();
     for word in words {
         let is_tight = [")", ",", ":"].contains(&word.as_str())

@@ -34,12 +34,12 @@ pub struct Library {
     pub(super) enumerations: Vec<Enumeration>,
     pub(super) structs: Vec<Struct>,
     /// Symbols that are left out, and why.
-    pub left: Vec<Left>,
+    pub left: Vec<LeftOut>,
 }
 
 /// A method, an interface or a type that has no place in a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct LeftOut {
     /// Its whole name.
     pub name: String,
     /// Why.
@@ -153,20 +153,20 @@ pub struct Struct {
 
 /// A symbol with the package that it is in.
 #[derive(Clone, Copy)]
-struct Found<'a> {
+struct ScopedSymbol<'a> {
     package: &'a parse::Package,
     symbol: &'a parse::Symbol,
     imports: &'a [String],
 }
 
-impl Found<'_> {
+impl ScopedSymbol<'_> {
     fn name(&self) -> String {
         format!("{}.{}", self.package.name, self.symbol.name)
     }
 }
 
 struct Resolver<'a> {
-    symbols: BTreeMap<String, Found<'a>>,
+    symbols: BTreeMap<String, ScopedSymbol<'a>>,
     enumerations: BTreeMap<String, usize>,
     structs: BTreeMap<String, usize>,
     library: Library,
@@ -195,7 +195,7 @@ pub fn resolve(file: &File, others: &[File]) -> Result<Library, SidlError> {
     {
         for package in &file.packages {
             for symbol in &package.symbols {
-                let found = Found {
+                let found = ScopedSymbol {
                     package,
                     symbol,
                     imports: &file.imports,
@@ -256,7 +256,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn left(&mut self, name: &str, reason: impl Into<String>) {
-        let left = Left {
+        let left = LeftOut {
             name: name.to_owned(),
             reason: reason.into(),
         };
@@ -266,7 +266,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Defines an enumeration or a struct; does nothing for other symbols.
-    fn define(&mut self, found: Found<'a>) -> Result<(), SidlError> {
+    fn define(&mut self, found: ScopedSymbol<'a>) -> Result<(), SidlError> {
         let name = found.name();
         let doc = parameters::without_marks(&found.symbol.doc);
         match &found.symbol.kind {
@@ -340,7 +340,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// A number, as a member of a struct or an element of an array; none for anything else.
-    fn plain(&mut self, within: Found<'a>, word: &str) -> Result<Option<Plain>, SidlError> {
+    fn plain(&mut self, within: ScopedSymbol<'a>, word: &str) -> Result<Option<Plain>, SidlError> {
         if let Some(plain) = plain_word(word) {
             return Ok(Some(plain));
         }
@@ -352,7 +352,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The symbol that a name means within a package: from the inside outwards, then by the imports.
-    fn find(&self, within: Found<'a>, name: &str) -> Option<Found<'a>> {
+    fn find(&self, within: ScopedSymbol<'a>, name: &str) -> Option<ScopedSymbol<'a>> {
         let mut outer = within.package.name.as_str();
         loop {
             if let Some(found) = self.symbols.get(&format!("{outer}.{name}")) {
@@ -375,7 +375,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The port of an interface or a class.
-    fn port(&mut self, found: Found<'a>) -> Result<(), SidlError> {
+    fn port(&mut self, found: ScopedSymbol<'a>) -> Result<(), SidlError> {
         if !matches!(found.symbol.kind, SymbolKind::Object { .. }) {
             return Ok(());
         }
@@ -445,9 +445,9 @@ impl<'a> Resolver<'a> {
     /// The methods of all symbols that a symbol inherits from, then its own.
     fn gather(
         &mut self,
-        found: Found<'a>,
+        found: ScopedSymbol<'a>,
         path: &mut Vec<String>,
-        methods: &mut Vec<(Found<'a>, &'a parse::Method)>,
+        methods: &mut Vec<(ScopedSymbol<'a>, &'a parse::Method)>,
     ) -> Result<(), SidlError> {
         let name = found.name();
         if path.contains(&name) {
@@ -495,7 +495,7 @@ impl<'a> Resolver<'a> {
     /// A method as a port has it, or why it cannot be one.
     fn method(
         &mut self,
-        owner: Found<'a>,
+        owner: ScopedSymbol<'a>,
         method: &'a parse::Method,
     ) -> Result<Result<Method, String>, SidlError> {
         let whole = format!("{}.{}", owner.name(), method.name);
@@ -553,7 +553,7 @@ impl<'a> Resolver<'a> {
     /// A type as an argument.
     fn lent(
         &mut self,
-        within: Found<'a>,
+        within: ScopedSymbol<'a>,
         ty: &parse::Type,
         mode: Mode,
     ) -> Result<Result<Ty, String>, SidlError> {
@@ -589,7 +589,7 @@ impl<'a> Resolver<'a> {
     /// A type as a result.
     fn given(
         &mut self,
-        within: Found<'a>,
+        within: ScopedSymbol<'a>,
         ty: &parse::Type,
     ) -> Result<Result<Ty, String>, SidlError> {
         Ok(match ty {
@@ -608,7 +608,7 @@ impl<'a> Resolver<'a> {
 
     fn named(
         &mut self,
-        within: Found<'a>,
+        within: ScopedSymbol<'a>,
         word: &str,
         is_given: bool,
     ) -> Result<Result<Ty, String>, SidlError> {
@@ -641,7 +641,7 @@ impl<'a> Resolver<'a> {
 
     fn element(
         &mut self,
-        within: Found<'a>,
+        within: ScopedSymbol<'a>,
         ty: &parse::Type,
     ) -> Result<Result<Element, String>, SidlError> {
         let parse::Type::Named(word) = ty else {

@@ -55,7 +55,7 @@ pub(super) enum NoLoops {
 }
 
 /// Most loops of an activity.
-const MOST: usize = 4000;
+const MAX_LOOPS: usize = 4000;
 
 /// Maximum number of nodes of all loops together.
 const LARGEST: usize = 4_000_000;
@@ -93,7 +93,7 @@ impl Loops {
                 parent,
                 body,
             });
-            if all.len() > MOST || nodes > LARGEST {
+            if all.len() > MAX_LOOPS || nodes > LARGEST {
                 return Err(NoLoops::TooMany);
             }
         }

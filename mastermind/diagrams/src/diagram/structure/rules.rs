@@ -1,7 +1,7 @@
 //! Requirements on a graph for a flow to be found in it.
 
 use super::Manners;
-use crate::diagram::collect::{Collected, Place};
+use crate::diagram::collect::{Collected, Subject};
 use crate::diagram::graph::{Graph, Guard, Node, NodeKind};
 use crate::diagram::guards::{Defect, defect};
 use mastermind_programs::Rule;
@@ -46,8 +46,8 @@ pub(super) fn begin(
     (out.findings.len() == before).then_some(initial)
 }
 
-fn at(node: &Node) -> Place<'_> {
-    Place {
+fn at(node: &Node) -> Subject<'_> {
+    Subject {
         element: &node.name,
         at: &node.at,
     }
@@ -83,7 +83,7 @@ fn initial(graph: &Graph, edges: &Edges, place: &str, out: &mut Collected) -> Op
     let element = found
         .first()
         .map_or(place, |i| graph.nodes[*i].name.as_str());
-    out.find(Rule::InitialNode, Place { element, at: place }, reason);
+    out.find(Rule::InitialNode, Subject { element, at: place }, reason);
     None
 }
 

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::loops::{Loops, NoLoops, SINK, WHOLE};
 use super::rules::{self, Edges};
 use super::{Manners, Structured, dispatch};
-use crate::diagram::collect::{Collected, Place};
+use crate::diagram::collect::{Collected, Subject};
 use crate::diagram::graph::{Graph, Guard, NodeKind, Wrapper};
 use crate::diagram::words::not;
 use mastermind_programs::expression::{Assignment, Binary, Expression};
@@ -87,7 +87,7 @@ fn flow(
     names: &mut Names,
     out: &mut Collected,
 ) -> Option<Vec<Element>> {
-    let whole = Place {
+    let whole = Subject {
         element: place,
         at: place,
     };
@@ -105,7 +105,7 @@ fn flow(
         Ok(loops) => loops,
         Err(NoLoops::Irreducible(node)) => {
             let node = &graph.nodes[node];
-            let place = Place {
+            let place = Subject {
                 element: &node.name,
                 at: &node.at,
             };
@@ -214,7 +214,7 @@ impl Walk<'_> {
     fn fail(&mut self, rule: Rule, node: usize, reason: &str) {
         if !self.failed {
             let node = &self.graph.nodes[node];
-            let place = Place {
+            let place = Subject {
                 element: &node.name,
                 at: &node.at,
             };
@@ -334,7 +334,7 @@ impl Walk<'_> {
             self.names.regions -= usize::from(is_region);
             flow
         } else {
-            let at = Place {
+            let at = Subject {
                 element: name,
                 at: self.place,
             };
@@ -516,7 +516,7 @@ impl Walk<'_> {
             let at = &graph.nodes[node].at;
             let reason = "a fork on the way of another one: a thread has no threads of its own, its ways are taken one after the other";
             self.out
-                .warn(Rule::Ignored, Place { element: name, at }, reason);
+                .warn(Rule::Ignored, Subject { element: name, at }, reason);
             let flow = branches
                 .into_iter()
                 .flat_map(|branch| branch.flow)

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entities_and_arrows_are_told_apart() {
+    fn entities_and_arrows_are_distinguished() {
         assert_eq!(entity("(*) --> x"), Some((Entity::Star, "--> x")));
         assert_eq!(
             entity("(*top) -> x").map(|found| found.0),

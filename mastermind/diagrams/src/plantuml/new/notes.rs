@@ -3,7 +3,7 @@
 use super::super::lines::Line;
 use super::super::text::after;
 use super::Reader;
-use crate::diagram::Place;
+use crate::diagram::Subject;
 use mastermind_programs::Rule;
 
 impl Reader<'_> {
@@ -56,7 +56,7 @@ impl Reader<'_> {
         let mut prose = false;
         for line in lines {
             let at = line.at();
-            let place = Place {
+            let place = Subject {
                 element: "note",
                 at: &at,
             };
@@ -71,7 +71,7 @@ impl Reader<'_> {
     }
 
     /// Takes a line of a note; `false` for prose.
-    fn word(&mut self, text: &str, belongs: bool, place: Place<'_>) -> bool {
+    fn word(&mut self, text: &str, belongs: bool, place: Subject<'_>) -> bool {
         if !belongs {
             return false;
         }

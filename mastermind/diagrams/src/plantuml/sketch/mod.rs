@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use super::lines::{self, Block, Line};
 use super::name_or_number;
 use super::text::after;
-use crate::diagram::{Collected, Place};
+use crate::diagram::{Collected, Subject};
 use crate::picture::{
     Colours, Line as Text, Picture, PictureEdge, PictureGroup, PictureNode, Shape, Stroke, creole,
 };
@@ -268,7 +268,7 @@ fn arrow_style(arrow: &str) -> (Stroke, Option<String>) {
 fn wrong(line: &Line, reason: impl Into<String>, out: &mut Collected) {
     let shown: String = line.text.chars().take(60).collect();
     let at = line.at();
-    let place = Place {
+    let place = Subject {
         element: &shown,
         at: &at,
     };

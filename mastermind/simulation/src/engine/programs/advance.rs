@@ -121,7 +121,7 @@ impl Engine<'_> {
                 operation @ Operation::Receive { from, sender, .. } => {
                     let from = self.value_of(process, from);
                     if from == NOBODY {
-                        self.tell_sender(process, *sender, NOBODY);
+                        self.set_sender(process, *sender, NOBODY);
                         at += 1;
                         continue;
                     }
@@ -166,7 +166,7 @@ impl Engine<'_> {
                         self.begin_operation(process);
                         break NEVER;
                     }
-                    self.tell_sender(process, *sender, first.map_or(NOBODY, f64::from));
+                    self.set_sender(process, *sender, first.map_or(NOBODY, f64::from));
                     at += 1;
                 }
                 Operation::End => {
@@ -247,7 +247,7 @@ impl Engine<'_> {
             let message = *self.pool.get(found);
             self.pool.release(found);
             if message.load.part() == MessagePart::Eager {
-                self.tell_sender(process, *sender, f64::from(message.peer));
+                self.set_sender(process, *sender, f64::from(message.peer));
                 if let Some(completions) = self.completions_of(process, mode) {
                     completions.senders.push_back(message.peer);
                 }
@@ -292,7 +292,7 @@ impl Engine<'_> {
 
     /// Gives a variable the rank that a message came from.
     #[inline]
-    pub(crate) fn tell_sender(&mut self, process: u32, sender: Option<u32>, rank: f64) {
+    pub(crate) fn set_sender(&mut self, process: u32, sender: Option<u32>, rank: f64) {
         if let Some(slot) = sender {
             self.slots[process as usize * self.width + slot as usize] = rank;
         }

@@ -40,7 +40,7 @@ impl Engine<'_> {
         let is_first = matches!(part, MessagePart::Eager | MessagePart::RequestToSend);
         // A rendezvous is one message, whatever its parts.
         self.messages += u64::from(is_first);
-        self.tell_flight(to, &message);
+        self.report_flight(to, &message);
         if self.shared_links.is_some() {
             self.want_shared_links(to, message);
         } else {
@@ -279,14 +279,14 @@ impl Engine<'_> {
         if let Some(recorder) = &mut self.recorder {
             recorder.send_fetched(&Site::new((process, fetched.peer), (0, 0), link, 0));
         }
-        let told = Message {
+        let notification = Message {
             at: self.processes[process as usize].processor + link.lookahead_ns(),
             tie_break: fetched.tie_break.then(fetched.at),
             peer: process,
             load: fetched.load.part_of_it(MessagePart::Fetched),
             ..*fetched
         };
-        self.post(fetched.peer, told);
+        self.post(fetched.peer, notification);
     }
 
     /// Sends the data of a rendezvous: its clear to send has arrived.
@@ -316,7 +316,7 @@ impl Engine<'_> {
         let p = &self.processes[process as usize];
         let (operation, wait_state) = (&operations[p.at as usize], p.wait_state);
         if let (Mode::Blocking, Operation::Receive { sender, .. }) = (mode, operation) {
-            self.tell_sender(process, *sender, f64::from(message.peer));
+            self.set_sender(process, *sender, f64::from(message.peer));
         }
         if let Some(completions) = self.completions_of(process, mode) {
             // Also for a receive that no wait has reached yet: a later wait for any takes it from
@@ -326,7 +326,7 @@ impl Engine<'_> {
             if let (WaitState::Pending, Operation::WaitAny { sender, .. }) = (wait_state, operation)
             {
                 completions.senders.pop_front();
-                self.tell_sender(process, *sender, f64::from(message.peer));
+                self.set_sender(process, *sender, f64::from(message.peer));
                 self.processes[process as usize].pending[0] -= 1;
                 return self.resume(process, message.at, message.tie_break);
             }

@@ -430,14 +430,14 @@ impl<'a> Engine<'a> {
 
     /// Reports a message that leaves.
     #[inline]
-    pub(crate) fn tell_flight(&mut self, to: u32, message: &Message) {
+    pub(crate) fn report_flight(&mut self, to: u32, message: &Message) {
         let has_bytes = matches!(message.load.part(), MessagePart::Eager | MessagePart::Data);
         if !has_bytes || self.flights.is_none() {
             return;
         }
         let lookahead_ns = self.link(message.peer, to).lookahead_ns();
-        if let Some(tell) = &mut self.flights {
-            tell(Flight {
+        if let Some(on_flight) = &mut self.flights {
+            on_flight(Flight {
                 from: message.peer,
                 to,
                 bytes: message.load.bytes(),

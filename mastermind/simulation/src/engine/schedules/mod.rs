@@ -103,8 +103,8 @@ pub struct ScheduleSlices<'a>(pub Option<&'a mut dyn FnMut(Slice)>);
 impl ScheduleSlices<'_> {
     #[inline]
     fn add(&mut self, kind: Kind, rank: u32, begin_ns: u64, end_ns: u64) {
-        if let Some(tell) = &mut self.0 {
-            tell(Slice {
+        if let Some(on_slice) = &mut self.0 {
+            on_slice(Slice {
                 process: rank,
                 element: kind as u32,
                 begin_ns,
@@ -658,14 +658,14 @@ impl<'a, 't> Run<'a, 't> {
                     if let Some(recorder) = &mut self.recorder {
                         recorder.send_fetched(&Site::new((rank, peer), (cpu, nic), link, bytes));
                     }
-                    let told = Event {
+                    let notification = Event {
                         at: end + link.lookahead_ns(),
                         rank: peer,
                         op,
                         peer: rank,
                         ..Event::default()
                     };
-                    self.post(MessagePart::Fetched as u64, told);
+                    self.post(MessagePart::Fetched as u64, notification);
                 }
                 self.complete(rank, other, end);
             }

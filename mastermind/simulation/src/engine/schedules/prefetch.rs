@@ -9,7 +9,7 @@ use mastermind_programs::goal::{Kind, Schedule};
 
 /// Maximum number of events of a bucket that are prefetched together: with more, the first ones would be
 /// evicted again.
-const MOST: usize = 64;
+const MAX_EVENTS: usize = 64;
 
 /// See [`DATA`].
 const CLEAR_TO_SEND: u64 = MessagePart::ClearToSend as u64;
@@ -25,7 +25,7 @@ impl Run<'_, '_> {
             self.prefetch_buckets();
         }
         let present = self.queue.present();
-        if present.len() > MOST {
+        if present.len() > MAX_EVENTS {
             let upcoming = |after: usize| &present[present.len() - 1 - after];
             self.prefetch_rank(upcoming(8));
             self.prefetch_operation(upcoming(5));
@@ -39,10 +39,10 @@ impl Run<'_, '_> {
         let [next, later] = self.queue.ahead();
         later
             .iter()
-            .take(MOST)
+            .take(MAX_EVENTS)
             .for_each(|entry| self.prefetch_rank(entry));
         next.iter()
-            .take(MOST)
+            .take(MAX_EVENTS)
             .for_each(|entry| self.prefetch_operation(entry));
     }
 

@@ -75,15 +75,15 @@ struct Posted {
 }
 
 /// Time, times of insertion from the last one back, sender, order of insertion, process, event.
-type Inserted = (u64, Made, u32, u64, usize, Event);
+type Inserted = (u64, InsertionTimes, u32, u64, usize, Event);
 
 /// Insertion time of an event, of the event that inserted it, and so on.
-type Made = Vec<u64>;
+type InsertionTimes = Vec<u64>;
 
 /// As many as the engine compares; remaining ties are ordered by sender, a process's own event first.
 const KEPT: usize = 7;
 
-fn then(made: &Made, now: u64) -> Made {
+fn then(made: &InsertionTimes, now: u64) -> InsertionTimes {
     let before = made.iter().copied();
     [now].into_iter().chain(before).take(KEPT).collect()
 }
@@ -146,7 +146,7 @@ impl<'a> Naive<'a> {
         }
     }
 
-    fn insert(&mut self, at: u64, made: Made, process: usize, event: Event) {
+    fn insert(&mut self, at: u64, made: InsertionTimes, process: usize, event: Event) {
         self.inserted += 1;
         let from = match event {
             Event::Own => 0,
@@ -176,7 +176,7 @@ impl<'a> Naive<'a> {
     }
 
     /// The process continues at `now`, after an event inserted at `made`.
-    fn next(&mut self, i: usize, mut now: u64, mut made: Made) {
+    fn next(&mut self, i: usize, mut now: u64, mut made: InsertionTimes) {
         loop {
             let free = self.processor[i].max(now);
             let at = match self.steps[i].front() {
@@ -229,7 +229,7 @@ impl<'a> Naive<'a> {
     }
 
     /// Takes the receive that a process has reached; returns whether it continues.
-    fn receive(&mut self, i: usize, now: u64, made: &Made) -> bool {
+    fn receive(&mut self, i: usize, now: u64, made: &InsertionTimes) -> bool {
         let Step::Receive { from, tag, class } = self.steps[i][0] else {
             unreachable!("a receive")
         };
@@ -297,7 +297,7 @@ impl<'a> Naive<'a> {
         assert!(self.steps.iter().all(VecDeque::is_empty), "a deadlock");
     }
 
-    fn own(&mut self, i: usize, now: u64, made: Made) {
+    fn own(&mut self, i: usize, now: u64, made: InsertionTimes) {
         match self.steps[i][0] {
             Step::Work(ns) => {
                 let end = noise::end_ns(self.machine, (i as u32, 0), now, ns);
@@ -348,13 +348,20 @@ impl<'a> Naive<'a> {
         self.next(i, now, made);
     }
 
-    fn send(&mut self, i: usize, to: u32, now: u64, made: Made, message: Message) {
+    fn send(&mut self, i: usize, to: u32, now: u64, made: InsertionTimes, message: Message) {
         let link = self.link(i, to);
         let at = now + link.send_overhead_ns + link.latency_ns;
         self.insert(at, made, to as usize, Event::Of(message));
     }
 
-    fn acknowledge(&mut self, i: usize, request: Message, receiver: Class, now: u64, made: &Made) {
+    fn acknowledge(
+        &mut self,
+        i: usize,
+        request: Message,
+        receiver: Class,
+        now: u64,
+        made: &InsertionTimes,
+    ) {
         let link = self.link(i, request.from);
         let begin = self.processor[i].max(now);
         self.processor[i] = begin + link.send_overhead_ns;
@@ -379,7 +386,7 @@ impl<'a> Naive<'a> {
         self.send(i, request.from, begin, then(made, now), answer);
     }
 
-    fn look(&mut self, i: usize, message: Message, now: u64, made: &Made) {
+    fn look(&mut self, i: usize, message: Message, now: u64, made: &InsertionTimes) {
         let link = self.link(i, message.from);
         let gap = per_byte(link.gap_per_byte_ns, message.bytes);
         let overhead = per_byte(link.overhead_per_byte_ns, message.bytes);
@@ -393,12 +400,18 @@ impl<'a> Naive<'a> {
             Part::Data => {
                 self.receiving[i] = now + link.gap_ns + gap;
                 if link.rendezvous == Rendezvous::Fetched {
-                    let told = Message {
+                    let notification = Message {
                         part: Part::Fetched,
                         from: i as u32,
                         ..message
                     };
-                    self.send(i, message.from, self.processor[i], then(made, now), told);
+                    self.send(
+                        i,
+                        message.from,
+                        self.processor[i],
+                        then(made, now),
+                        notification,
+                    );
                 }
                 self.received(i, message.receiver, message.from, now, made);
             }
@@ -435,7 +448,7 @@ impl<'a> Naive<'a> {
     }
 
     /// A message is there for a receive.
-    fn received(&mut self, i: usize, class: Class, from: u32, now: u64, made: &Made) {
+    fn received(&mut self, i: usize, class: Class, from: u32, now: u64, made: &InsertionTimes) {
         match class {
             Class::Blocking => self.senders[i] = from,
             Class::Collective => {}
@@ -454,7 +467,7 @@ impl<'a> Naive<'a> {
     }
 
     /// An operation of a process is complete.
-    fn done(&mut self, i: usize, class: Class, now: u64, made: &Made) {
+    fn done(&mut self, i: usize, class: Class, now: u64, made: &InsertionTimes) {
         if class != Class::Blocking {
             self.pending[i][class as usize] -= 1;
             if self.waits[i] != Some(class) || self.pending[i][class as usize] > 0 {

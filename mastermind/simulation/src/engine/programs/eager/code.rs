@@ -15,7 +15,7 @@ use mastermind_programs::{ANY, Mode, Operation, Program};
 
 /// Where a number is: its index in a [`Scratch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place(u16);
+pub(super) struct ScratchIndex(u16);
 
 /// Most numbers of a scratch; a power of two.
 const MAX_PLACES: usize = 2048;
@@ -23,7 +23,7 @@ const MAX_PLACES: usize = 2048;
 /// Places for intermediate values of one operation.
 const MAX_TEMPORARIES: usize = 255;
 
-impl Place {
+impl ScratchIndex {
     /// Nowhere.
     pub(super) const NONE: Self = Self(u16::MAX);
 
@@ -39,13 +39,13 @@ pub(super) struct Scratch([f64; MAX_PLACES]);
 impl Scratch {
     /// The number of a place.
     #[inline(always)]
-    pub(super) fn get(&self, place: Place) -> f64 {
+    pub(super) fn get(&self, place: ScratchIndex) -> f64 {
         self.0[usize::from(place.0) % MAX_PLACES]
     }
 
     /// Gives a place another.
     #[inline(always)]
-    pub(super) fn set(&mut self, place: Place, value: f64) {
+    pub(super) fn set(&mut self, place: ScratchIndex, value: f64) {
         self.0[usize::from(place.0) % MAX_PLACES] = value;
     }
 
@@ -64,7 +64,7 @@ impl Scratch {
 }
 
 /// An operator whose value is a truth, and its operands.
-type Condition = (Binary, [Place; 2]);
+type Condition = (Binary, [ScratchIndex; 2]);
 
 /// A step. Targets are indices of steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,19 +80,19 @@ pub(super) enum Step {
         cost: u32,
     },
     /// Puts `a + b`, `a - b` or `a * b` into a place, or `a * b + c`.
-    Add([Place; 2], Place),
-    Subtract([Place; 2], Place),
-    Multiply([Place; 2], Place),
-    MultiplyAdd([Place; 3], Place),
+    Add([ScratchIndex; 2], ScratchIndex),
+    Subtract([ScratchIndex; 2], ScratchIndex),
+    Multiply([ScratchIndex; 2], ScratchIndex),
+    MultiplyAdd([ScratchIndex; 3], ScratchIndex),
     /// Puts `(a + b) % n` there, or `(a - b) % n`: the rank of a neighbour.
-    Neighbour([Place; 3], Place),
-    NeighbourBack([Place; 3], Place),
+    Neighbour([ScratchIndex; 3], ScratchIndex),
+    NeighbourBack([ScratchIndex; 3], ScratchIndex),
     /// Puts the value of another operator, or of a built-in function, there.
-    Binary(Binary, [Place; 2], Place),
-    Builtin(Builtin, [Place; 2], Place),
+    Binary(Binary, [ScratchIndex; 2], ScratchIndex),
+    Builtin(Builtin, [ScratchIndex; 2], ScratchIndex),
     /// Puts the first of two values there if a condition holds, the second otherwise.
-    Select(Condition, [Place; 2], Place),
-    Copy(Place, Place),
+    Select(Condition, [ScratchIndex; 2], ScratchIndex),
+    Copy(ScratchIndex, ScratchIndex),
     Jump {
         target: u32,
     },
@@ -101,14 +101,14 @@ pub(super) enum Step {
     /// Goes back to a step if a condition holds.
     Repeat(Condition, u32),
     LoopStart {
-        count: Place,
-        counter: Place,
-        limit: Place,
+        count: ScratchIndex,
+        counter: ScratchIndex,
+        limit: ScratchIndex,
         exit: u32,
     },
     LoopNext {
-        counter: Place,
-        limit: Place,
+        counter: ScratchIndex,
+        limit: ScratchIndex,
         start: u32,
     },
     Count {
@@ -117,12 +117,12 @@ pub(super) enum Step {
     /// Puts the value of an expression that needs more than functions into a place.
     Evaluate {
         expression: u32,
-        to: Place,
+        to: ScratchIndex,
     },
     /// The receivers of messages may have changed.
     Redirect,
     Send {
-        to: Place,
+        to: ScratchIndex,
         tag: Tag,
         /// Whether it is counted, and is no part of a collective.
         is_call: bool,
@@ -130,10 +130,10 @@ pub(super) enum Step {
         size: Size,
     },
     Receive {
-        from: Place,
+        from: ScratchIndex,
         tag: Tag,
-        /// Place for the sender's rank, or [`Place::NONE`].
-        sender: Place,
+        /// Place for the sender's rank, or [`ScratchIndex::NONE`].
+        sender: ScratchIndex,
         mode: Mode,
         /// Whether it is counted, and is no part of a collective.
         is_call: bool,
@@ -144,7 +144,7 @@ pub(super) enum Step {
         element: u32,
     },
     WaitAny {
-        sender: Place,
+        sender: ScratchIndex,
         element: u32,
     },
     End,
@@ -211,7 +211,7 @@ impl Tag {
         if place as usize >= MAX_PLACES {
             return Some(self.0);
         }
-        Self::whole(scratch.get(Place(place as u16)), is_call, is_receive)
+        Self::whole(scratch.get(ScratchIndex(place as u16)), is_call, is_receive)
     }
 }
 
@@ -231,7 +231,7 @@ pub(super) struct Code {
     pub(super) receivers: Vec<Compiled>,
     /// By operation: its first step.
     pub(super) begins: Vec<u32>,
-    constants: HashMap<u64, Place>,
+    constants: HashMap<u64, ScratchIndex>,
     n_temporaries: usize,
     /// Whether collectives have receives that do not block.
     has_internal: bool,
@@ -259,7 +259,7 @@ impl Code {
                 matches!(operation, Operation::Receive { mode, .. } if *mode == Mode::Internal)
             }),
         };
-        Place::of(code.n_places)?;
+        ScratchIndex::of(code.n_places)?;
         let operations = &program.operations;
         for operation in operations {
             code.begins.push(code.steps.len() as u32);
@@ -309,7 +309,7 @@ impl Code {
                 },
             },
             Operation::Assign { slot, value } => {
-                self.assign(Place::of(*slot as usize)?, value)?;
+                self.assign(ScratchIndex::of(*slot as usize)?, value)?;
                 if !directs[*slot as usize] {
                     return Some(());
                 }
@@ -329,8 +329,8 @@ impl Code {
                 ..
             } => Step::LoopStart {
                 count: self.place(count)?,
-                counter: Place::of(*counter as usize)?,
-                limit: Place::of(*limit as usize)?,
+                counter: ScratchIndex::of(*counter as usize)?,
+                limit: ScratchIndex::of(*limit as usize)?,
                 exit: *exit,
             },
             Operation::LoopNext {
@@ -338,8 +338,8 @@ impl Code {
                 limit,
                 start,
             } => Step::LoopNext {
-                counter: Place::of(*counter as usize)?,
-                limit: Place::of(*limit as usize)?,
+                counter: ScratchIndex::of(*counter as usize)?,
+                limit: ScratchIndex::of(*limit as usize)?,
                 start: *start,
             },
             Operation::Count { element } => Step::Count { element: *element },
@@ -370,7 +370,9 @@ impl Code {
             } => Step::Receive {
                 from: self.place(from)?,
                 tag: self.tag(tag, !collective, true)?,
-                sender: sender.map_or(Some(Place::NONE), |slot| Place::of(slot as usize))?,
+                sender: sender.map_or(Some(ScratchIndex::NONE), |slot| {
+                    ScratchIndex::of(slot as usize)
+                })?,
                 mode: *mode,
                 is_call: !collective,
                 element: *element,
@@ -384,7 +386,9 @@ impl Code {
                 element: *element,
             },
             Operation::WaitAny { sender, element } => Step::WaitAny {
-                sender: sender.map_or(Some(Place::NONE), |slot| Place::of(slot as usize))?,
+                sender: sender.map_or(Some(ScratchIndex::NONE), |slot| {
+                    ScratchIndex::of(slot as usize)
+                })?,
                 element: *element,
             },
             Operation::NoBranch { .. } => Step::Fail,
@@ -465,28 +469,28 @@ impl Code {
     }
 
     /// Where the value of a tree is, after the steps that this adds.
-    fn place(&mut self, tree: &Compiled) -> Option<Place> {
+    fn place(&mut self, tree: &Compiled) -> Option<ScratchIndex> {
         match tree {
             Compiled::Constant(number) => self.constant(*number),
-            Compiled::Process => Place::of(self.width),
-            Compiled::Slot(slot) => Place::of(*slot as usize),
+            Compiled::Process => ScratchIndex::of(self.width),
+            Compiled::Slot(slot) => ScratchIndex::of(*slot as usize),
             _ => {
                 self.n_temporaries += 1;
                 if self.n_temporaries > MAX_TEMPORARIES {
                     return None;
                 }
-                let to = Place::of(self.width + self.n_temporaries)?;
+                let to = ScratchIndex::of(self.width + self.n_temporaries)?;
                 self.assign(to, tree)?;
                 Some(to)
             }
         }
     }
 
-    fn constant(&mut self, number: f64) -> Option<Place> {
+    fn constant(&mut self, number: f64) -> Option<ScratchIndex> {
         if let Some(known) = self.constants.get(&number.to_bits()) {
             return Some(*known);
         }
-        let place = Place::of(self.n_places)?;
+        let place = ScratchIndex::of(self.n_places)?;
         self.n_places += 1;
         self.scratch.set(place, number);
         self.constants.insert(number.to_bits(), place);
@@ -494,7 +498,7 @@ impl Code {
     }
 
     /// Adds the steps that put the value of a tree into a place.
-    fn assign(&mut self, to: Place, tree: &Compiled) -> Option<()> {
+    fn assign(&mut self, to: ScratchIndex, tree: &Compiled) -> Option<()> {
         let step = match tree {
             Compiled::Constant(_) | Compiled::Process | Compiled::Slot(_) => {
                 Step::Copy(self.place(tree)?, to)
@@ -534,8 +538,8 @@ impl Code {
     }
 
     /// Where the values of some trees are, after the steps that this adds.
-    fn places<const N: usize>(&mut self, trees: [&Compiled; N]) -> Option<[Place; N]> {
-        let mut places = [Place::NONE; N];
+    fn places<const N: usize>(&mut self, trees: [&Compiled; N]) -> Option<[ScratchIndex; N]> {
+        let mut places = [ScratchIndex::NONE; N];
         for (place, tree) in places.iter_mut().zip(trees) {
             *place = self.place(tree)?;
         }

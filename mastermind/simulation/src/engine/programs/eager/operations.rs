@@ -91,7 +91,7 @@ impl EagerState<'_> {
                 } => {
                     let from = get!(from);
                     if from == NOBODY {
-                        self.tell_sender(sender, NOBODY);
+                        self.set_sender(sender, NOBODY);
                         continue;
                     }
                     let peer = if from == ANY {
@@ -107,7 +107,7 @@ impl EagerState<'_> {
                         && let Some(from) = self.take_unexpected(view, (peer, tag))
                     {
                         view.counts[element as usize].add(u32::from(is_call), 0);
-                        self.tell_sender(sender, f64::from(from));
+                        self.set_sender(sender, f64::from(from));
                         if let (Some(completions), Mode::Nonblocking) =
                             (&mut view.completions, mode)
                         {
@@ -144,7 +144,7 @@ impl EagerState<'_> {
                         break NEVER;
                     }
                     view.counts[element as usize].add(1, 0);
-                    self.tell_sender(sender, first.map_or(NOBODY, f64::from));
+                    self.set_sender(sender, first.map_or(NOBODY, f64::from));
                 }
                 Step::End => {
                     view.rank.wait_state = WaitState::Ended;

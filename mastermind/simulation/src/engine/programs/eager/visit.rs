@@ -26,7 +26,7 @@
 use std::collections::VecDeque;
 
 use crate::engine::outcome::EngineChoice;
-use crate::engine::programs::eager::code::{Code, Place, Scratch, Step};
+use crate::engine::programs::eager::code::{Code, Scratch, ScratchIndex, Step};
 use crate::engine::programs::eager::mailbox::Mailbox;
 use crate::engine::programs::horizon::Horizons;
 use crate::engine::programs::prefetch::MIN_PROCESSES;
@@ -374,7 +374,7 @@ impl EagerState<'_> {
                 {
                     let elapsed_ns = rank.processor - rank.since;
                     view.counts[element as usize].add(u32::from(is_call), elapsed_ns);
-                    self.tell_sender(sender, f64::from(peer));
+                    self.set_sender(sender, f64::from(peer));
                 }
                 rank.wait_state = WaitState::Ready;
                 return Some(tie_break);
@@ -396,7 +396,7 @@ impl EagerState<'_> {
             if let (true, Step::WaitAny { sender, element }) = (is_waiting, step) {
                 completions.senders.pop_front();
                 view.counts[element as usize].add(1, elapsed_ns);
-                self.tell_sender(sender, f64::from(peer));
+                self.set_sender(sender, f64::from(peer));
                 rank.wait_state = WaitState::Ready;
                 return Some(tie_break);
             }
@@ -441,8 +441,8 @@ impl EagerState<'_> {
 
     /// Gives a variable the rank that a message came from.
     #[inline(always)]
-    pub(super) fn tell_sender(&mut self, sender: Place, rank: f64) {
-        if sender != Place::NONE {
+    pub(super) fn set_sender(&mut self, sender: ScratchIndex, rank: f64) {
+        if sender != ScratchIndex::NONE {
             self.scratch.set(sender, rank);
         }
     }
