@@ -54,7 +54,8 @@ pub struct CallTree {
 }
 
 impl CallTree {
-    /// Reads the records of a run once.
+    /// Sums the calls of all ranks by call path, in one reading of the records; the time in MPI functions is added as
+    /// children of their callers. Empty for a run without records.
     pub fn new(run: &Run) -> Self {
         let mut growing = Growing::default();
         for log in run.logs() {

@@ -63,9 +63,9 @@ pub struct Side {
 }
 
 /// Largest share of calls without a record at which the recorded calls still estimate the noise.
-const MOST_WITHOUT_RECORD: f64 = 0.01;
+const MAX_WITHOUT_RECORD: f64 = 0.01;
 
-/// A method in both runs.
+/// Mean times of a method in two runs, and whether they differ by more than noise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compared {
     /// `instance.method`.
@@ -91,7 +91,7 @@ pub fn compare(first: &Run, second: &Run) -> Vec<Compared> {
     compare_within(first, second, MARGIN_PERCENT)
 }
 
-/// As [`compare()`], with the given margin, percent.
+/// As [`compare()`]; differences up to `margin_percent`, percent of the first run's time, count as equal.
 pub fn compare_within(first: &Run, second: &Run, margin_percent: f64) -> Vec<Compared> {
     compare_calls(RunCalls::of(first), RunCalls::of(second), margin_percent)
 }
@@ -108,7 +108,7 @@ pub fn compare_calls(first: RunCalls, second: RunCalls, margin_percent: f64) -> 
         let (second, second_calls) = second.remove(&name).unwrap_or_default();
         let estimate = estimate(&first_calls, &second_calls, step_ns);
         let lacks = f64::max(first.without_record, second.without_record);
-        let estimate = estimate.filter(|_| lacks <= MOST_WITHOUT_RECORD);
+        let estimate = estimate.filter(|_| lacks <= MAX_WITHOUT_RECORD);
         ((name, first, second), estimate)
     };
     let (methods, estimates): (Vec<_>, Vec<_>) = first.into_iter().map(of_method).unzip();

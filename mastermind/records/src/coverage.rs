@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::definition::UnmonitoredDefinition;
 use crate::run::Run;
 
-/// Calls of one method.
+/// Number of calls of one method, or of all methods, and how many of them have no record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MethodCoverage {
     /// All calls.
@@ -41,7 +41,7 @@ impl Coverage {
         method.without_record as f64 / method.calls.max(1) as f64
     }
 
-    /// Adds the coverage of other ranks.
+    /// Adds the calls of other ranks, method by method; reasons that both have stay once.
     pub fn add(&mut self, other: Self) {
         self.all.add(other.all);
         self.reasons.extend(other.reasons);

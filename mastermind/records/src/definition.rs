@@ -9,7 +9,8 @@ use cca_abi::recording::MPI_PARTS;
 use cca_abi::recording::word::{self, EntryKind};
 use serde::{Deserialize, Serialize};
 
-/// One definition.
+/// One definition of a log: a JSON object whose field `define` names the variant. Unknown ones are read as
+/// [`Definition::Unknown`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "define", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -60,7 +61,7 @@ pub enum Definition {
     Unknown,
 }
 
-/// The run: its program, parameters and machine.
+/// The run that a log belongs to: its program, parameters and machine, the same in all its logs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunDefinition {
@@ -154,7 +155,7 @@ pub struct EndDefinition {
     pub waiting_ns: Option<u64>,
 }
 
-/// One component of the run.
+/// An instance of the assembly, with its class and the library that contains it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClassDefinition {
@@ -186,7 +187,7 @@ pub struct ConnectionDefinition {
     pub monitored: bool,
 }
 
-/// The clock.
+/// The clock that a log's ticks are readings of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClockDefinition {
     /// `tsc`, `clock_monotonic`, or the name of a simulated one.
@@ -216,7 +217,7 @@ pub struct CostDefinition {
     pub inside_ns: f64,
 }
 
-/// A monitored method.
+/// A method whose calls are recorded, with its parameters and counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MethodDefinition {
@@ -260,7 +261,7 @@ impl MethodDefinition {
     }
 }
 
-/// Type of a parameter's word.
+/// How the 64-bit word of a parameter in a record is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParameterKind {
@@ -283,7 +284,7 @@ impl From<cca_abi::recording::ParameterKind> for ParameterKind {
     }
 }
 
-/// A performance parameter.
+/// A performance parameter of a method: one word of each record of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ParameterDefinition {
@@ -323,7 +324,7 @@ impl ParameterDefinition {
     }
 }
 
-/// A counter read at each call.
+/// A counter that is read at each call; its increase during the call is one word of the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CounterDefinition {
@@ -404,7 +405,7 @@ pub struct StopDefinition {
     pub reason: String,
 }
 
-/// Why individual calls have no record.
+/// A reason why individual calls have no record while later ones do; one definition for each reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LossDefinition {
@@ -581,7 +582,7 @@ pub struct MpiSwitchDefinition {
     pub measured: bool,
 }
 
-/// The atomic events of a rank.
+/// The statistics of all atomic events of a rank, written once at the end of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AtomicEventsDefinition {
@@ -589,7 +590,7 @@ pub struct AtomicEventsDefinition {
     pub events: Vec<AtomicEventDefinition>,
 }
 
-/// Statistics of one atomic event.
+/// Statistics of the values of one atomic event, in its own unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AtomicEventDefinition {
@@ -608,7 +609,7 @@ pub struct AtomicEventDefinition {
 }
 
 impl AtomicEventDefinition {
-    /// An event without values.
+    /// An event of this name without values: a count of 0.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.into(),
@@ -616,7 +617,7 @@ impl AtomicEventDefinition {
         }
     }
 
-    /// Adds a finite value.
+    /// Adds a value, which must be finite: others would make the mean NaN.
     pub fn push(&mut self, value: f64) {
         self.add(&Self {
             count: 1,
@@ -685,7 +686,7 @@ pub const COMMUNICATOR_UNIT: &str = "communicator";
 /// Unit of a parameter that is the tag of a message.
 pub const TAG_UNIT: &str = "tag";
 
-/// Unit of parameters that number requests.
+/// Unit of a parameter that is the number of a nonblocking request within its thread.
 pub const REQUEST_UNIT: &str = "request";
 
 /// Unit of the processor time before an MPI call, nanoseconds.

@@ -27,7 +27,7 @@ use crate::definition::{
 };
 use crate::scan::definition;
 
-/// The content of a log's definitions.
+/// All definitions of a log, by what they define; later ones of the same subject replace or extend earlier ones.
 #[derive(Clone, Debug, Default)]
 pub struct Definitions {
     /// The run.
@@ -174,27 +174,27 @@ impl CommonDefinitions {
 }
 
 impl Definitions {
-    /// The methods, by id.
+    /// The methods in the order of their ids, without ids whose definition is lost.
     pub fn methods(&self) -> impl Iterator<Item = &Arc<MethodDefinition>> {
         self.calls.methods.values()
     }
 
-    /// The call paths, by id.
+    /// The call paths in the order of their ids, without ids whose definition is lost.
     pub fn call_paths(&self) -> impl Iterator<Item = CallPathDefinition> {
         self.calls.paths.iter().flatten().copied()
     }
 
-    /// A call path.
+    /// The call path with an id; `None` if its definition is lost.
     pub fn call_path(&self, id: u32) -> Option<CallPathDefinition> {
         self.calls.paths.get(id as usize).copied().flatten()
     }
 
-    /// A method.
+    /// The method with an id; `None` if its definition is lost.
     pub fn method(&self, id: u32) -> Option<&Arc<MethodDefinition>> {
         self.calls.methods.get(&id)
     }
 
-    /// The called method of a call path.
+    /// The method that a call path ends in; `None` if either definition is lost.
     pub fn method_of(&self, call_path: u32) -> Option<&Arc<MethodDefinition>> {
         self.method(self.call_path(call_path)?.method)
     }
@@ -387,16 +387,18 @@ impl Definitions {
             Definition::MpiSwitch(switch) => self.switch_mpi(switch),
             Definition::MpiTotals(totals) => self.mpi_totals = Some(totals),
             Definition::MpiPhase(phase) => push_new(&mut self.mpi_phases, phase),
-            Definition::MpiCommunicator(told) => push_new(&mut self.mpi_communicators, told),
+            Definition::MpiCommunicator(communicator) => {
+                push_new(&mut self.mpi_communicators, communicator)
+            }
             Definition::Unmonitored(connection) => push_new(&mut self.unmonitored, connection),
-            Definition::MpiCallSums(told) => {
-                let sums = told.sums.into_iter();
+            Definition::MpiCallSums(of_rank) => {
+                let sums = of_rank.sums.into_iter();
                 sums.for_each(|sum| push_new(&mut self.mpi_call_sums, sum));
             }
-            Definition::OpenMpSums(told) => match &mut self.openmp {
-                None => self.openmp = Some(told),
+            Definition::OpenMpSums(of_rank) => match &mut self.openmp {
+                None => self.openmp = Some(of_rank),
                 Some(known) => {
-                    let sums = told.sums.into_iter();
+                    let sums = of_rank.sums.into_iter();
                     sums.for_each(|sum| push_new(&mut known.sums, sum));
                 }
             },

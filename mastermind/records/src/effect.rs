@@ -34,7 +34,7 @@ const MIN_CALLS: usize = 2 * N_BLOCKS;
 /// Maximum number of calls per method and log in memory; of more calls, every second, every fourth and so on is kept.
 const MAX_KEPT: usize = 1 << 17;
 
-/// Probability that an interval contains the effect.
+/// Probability, 0 to 1, with which the interval of an [`Effect`] contains the true change.
 pub const LEVEL: f64 = 0.99;
 
 /// Cost of measuring a call, which varies between runs, nanoseconds: a smaller difference is not one of the call.
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_apart_is_told_apart_in_spite_of_spikes() {
+    fn what_is_far_apart_is_distinguished_in_spite_of_spikes() {
         for seed in 0..20 {
             let effect = effect(&run(seed, 1.0, 3000), &run(seed + 100, 2.0, 3000), 0.0).unwrap();
             assert!(ends(effect).0 > 20.0, "{effect:?}");
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_steps_tells_no_difference_of_a_step() {
+    fn a_clock_that_steps_shows_no_difference_of_a_step() {
         let at = |ns: f64| {
             let mut calls = Calls::default();
             calls.begin();
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn few_calls_tell_nothing_and_many_are_thinned() {
+    fn few_calls_show_nothing_and_many_are_thinned() {
         assert_eq!(effect(&run(1, 1.0, 10), &run(2, 1.0, 3000), 0.0), None);
         let mut calls = Calls::default();
         calls.begin();

@@ -167,7 +167,7 @@ impl<'a> ExclusiveTimes<'a> {
         }
     }
 
-    /// Iterates over the records of `log`.
+    /// Iterates over the records of `log` from the first; time in a timer counts to the timer, not to its component.
     pub fn new(log: &'a Log) -> Self {
         ExclusiveTimes {
             records: log.records(),
@@ -186,7 +186,8 @@ impl<'a> ExclusiveTimes<'a> {
         }
     }
 
-    /// The next record with its exclusive times.
+    /// The next record, in the order in which calls ended, with its times without those of recorded inner calls; `None`
+    /// after the last one.
     #[inline(always)]
     pub fn next_record(&mut self) -> Option<(Record<'a>, Exclusive)> {
         let record = self.records.next()?;

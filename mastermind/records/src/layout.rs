@@ -18,15 +18,15 @@ use cca_abi::recording::LogCells;
 
 use crate::totals::{SCRATCH_WORDS, STOPPED};
 
-/// First bytes of a log.
+/// First eight bytes of each log, of every version.
 pub const MAGIC: [u8; 8] = *b"MMRECORD";
-/// Version of the layout.
+/// Version of the layout that this crate writes; it also reads version 1.
 pub const VERSION: u32 = 2;
-/// Bytes before the entries.
+/// Bytes of the header, after which the entries begin, in this version.
 pub const HEADER_BYTES: usize = 65_536;
 /// Bytes of the part of the header that is the same in all versions.
 pub const PAGE_BYTES: usize = 4096;
-/// File name extension of a log.
+/// File name extension of a log, without the dot.
 pub const EXTENSION: &str = "mmr";
 
 const CELLS_OFFSET: usize = 256;
@@ -41,7 +41,7 @@ pub const fn entries_at(version: u32) -> Option<u64> {
     }
 }
 
-/// Identity of a log within a run.
+/// Rank and number of a log, which identify it within a run and are in its file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LogIdentity {
     /// Rank in the run.
@@ -51,7 +51,7 @@ pub struct LogIdentity {
 }
 
 impl LogIdentity {
-    /// Path of the log in a directory.
+    /// Path of the log in a directory: `rank0000-thread00.mmr`.
     pub fn path(self, directory: &Path) -> PathBuf {
         directory.join(format!(
             "rank{:04}-thread{:02}.{EXTENSION}",
@@ -59,7 +59,7 @@ impl LogIdentity {
         ))
     }
 
-    /// The identity in a file name.
+    /// The rank and number in the file name of a path; `None` if it is not the name of a log.
     pub fn from_path(path: &Path) -> Option<Self> {
         let (rank, thread) = path
             .file_stem()?
@@ -73,7 +73,7 @@ impl LogIdentity {
     }
 }
 
-/// A moment on both clocks.
+/// The same moment on the log's clock and on the system's, from two of which ticks are converted to nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calibration {
     /// Reading of the log's clock, ticks.
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_tells_the_identity() {
+    fn the_name_contains_the_identity() {
         let identity = LogIdentity {
             rank: 12_345,
             thread: 7,

@@ -407,7 +407,7 @@ impl Log {
         }
     }
 
-    /// Path of the log file.
+    /// Path of the log file as it was opened; of a packed log, the path before packing.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -422,7 +422,7 @@ impl Log {
         self.finished
     }
 
-    /// Number of calls without a record.
+    /// Number of calls that the log counted without writing a record.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -439,7 +439,7 @@ impl Log {
         stop.map(|stop| stop.reason.clone())
     }
 
-    /// Known reasons why calls have no record.
+    /// The reasons why calls have no record, as far as the log defines them; none if all calls have one.
     pub fn loss_reasons(&self) -> impl Iterator<Item = String> {
         let losses = self.definitions.losses.iter();
         let losses = losses.filter(|_| self.dropped > 0);
@@ -526,12 +526,12 @@ impl Log {
         (self.n_words * WORD) as u64
     }
 
-    /// Number of readable records.
+    /// Number of records that can be read; those in damaged parts do not count.
     pub fn n_records(&self) -> u64 {
         self.n_records
     }
 
-    /// The definitions.
+    /// The definitions of all readable parts of the log.
     pub fn definitions(&self) -> &Definitions {
         &self.definitions
     }
@@ -541,7 +541,7 @@ impl Log {
         self.definitions.clock.as_ref()?.step_ns()
     }
 
-    /// Converts ticks to nanoseconds.
+    /// The conversion of the log's clock ticks to nanoseconds since the start of the run.
     pub fn time(&self) -> &TimeBase {
         &self.time
     }
@@ -569,7 +569,7 @@ impl Log {
         })
     }
 
-    /// The parts that cannot be read.
+    /// The damaged parts that were skipped, in order; empty for an intact log.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }

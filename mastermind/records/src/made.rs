@@ -84,7 +84,7 @@ impl MadeLog {
         self.last = Some((record.path, record.start));
     }
 
-    /// Rank and thread.
+    /// Rank and number of the log within the rank.
     pub fn identity(&self) -> LogIdentity {
         self.identity
     }

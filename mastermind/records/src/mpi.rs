@@ -88,7 +88,7 @@ pub struct MpiPhase {
     pub routines: Vec<MpiRoutine>,
 }
 
-/// Times of calls.
+/// Number, sum and extremes of the wall times of calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CallTimes {
     /// Number of calls.
@@ -104,7 +104,7 @@ pub struct CallTimes {
 }
 
 impl CallTimes {
-    /// Adds the times of other calls.
+    /// Adds other calls; extremes of sums without calls do not count.
     pub fn add(&mut self, other: &Self) {
         self.least_ns = match self.calls {
             0 => other.least_ns,
@@ -117,7 +117,7 @@ impl CallTimes {
         self.ns += other.ns;
     }
 
-    /// Mean time of a call, nanoseconds.
+    /// Mean time of a call, nanoseconds; 0 without calls.
     pub fn mean_ns(&self) -> f64 {
         self.ns as f64 / self.calls.max(1) as f64
     }
@@ -152,7 +152,7 @@ impl MessageSizes {
         self.add(&one);
     }
 
-    /// Adds the sizes of other messages.
+    /// Adds other messages; extremes of sums without messages do not count, and bytes saturate.
     pub fn add(&mut self, other: &Self) {
         self.least_bytes = match self.messages {
             0 => other.least_bytes,
@@ -169,7 +169,7 @@ impl MessageSizes {
         }
     }
 
-    /// Mean bytes of a message.
+    /// Mean size of a message, bytes; 0 without messages.
     pub fn mean_bytes(&self) -> f64 {
         self.bytes as f64 / self.messages.max(1) as f64
     }

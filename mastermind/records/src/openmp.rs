@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::definition::{OpenMpSumDefinition, OpenMpSumsDefinition};
 use crate::{Log, Run};
 
-/// The OpenMP constructs of a process.
+/// The measured OpenMP constructs of a process, summed by directive and call site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenMpProcess {
     /// Its rank.
@@ -26,7 +26,7 @@ pub struct OpenMpProcess {
 /// the team.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenMpTimes {
-    /// The directive.
+    /// The directive, such as `parallel` or `task`.
     pub construct: String,
     /// Return address of the calls.
     pub site: u64,

@@ -328,7 +328,7 @@ impl ChunkPreparer {
         self.has_thread.load(Ordering::Acquire)
     }
 
-    /// Number of threads of this preparer.
+    /// Number of running threads of this preparer: 1 or 0.
     pub fn n_threads(&self) -> u32 {
         self.has_thread().into()
     }

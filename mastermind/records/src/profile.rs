@@ -149,7 +149,7 @@ pub struct ProfileSums {
 }
 
 impl ProfileSums {
-    /// Reads the records of one rank once.
+    /// Sums the calls of one rank by method, in one reading of its records.
     pub fn of_rank(run: &Run, rank: u32) -> Self {
         let mut sums = Self {
             ranks: 1,
@@ -164,7 +164,7 @@ impl ProfileSums {
         sums
     }
 
-    /// Number of ranks in the sums.
+    /// Number of ranks whose calls are in the sums.
     pub fn ranks(&self) -> usize {
         self.ranks
     }
@@ -176,7 +176,7 @@ impl ProfileSums {
         known.collect()
     }
 
-    /// Adds the sums of another rank.
+    /// Adds the sums of other ranks, whose calls must not be in `self` already.
     pub fn add(&mut self, other: &Self) {
         self.ranks += other.ranks;
         self.records += other.records;
@@ -200,7 +200,7 @@ impl ProfileSums {
             .for_each(|event| self.add_event(event));
     }
 
-    /// As [`ProfileSums::add`], for a [`RankTree`].
+    /// As [`ProfileSums::add`], with the signature that a [`RankTree`] expects.
     pub fn join(&mut self, later: Self) {
         self.add(&later);
     }
@@ -219,10 +219,10 @@ impl ProfileSums {
 
     /// Adds the values that components reported; all logs of the rank contain the same ones.
     fn add_events(&mut self, run: &Run, rank: u32) {
-        let told = run
+        let definition = run
             .logs_of(rank)
             .find_map(|(log, _)| log.definitions().events.as_ref());
-        for event in told.iter().flat_map(|told| &told.events) {
+        for event in definition.iter().flat_map(|definition| &definition.events) {
             self.add_event(event);
         }
     }
@@ -374,7 +374,7 @@ impl Profile {
         }
     }
 
-    /// The means over the ranks in `sums`.
+    /// The profile of a mean rank: the sums divided by their number of ranks.
     pub fn of_sums(sums: &ProfileSums) -> Self {
         let n_ranks = sums.ranks.max(1) as f64;
         Profile {
@@ -447,7 +447,7 @@ impl ProfileOfRanks {
         }
     }
 
-    /// Adds the part of later ranks.
+    /// Adds the part of a process whose ranks are all later than these.
     pub fn append(&mut self, later: Self) {
         self.sums.append(later.sums, ProfileSums::join);
         if let (Some(rows), Some(more)) = (&mut self.rows, later.rows) {
@@ -463,7 +463,7 @@ impl ProfileOfRanks {
         }
     }
 
-    /// The sums over all ranks.
+    /// The sums over all ranks, added in the order of ranks; empty without ranks.
     pub fn into_sums(self) -> ProfileSums {
         self.sums.into_joined(ProfileSums::join).unwrap_or_default()
     }

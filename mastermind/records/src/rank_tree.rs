@@ -58,7 +58,10 @@ impl<T> RankTree<T> {
         self.push_node(node, join);
     }
 
-    /// Adds the values of later ranks.
+    /// Adds a tree whose ranks are all later than these.
+    ///
+    /// # Arguments
+    /// * `join` - as of [`RankTree::push`]
     pub fn append(&mut self, later: Self, mut join: impl FnMut(&mut T, T)) {
         for node in later.nodes {
             self.push_node(node, &mut join);

@@ -24,7 +24,7 @@ use crate::definitions::Definitions;
 use crate::log::Log;
 use crate::scan::{RawRecord, RawRecords, RawSeries};
 
-/// The value of a parameter.
+/// The value of a parameter or counter in a record, by its type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     /// A signed integer.
@@ -119,7 +119,7 @@ impl std::ops::Deref for RecordValues {
     }
 }
 
-/// A recorded call.
+/// A call as its record describes it, with times on the run's clock.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
     /// Order of entry: calls that began earlier in the thread have lower numbers.
@@ -171,7 +171,7 @@ impl<'a> Record<'a> {
         self.wall_ns.checked_sub(self.mpi_ns?)
     }
 
-    /// The parameters, as defined.
+    /// The values of the parameters, in the order of [`MethodDefinition::parameters`].
     pub fn parameters(&self) -> impl ExactSizeIterator<Item = Value<'a>> {
         let parameters = self.method.parameters.iter();
         parameters
@@ -328,7 +328,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// The position after the last record read.
+    /// The position after the last record read, from which [`Records`] can be resumed.
     pub fn place(&self) -> RecordsPlace {
         RecordsPlace {
             word: self.raw.at(),
@@ -519,17 +519,17 @@ pub struct Series<'a, 'w> {
 }
 
 impl<'a> Series<'a, '_> {
-    /// The called method.
+    /// The method that all calls of the series call.
     pub fn method(&self) -> &'a MethodDefinition {
         self.method
     }
 
-    /// Call path within the log.
+    /// Id of the call path that all calls of the series have in their log.
     pub fn call_path(&self) -> u32 {
         word::path(self.raw.words[0])
     }
 
-    /// Whether the calls failed.
+    /// Whether the calls failed: all of them, or none.
     pub fn failed(&self) -> bool {
         self.raw.words[0] & word::FAILED != 0
     }

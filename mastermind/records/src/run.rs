@@ -44,7 +44,7 @@ pub struct MpiRoutine {
     pub failed: u64,
 }
 
-/// Processor time of a rank.
+/// Time that the threads of a rank had a processor, and waited for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorTime {
     /// Time for which its threads ran, nanoseconds.
@@ -60,7 +60,7 @@ impl ProcessorTime {
     }
 }
 
-/// The logs of a directory.
+/// The logs of a record directory, opened and ordered by rank and thread.
 #[derive(Debug)]
 pub struct Run {
     logs: Vec<Log>,
@@ -297,7 +297,7 @@ impl Run {
         self.logs.iter_mut().for_each(|log| log.calibrate(latest));
     }
 
-    /// The logs, ordered by rank and thread.
+    /// The logs that could be opened, ordered by rank and thread.
     pub fn logs(&self) -> &[Log] {
         &self.logs
     }
@@ -346,11 +346,11 @@ impl Run {
             sum.failed += routine.failed;
             sum.ns += log.time().length_ns(routine.ticks);
         };
-        let told = self
+        let at_end = self
             .logs_of(rank)
             .find_map(|(log, _)| Some((log, log.definitions().mpi_routines.as_ref()?)));
-        if let Some((log, told)) = told {
-            told.routines.iter().for_each(|routine| add(log, routine));
+        if let Some((log, at_end)) = at_end {
+            at_end.routines.iter().for_each(|routine| add(log, routine));
         } else {
             for (log, _) in self.logs_of(rank) {
                 let before = log.definitions().mpi_totals.iter();
@@ -385,7 +385,7 @@ impl Run {
         ranks.max().unwrap_or(0)
     }
 
-    /// Number of records in all logs.
+    /// Number of readable records in all logs.
     pub fn n_records(&self) -> u64 {
         self.logs.iter().map(Log::n_records).sum()
     }
@@ -409,13 +409,13 @@ impl Run {
 }
 
 /// A log that is not yet opened.
-enum Found {
+enum UnopenedLog {
     Loose(PathBuf),
     /// With the path of the original file.
     Packed(PathBuf, PackedLog),
 }
 
-impl Found {
+impl UnopenedLog {
     fn path(&self) -> &Path {
         let (Self::Loose(path) | Self::Packed(path, _)) = self;
         path
@@ -470,16 +470,16 @@ fn packed_since(path: &Path, start: Option<Calibration>) -> Option<Arc<dyn Packe
 
 /// All logs of a directory, loose and packed, and the errors of unreadable containers. If a log is both, because
 /// packing was interrupted, the loose one is used. Ordered by rank and thread, for file names that contain them.
-fn find(directory: &Path) -> Result<(Vec<Found>, Vec<RecordsError>), RecordsError> {
+fn find(directory: &Path) -> Result<(Vec<UnopenedLog>, Vec<RecordsError>), RecordsError> {
     find_of(directory, None)
 }
 
 fn find_of(
     directory: &Path,
     rank: Option<u32>,
-) -> Result<(Vec<Found>, Vec<RecordsError>), RecordsError> {
+) -> Result<(Vec<UnopenedLog>, Vec<RecordsError>), RecordsError> {
     let loose = log_paths(directory, rank)?;
-    let mut found: Vec<_> = loose.into_iter().map(Found::Loose).collect();
+    let mut found: Vec<_> = loose.into_iter().map(UnopenedLog::Loose).collect();
     let mut damaged = Vec::new();
     let containers = container_paths(directory);
     for path in containers.map_err(RecordsError::io("read records", directory))? {
@@ -493,7 +493,7 @@ fn find_of(
         for log in container.logs() {
             let path = log.path(directory);
             if rank.is_none_or(|rank| log.identity().rank == rank) {
-                found.push(Found::Packed(path, log));
+                found.push(UnopenedLog::Packed(path, log));
             }
         }
     }
@@ -503,7 +503,7 @@ fn find_of(
     Ok((found, damaged))
 }
 
-fn open_found(found: Vec<Found>, is_for_sums: bool) -> Vec<Result<Log, RecordsError>> {
+fn open_found(found: Vec<UnopenedLog>, is_for_sums: bool) -> Vec<Result<Log, RecordsError>> {
     let methods = Arc::default();
     in_parallel(found, |found| found.open(&methods, is_for_sums))
 }

@@ -84,7 +84,7 @@ impl Source {
 
 /// Location of a log.
 #[derive(Debug)]
-enum Place {
+enum LogLocation {
     /// Device and inode number of the file, which distinguish it from another file of its name.
     File(u64, u64),
     Container(Arc<dyn PackedBytes>),
@@ -95,7 +95,7 @@ enum Place {
 #[derive(Debug)]
 pub(crate) struct LogFile {
     path: PathBuf,
-    place: Place,
+    place: LogLocation,
     /// Position of its entries, bytes.
     entries_at: u64,
     /// Whether a later reading found fewer words than were committed when it was opened.
@@ -122,15 +122,18 @@ pub(crate) type PackedLogBytes = Arc<dyn PackedBytes>;
 impl LogFile {
     pub(crate) fn new(path: &Path, file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        Ok(Self::at(path, Place::File(metadata.dev(), metadata.ino())))
+        Ok(Self::at(
+            path,
+            LogLocation::File(metadata.dev(), metadata.ino()),
+        ))
     }
 
     /// A log of a container.
     pub(crate) fn packed(bytes: Arc<dyn PackedBytes>) -> Self {
-        Self::at(Path::new(""), Place::Container(bytes))
+        Self::at(Path::new(""), LogLocation::Container(bytes))
     }
 
-    fn at(path: &Path, place: Place) -> Self {
+    fn at(path: &Path, place: LogLocation) -> Self {
         Self {
             path: path.into(),
             place,
@@ -147,15 +150,15 @@ impl LogFile {
         known: Option<&Arc<CommonDefinitions>>,
     ) -> Option<(Definitions, Scanned)> {
         match &self.place {
-            Place::File(..) => None,
-            Place::Container(bytes) => bytes.scanned(known),
+            LogLocation::File(..) => None,
+            LogLocation::Container(bytes) => bytes.scanned(known),
         }
     }
 
     /// From now on only its records are read.
     pub(crate) fn forget_definitions(&mut self) {
-        if let Place::Container(bytes) = &self.place {
-            self.place = Place::Container(bytes.without_definitions());
+        if let LogLocation::Container(bytes) = &self.place {
+            self.place = LogLocation::Container(bytes.without_definitions());
         }
     }
 
@@ -192,7 +195,7 @@ impl LogFile {
 
     /// Opens the file, unless it is gone, another file has its name, or the log is in a container.
     pub(crate) fn open(&self) -> Option<Arc<File>> {
-        let Place::File(device, number) = self.place else {
+        let LogLocation::File(device, number) = self.place else {
             return None;
         };
         if let Some(kept) = &self.kept {
@@ -207,7 +210,7 @@ impl LogFile {
     /// Opens the log, loose or packed.
     pub(crate) fn source(&self) -> Option<Source> {
         match &self.place {
-            Place::File(..) => match self.kept.clone().or_else(|| self.open()) {
+            LogLocation::File(..) => match self.kept.clone().or_else(|| self.open()) {
                 Some(file) => Some(Source::File(file)),
                 None => {
                     let moved = self.moved?;
@@ -215,7 +218,7 @@ impl LogFile {
                     Some(Source::Packed(bytes.reader()?, bytes.n_bytes()))
                 }
             },
-            Place::Container(bytes) => Some(Source::Packed(bytes.reader()?, bytes.n_bytes())),
+            LogLocation::Container(bytes) => Some(Source::Packed(bytes.reader()?, bytes.n_bytes())),
         }
     }
 
@@ -227,7 +230,7 @@ impl LogFile {
     /// # Returns
     /// `None` for another log, or if some words cannot be read.
     pub(crate) fn packed_sums(&self, end: usize, definitions: &Definitions) -> Option<PathTotals> {
-        let Place::Container(bytes) = &self.place else {
+        let LogLocation::Container(bytes) = &self.place else {
             return None;
         };
         let end = self.entries_at + (end * WORD) as u64;

@@ -17,7 +17,7 @@ const ALPHA: f64 = 0.01;
 /// Ratio of a bucket's borders.
 const GAMMA: f64 = (1.0 + ALPHA) / (1.0 - ALPHA);
 
-/// The times of ranks, one per rank.
+/// Extremes and distribution of one time per rank, in buckets whose borders differ by 2 %.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     /// The shortest time, nanoseconds, and the first rank that has it.
@@ -51,7 +51,10 @@ pub struct RankSpread {
 }
 
 impl Spread {
-    /// The time of one rank, nanoseconds.
+    /// The time of one rank.
+    ///
+    /// # Arguments
+    /// * `ns` - the time, nanoseconds
     pub fn of(rank: u32, ns: u64) -> Self {
         let mut spread = Self {
             least: Some((ns, rank)),
@@ -70,7 +73,7 @@ impl Spread {
         self.least.is_none()
     }
 
-    /// Adds the times of other ranks.
+    /// Adds the times of other ranks, which must not be in `self` already.
     pub fn add(&mut self, other: &Self) {
         self.least = self.least.into_iter().chain(other.least).min();
         let greater = |a: (u64, u32), b: (u64, u32)| match a.0.cmp(&b.0).then(b.1.cmp(&a.1)) {

@@ -98,14 +98,14 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_slower_as_a_whole_tells_no_method_slower() {
+    fn a_run_that_is_slower_as_a_whole_has_no_slower_method() {
         let shifted = [12.0, 15.0, 9.0, 14.0, 20.0].map(|percent| estimate(percent, 2.0));
         let (lower, upper) = ends(&shifted);
         assert!(lower < 5.0 && upper > 12.0, "{lower} to {upper}");
     }
 
     #[test]
-    fn a_method_that_changed_alone_is_told_as_before() {
+    fn a_method_that_changed_alone_is_reported_as_before() {
         let alone = [40.0, 0.5, -0.5, 1.0, 0.0].map(|percent| estimate(percent, 2.0));
         let (lower, upper) = ends(&alone);
         assert!(lower > 36.0 && upper < 45.0, "{lower} to {upper}");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn few_or_vague_methods_tell_no_shift() {
+    fn few_or_vague_methods_show_no_shift() {
         let few = [estimate(12.0, 2.0), estimate(30.0, 2.0), None];
         let (lower, upper) = ends(&few);
         assert!((9.0..11.0).contains(&lower) && (13.0..15.0).contains(&upper));

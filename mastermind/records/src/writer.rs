@@ -71,7 +71,7 @@ const RESERVE_BYTES: usize = 16 << 10;
 /// Number of 200 ms waits for a late chunk before the log stops taking records.
 const N_WAITS: u32 = 25;
 
-/// One record, for [`LogWriter::append`].
+/// The words of one record, as [`LogWriter::append`] writes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordWords<'a> {
     /// Call path.
@@ -88,7 +88,7 @@ pub struct RecordWords<'a> {
     pub values: &'a [u64],
 }
 
-/// Totals of a finished log.
+/// Calls, bytes and delays of a log, as it was finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogTotals {
     /// Number of recorded calls.
@@ -327,7 +327,7 @@ impl LogWriter {
         self.context.as_ptr().cast_mut().cast()
     }
 
-    /// File of the log.
+    /// Path of the log's file, which exists from the start.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -368,7 +368,7 @@ impl LogWriter {
         &self.header().cells.dropped
     }
 
-    /// Counts calls without a record.
+    /// Adds calls to those without a record; signal handlers may call it.
     pub fn count_dropped(&self, calls: u64) {
         // A signal handler may interrupt this and count a call too.
         self.lost().fetch_add(calls, Ordering::Relaxed);
@@ -379,7 +379,7 @@ impl LogWriter {
         self.header().cells.dropped.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Stores a calibration as the latest.
+    /// Stores a calibration as the latest in the header; the first one stays.
     pub fn calibrate(&self, calibration: Calibration) {
         self.latest_ticks.set(calibration.ticks);
         self.header().store_latest(calibration);

@@ -16,7 +16,7 @@ use crate::source::{PackedBytes, read_words};
 /// Number of words that are compared at a time. Arbitrary: two such buffers fit into a core's second-level cache.
 const COMPARED_WORDS: usize = 1 << 14;
 
-/// Options of packing.
+/// Which logs [`pack`] packs, and whether they stay.
 #[derive(Clone, Debug, Default)]
 pub struct PackOptions {
     /// Whether to keep the logs as well.
@@ -25,7 +25,7 @@ pub struct PackOptions {
     pub ranks: Option<BTreeSet<u32>>,
 }
 
-/// Result of packing.
+/// Containers that [`pack`] wrote, with the numbers and bytes of logs in them.
 #[derive(Debug, Default)]
 pub struct PackedDirectory {
     /// The containers that were written.

@@ -42,7 +42,7 @@ pub(crate) use directory::find_packed;
 pub use directory::{PackOptions, PackedDirectory, pack, packed_ranks};
 pub use write::ContainerWriter;
 
-/// File name extension of a container.
+/// File name extension of a container, without the dot.
 pub const PACKED_EXTENSION: &str = "mmp";
 
 /// First and last bytes of a container.

@@ -53,10 +53,10 @@ struct LogShape {
 }
 
 impl ContainerWriter {
-    /// Begins a container.
+    /// Creates a container that [`ContainerWriter`] writes under the extension `part` until it is complete.
     ///
     /// # Errors
-    /// [`RecordsError::Io`].
+    /// [`RecordsError::Io`] if the temporary file cannot be created, or an old one not removed.
     pub fn create(path: &Path) -> Result<Self, RecordsError> {
         let part = path.with_extension("part");
         let begin = || -> io::Result<_> {
@@ -244,7 +244,7 @@ pub struct Unnamed {
 }
 
 impl Unnamed {
-    /// Its present path.
+    /// Path of the temporary file, with the extension `part`.
     pub fn part(&self) -> &Path {
         &self.part
     }

@@ -50,9 +50,9 @@ fn append(writer: &mut LogWriter, path: u32, start: u64, wall: u64) {
 }
 
 /// What a reader learns of a record.
-type Seen = (u64, Option<u64>, String, u64, u64);
+type RecordFacts = (u64, Option<u64>, String, u64, u64);
 
-fn seen(record: &Record<'_>, own: Exclusive) -> Seen {
+fn seen(record: &Record<'_>, own: Exclusive) -> RecordFacts {
     let name = record.method.name();
     (
         record.seq,
@@ -64,7 +64,7 @@ fn seen(record: &Record<'_>, own: Exclusive) -> Seen {
 }
 
 /// Reads what is new, in stretches of at most `most`, each read again at once.
-fn follow(follower: &mut RunFollower, most: u64, read: &mut [Vec<Seen>]) {
+fn follow(follower: &mut RunFollower, most: u64, read: &mut [Vec<RecordFacts>]) {
     follower.refresh().unwrap();
     let mut new = Vec::new();
     while let Some(stretch) = follower.read_on(most, |record, own| new.push(seen(record, own))) {
@@ -149,7 +149,7 @@ fn a_log_that_comes_late_is_found() {
 
 /// A log that another run's has taken the name of is not read on as if it were the same.
 #[test]
-fn another_log_of_the_same_name_is_told() {
+fn another_log_of_the_same_name_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let mut old = writer(directory.path(), 0);
     define(&mut old, 1);
@@ -161,8 +161,8 @@ fn another_log_of_the_same_name_is_told() {
     std::fs::remove_file(&path).unwrap();
     assert!(follower.refresh().is_err());
     let _new = writer(directory.path(), 0);
-    let told = follower.refresh().unwrap_err().to_string();
-    assert!(told.contains("cannot follow record log"), "{told}");
+    let error = follower.refresh().unwrap_err().to_string();
+    assert!(error.contains("cannot follow record log"), "{error}");
     drop(old);
 }
 

@@ -21,9 +21,9 @@ const KEEP: PackOptions = PackOptions {
 };
 
 /// What is known of a log, as text, and its records.
-type Seen = (String, Vec<Expected>);
+type LogFacts = (String, Vec<Expected>);
 
-fn seen(directory: &Path) -> Vec<Seen> {
+fn seen(directory: &Path) -> Vec<LogFacts> {
     let run = Run::open(directory).unwrap();
     let of_log = |log: &Log| {
         let definitions = log.definitions();

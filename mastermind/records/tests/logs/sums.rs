@@ -72,8 +72,8 @@ fn sums(run: &Run) -> Vec<Vec<PathTimes>> {
 #[test]
 fn one_reading_finds_the_sums_of_two_and_those_of_packed_logs() {
     let directory = tempfile::tempdir().unwrap();
-    let kinds = [(false, false), (true, false), (false, true), (true, true)];
-    for (rank, (has_counter, switches_mpi)) in (0..).zip(kinds) {
+    let logs = [(false, false), (true, false), (false, true), (true, true)];
+    for (rank, (has_counter, switches_mpi)) in (0..).zip(logs) {
         write(directory.path(), rank, has_counter, switches_mpi);
     }
     let expected = sums(&Run::open(directory.path()).unwrap());
