@@ -252,7 +252,7 @@ fn resolved(
         };
         let known = known
             .entry(path.to_owned())
-            .or_insert_with(|| Known::of(path));
+            .or_insert_with(|| DebugInfo::of(path));
         known.describe(&CallSite {
             object: path.to_owned(),
             offset: address - base,
@@ -309,13 +309,13 @@ pub fn address(record: &Record<'_>) -> Option<u64> {
 }
 
 /// Debug information of an object.
-struct Known {
+struct DebugInfo {
     functions: Functions,
     /// Its debug information, in a file of its own or not.
     lines: Option<Loader>,
 }
 
-impl Known {
+impl DebugInfo {
     fn of(path: &Path) -> Self {
         let bytes = fs::read(path).unwrap_or_default();
         Self {

@@ -94,7 +94,7 @@ pub fn check(
             rows: &rows,
         })?;
     } else {
-        tell(&rows);
+        print(&rows);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -252,7 +252,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-fn tell(rows: &[Row]) {
+fn print(rows: &[Row]) {
     let cells = rows.iter().map(|row| {
         vec![
             row.method.clone(),

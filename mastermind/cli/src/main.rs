@@ -196,7 +196,7 @@ fn main() -> ExitCode {
         Verb::Man(verb) => verb.execute(help::grouped(Arguments::command())),
     };
     let code = result.unwrap_or_else(|error| {
-        output::tell(&errors::worded(&error));
+        output::message(&errors::worded(&error));
         if error.is::<session::framework::Quiet>() {
             // Launchers end all ranks at the first that fails: that should be the one that reports why.
             ExitCode::SUCCESS

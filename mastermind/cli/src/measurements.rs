@@ -243,7 +243,7 @@ pub fn each_call(
     sink: &mut impl CallSink,
 ) -> anyhow::Result<()> {
     check_once(inputs)?;
-    let shown = Shown::new(true);
+    let shown = ReadingProgress::new(true);
     let (mut tables, mut programs) = (Vec::new(), Vec::new());
     for input in inputs {
         match source(input, reading, &Team::alone())? {
@@ -256,7 +256,7 @@ pub fn each_call(
                         let mut sink = BySettings::new(sink, &run, &reading.by)?;
                         samples(&run, &mut sink, metric)?;
                     }
-                    profile::tell_missing_records(&run, MISSING);
+                    profile::warn_of_missing_records(&run, MISSING);
                     programs.extend(run_notes::settings(&run));
                 }
             }
@@ -296,7 +296,7 @@ fn each_call_of_tables(
     reading: &Reading,
     metric: &Metric,
     sink: &mut impl CallSink,
-    shown: &Shown,
+    shown: &ReadingProgress,
 ) -> anyhow::Result<()> {
     let wanted = Wanted {
         time: reading.time.clone(),
@@ -315,7 +315,7 @@ fn each_call_of_tables(
     for table in tables {
         shown.reading(&table.path);
         let aside = survey.read(&table.name(), table.format, table.open()?, &wanted, sink)?;
-        aside.iter().for_each(tell);
+        aside.iter().for_each(warn_of);
     }
     Ok(())
 }
@@ -424,7 +424,7 @@ impl Table {
     }
 }
 
-fn tell(aside: &SetAside) {
+fn warn_of(aside: &SetAside) {
     crate::output::complain!("warning: set aside {aside}");
 }
 
@@ -446,9 +446,9 @@ fn note_left_out(left_out: &LeftOut) {
 }
 
 /// The file that is being read, shown on standard error if that is a terminal.
-struct Shown(ProgressBar);
+struct ReadingProgress(ProgressBar);
 
-impl Shown {
+impl ReadingProgress {
     /// # Arguments
     /// * `is_first` - whether this is the process that prints
     fn new(is_first: bool) -> Self {
@@ -460,7 +460,7 @@ impl Shown {
         if let Ok(style) = ProgressStyle::with_template("[{elapsed_precise}] {msg}") {
             bar.set_style(style);
         }
-        Shown(bar)
+        ReadingProgress(bar)
     }
 
     fn reading(&self, path: &Path) {
@@ -469,7 +469,7 @@ impl Shown {
     }
 }
 
-impl Drop for Shown {
+impl Drop for ReadingProgress {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

@@ -60,10 +60,10 @@ pub fn color_of(arguments: &[OsString]) -> Color {
     let own = arguments.iter().take_while(|argument| *argument != "--");
     let words: Vec<_> = own.filter_map(|argument| argument.to_str()).collect();
     let pairs = words.windows(2).filter(|pair| pair[0] == "--color");
-    let joined = words
+    let with_equals_sign = words
         .iter()
         .filter_map(|word| word.strip_prefix("--color="));
-    let value = pairs.map(|pair| pair[1]).chain(joined).last();
+    let value = pairs.map(|pair| pair[1]).chain(with_equals_sign).last();
     let known = value.and_then(|value| Color::from_str(value, false).ok());
     known.unwrap_or(Color::Auto)
 }
@@ -216,7 +216,7 @@ pub fn wrapped(head: &str, text: &str, width: usize) -> String {
 /// The line goes to standard error if standard output is reserved for a document.
 pub fn line(text: impl AsRef<str>) {
     if IS_DOCUMENT.load(Ordering::Relaxed) {
-        return tell(text.as_ref());
+        return message(text.as_ref());
     }
     print(&shown(text.as_ref()));
 }
@@ -290,7 +290,7 @@ pub fn finish(code: ExitCode) -> ExitCode {
     }
     match FAILURE.get() {
         Some(error) if error.kind() != ErrorKind::BrokenPipe => {
-            tell(&format!(
+            message(&format!(
                 "error: cannot write standard output: {error}, expected all of it written"
             ));
             ExitCode::FAILURE
@@ -309,12 +309,12 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 
 /// Prints a formatted message on standard error; a reader that has gone away is no error.
 macro_rules! complain {
-    ($($text:tt)*) => { $crate::output::tell(&format!($($text)*)) };
+    ($($text:tt)*) => { $crate::output::message(&format!($($text)*)) };
 }
 pub(crate) use complain;
 
 /// Prints a message of one or more lines on standard error; nothing if it is empty.
-pub fn tell(text: &str) {
+pub fn message(text: &str) {
     let text = text.trim_end();
     let is_left_out = IS_QUIET.load(Ordering::Relaxed)
         && (text.starts_with("warning:") || text.starts_with("note:"));

@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn earlier_names_become_present_ones() {
-        for (typed, taken, is_told) in [
+        for (typed, taken, is_noted) in [
             ("use 12 blas=l.so", "redirect 12 blas=l.so", true),
             ("transform use -o use", "convert use -o use", true),
             ("run use", "run use", false),
@@ -49,7 +49,7 @@ mod tests {
             let (found, note) = present(words.map(OsString::from));
             let words = std::iter::once("mastermind").chain(taken.split_whitespace());
             let expected: Vec<_> = words.map(OsString::from).collect();
-            assert_eq!((found, note.is_some()), (expected, is_told), "{typed}");
+            assert_eq!((found, note.is_some()), (expected, is_noted), "{typed}");
         }
     }
 }

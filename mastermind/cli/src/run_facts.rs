@@ -11,7 +11,7 @@ use mastermind_records::definition::UnmonitoredDefinition;
 use mastermind_records::{Coverage, ProcessorTime, RecordsError, Run};
 use serde::{Deserialize, Serialize};
 
-use crate::commands::profile::{selected, tell_unmonitored};
+use crate::commands::profile::{selected, warn_of_unmonitored};
 use crate::run_notes::{self, Settings};
 use crate::session::framework::Quiet;
 use crate::session::team::Team;
@@ -61,7 +61,7 @@ impl Opened {
     ///
     /// # Errors
     /// There are no records that can be read, or none of the program.
-    fn tell(&self, directory: &Path, program: Option<&str>) -> anyhow::Result<()> {
+    fn check(&self, directory: &Path, program: Option<&str>) -> anyhow::Result<()> {
         if self.n_logs == 0 {
             let why = self.unreadable.first();
             return Err(why.map_or_else(
@@ -134,11 +134,11 @@ fn opened(records: &Path, team: &Team, is_for_sums: bool) -> anyhow::Result<Run>
     }
     let mut run = team.open(directory, is_for_sums)?;
     let opened = Opened::of(&mut run, program);
-    let told = match team.join(opened, Opened::add)? {
-        Some(opened) => opened.tell(directory, program),
+    let checked = match team.join(opened, Opened::add)? {
+        Some(opened) => opened.check(directory, program),
         None => Ok(()),
     };
-    team.first_decides(told)?;
+    team.first_decides(checked)?;
     Ok(run)
 }
 
@@ -205,8 +205,8 @@ impl Lacking {
     ///
     /// # Arguments
     /// * `shown` - the effect on the output: `they are not in the figure`
-    pub fn tell(mut self, shown: &str) {
-        run_notes::tell_waiting(self.waiting);
+    pub fn warn(mut self, shown: &str) {
+        run_notes::warn_of_waiting_times(self.waiting);
         run_notes::note_unlike_programs(&self.settings);
         for log in &self.cut {
             eprintln!(
@@ -214,22 +214,22 @@ impl Lacking {
                  the result lacks some of its calls"
             );
         }
-        tell_unmonitored(&self.unmonitored);
+        warn_of_unmonitored(&self.unmonitored);
         self.coverage.keep_lacking();
-        tell_coverage(self.coverage, shown);
+        warn_of_coverage(self.coverage, shown);
     }
 }
 
 /// Reports the data missing from a team's result. Collective.
 ///
 /// # Arguments
-/// * `shown` - as of [`Lacking::tell`]
+/// * `shown` - as of [`Lacking::warn`]
 ///
 /// # Errors
 /// MPI's.
-pub fn tell_missing_records(run: &Run, shown: &str, team: &Team) -> anyhow::Result<()> {
-    if let Some(joined) = lacking(run, team)? {
-        joined.tell(shown);
+pub fn warn_of_missing_records(run: &Run, shown: &str, team: &Team) -> anyhow::Result<()> {
+    if let Some(whole) = lacking(run, team)? {
+        whole.warn(shown);
     }
     Ok(())
 }
@@ -242,17 +242,17 @@ pub fn tell_missing_records(run: &Run, shown: &str, team: &Team) -> anyhow::Resu
 /// # Errors
 /// MPI's.
 pub fn lacking(run: &Run, team: &Team) -> anyhow::Result<Option<Lacking>> {
-    let joined = team.join(Lacking::of(run), Lacking::add)?;
-    let asks = team.give(joined.as_ref().map(Lacking::asks_for_methods))?;
+    let whole = team.join(Lacking::of(run), Lacking::add)?;
+    let asks = team.give(whole.as_ref().map(Lacking::asks_for_methods))?;
     if !asks {
-        return Ok(joined);
+        return Ok(whole);
     }
     let mut own = Lacking::of(run);
     own.add_methods(run);
     team.join(own, Lacking::add)
 }
 
-fn tell_coverage(coverage: Coverage, shown: &str) {
+fn warn_of_coverage(coverage: Coverage, shown: &str) {
     let (all, without) = (coverage.all.calls, coverage.all.without_record);
     if without == 0 {
         return;
@@ -275,12 +275,12 @@ fn tell_coverage(coverage: Coverage, shown: &str) {
             percent(without, all)
         );
     }
-    let told: u64 = methods
+    let named: u64 = methods
         .iter()
         .map(|(_, method)| method.without_record)
         .sum();
-    if told < without {
-        eprintln!("  {} of unknown methods", without - told);
+    if named < without {
+        eprintln!("  {} of unknown methods", without - named);
     }
 }
 

@@ -45,11 +45,11 @@ pub fn least(one: (u32, ProcessorTime), later: (u32, ProcessorTime)) -> (u32, Pr
 
 /// Warns that ranks of a run waited for a processor.
 pub fn warn_of_waiting(run: &Run) {
-    tell_waiting(waiting(run));
+    warn_of_waiting_times(waiting(run));
 }
 
 /// The same, from the result of [`waiting`].
-pub fn tell_waiting(found: (usize, Option<(u32, ProcessorTime)>)) {
+pub fn warn_of_waiting_times(found: (usize, Option<(u32, ProcessorTime)>)) {
     if let Some(text) = waiting_text(found) {
         crate::output::complain!("warning: {text}");
     }

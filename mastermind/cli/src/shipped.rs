@@ -74,9 +74,9 @@ pub fn add_shipped(
 }
 
 /// Prints which models are not of this machine.
-pub fn tell_shipped(shipped: &[ShippedModels]) {
+pub fn note_shipped(shipped: &[ShippedModels]) {
     for ShippedModels { class, file } in shipped {
-        output::tell(&format!(
+        output::message(&format!(
             "note: models of {class} came with its library, {}: of another machine, perhaps; those fitted to records of this one \
              take their place",
             file.display()
@@ -96,13 +96,17 @@ fn files(assembly: &Assembly) -> anyhow::Result<Vec<PathBuf>> {
             libraries = paths.collect::<io::Result<_>>().with_context(act)?;
             libraries.sort();
         }
-        files.extend(libraries.iter().filter_map(|library| beside(library)));
+        files.extend(
+            libraries
+                .iter()
+                .filter_map(|library| models_file_of(library)),
+        );
     }
     Ok(files)
 }
 
 /// The file of models next to a library, if there is one.
-fn beside(library: &Path) -> Option<PathBuf> {
+fn models_file_of(library: &Path) -> Option<PathBuf> {
     let stem = library.file_name()?.to_str()?.strip_suffix(".so")?;
     let models = library.with_file_name(format!("{stem}{ENDING}"));
     models.is_file().then_some(models)

@@ -355,7 +355,7 @@ impl Calls<'_> {
             }
             return;
         }
-        tell(figures, &rounds, &quiet);
+        report(figures, &rounds, &quiet);
     }
 }
 
@@ -368,7 +368,7 @@ const FIGURES: [&str; 5] = [
     "recorded call / (second function + two rdtsc + append to new pages)",
 ];
 
-fn tell(figures: &mut Figures, rounds: &[Round], quiet: &[Round]) {
+fn report(figures: &mut Figures, rounds: &[Round], quiet: &[Round]) {
     let (all, quiet_medians) = (medians(rounds), medians(quiet));
     let [
         raw_ns,

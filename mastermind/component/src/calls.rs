@@ -1,7 +1,7 @@
 //! The calls of a method for a figure: all of them, or a regular sample of very many, so that memory does not grow with
 //! the run.
 //!
-//! Input: a run and names of methods. Output: [`Calls`] of each, at most `MOST_KEPT`.
+//! Input: a run and names of methods. Output: [`Calls`] of each, at most `MAX_KEPT`.
 
 use mastermind_records::{ExclusiveTimes, Record, Run};
 use rustc_hash::FxHashMap;
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::names::{self, NameError, Names};
 
 /// Maximum number of calls kept.
-const MOST_KEPT: usize = 100_000;
+const MAX_KEPT: usize = 100_000;
 
 /// Factor by which calls are thinned if there are more; odd, so that both of two alternating modes stay.
 const THINNED: usize = 3;
@@ -102,7 +102,7 @@ impl<'r> Calls<'r> {
             });
         }
         self.n += 1;
-        if self.kept.len() == MOST_KEPT {
+        if self.kept.len() == MAX_KEPT {
             let mut place = 0;
             self.kept.retain(|_| {
                 place += 1;

@@ -21,7 +21,7 @@ use mastermind_records::Run;
 use crate::workload::workload;
 
 /// Maximum number of degrees of freedom from earlier runs.
-const MOST_EARLIER: f64 = 20.0;
+const MAX_EARLIER_FREEDOM: f64 = 20.0;
 
 /// Why nothing can be chosen from records.
 #[derive(Debug, thiserror::Error)]
@@ -105,7 +105,7 @@ pub enum NoSetting {
 
 /// A request for another workload than the recorded one.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct WorkloadRequest {
     /// Parameters of another workload, `INSTANCE.KEY` or `INSTANCE.PORT.KEY` and a number.
     pub set: Vec<(String, String)>,
     /// Its number of ranks.
@@ -144,28 +144,10 @@ impl Basis {
         run: &Run,
         assembly: &Assembly,
         models: &ModelSet,
-        asked: &Asked,
+        asked: &WorkloadRequest,
         mut open: impl FnMut(&Path) -> Result<Run, E>,
     ) -> Result<Self, E> {
-        let mut calls = workload(run, Metric::Wall);
-        let any_calls = !calls.calls.is_empty();
-        // Instances that the assembly does not have, such as the program that started it, cannot be chosen.
-        let is_own = |instance: &String| assembly.instances.contains_key(instance);
-        calls.calls.retain(|call| is_own(&call.instance));
-        // Two assemblies may both have a "driver": one with another class belongs to another assembly.
-        let is_alike = |call: &Call| {
-            let current = assembly.instances.get(&call.instance).into_iter();
-            let listed = assembly.alternatives.get(&call.instance).into_iter();
-            (current.chain(listed.flatten())).any(|class| *class == call.class)
-        };
-        if any_calls && !calls.calls.iter().any(is_alike) {
-            let log = run.logs().first().and_then(|log| log.path().parent());
-            let other = ChoosingError::OtherAssembly {
-                directory: log.unwrap_or(Path::new("")).into(),
-                assembly: assembly.assembly.name.clone(),
-            };
-            return Err(other.into());
-        }
+        let mut calls = own_calls(run, assembly)?;
         let seconds = Seconds::predicted_by(models);
         let runs = asked.runs.as_deref();
         let runs = runs.map(|folder| Runs::read(folder, Some(assembly), &mut open));
@@ -182,7 +164,7 @@ impl Basis {
             calls.calls = std::mem::take(&mut scaled.workload.calls);
             (scaling, effects) = (Some(scaled), of_ranks);
         }
-        let joined = joined(assembly);
+        let interacting_pairs = interacting_pairs(assembly);
         let times = match scaling {
             None => runs.as_ref().map(|runs| runs.times_like(run, models)),
             Some(_) => runs.as_ref().map(|runs| runs.times(models)),
@@ -190,43 +172,24 @@ impl Basis {
         let times = times.transpose()?.unwrap_or_default();
         let alike = runs.as_ref().map(|runs| runs.patterns_like(run, assembly));
         let patterns = patterns.or(alike);
-        let mut pairs = SeenPairs::of(&times, &joined);
+        let mut pairs = SeenPairs::of(&times, &interacting_pairs);
         pairs.see(&Recorded::of(run, Some(assembly)).classes);
         let of_earlier = earlier.map_or_else(Vec::new, |earlier| earlier.totals_s(seconds));
-        let earlier = BetweenRuns::pooled(&of_earlier, None);
-        let earlier = earlier.map(|spread| spread.as_earlier(MOST_EARLIER));
         let totals_s = runs.as_ref().map(|runs| runs.totals_s(seconds));
-        let totals_s = totals_s.unwrap_or_default();
         let like = scaling.is_none().then(|| Recorded::of(run, None));
         let ratios = runs.as_ref().map(|runs| runs.ratios(models, seconds));
         let (firsts, ratios): (Vec<_>, Vec<_>) =
             ratios.transpose()?.unwrap_or_default().into_iter().unzip();
-        let between_runs = BetweenRuns::pooled(&totals_s, earlier);
-        // If no assembly was repeated, the spread comes from runs with the same settings, relative to the models.
-        let of_ratios: Vec<Vec<f64>> = ratios
-            .iter()
-            .map(|of| of.iter().map(|ratio| ratio.exp()).collect())
-            .collect();
-        let is_repeated = between_runs.is_some_and(|between_runs| between_runs.is_known());
-        let between_runs = match is_repeated {
-            true => between_runs,
-            false => BetweenRuns::pooled(&of_ratios, earlier),
-        };
         let position = like.and_then(|like| firsts.iter().position(|run| run.is_like(&like)));
-        let centred = of_earlier
-            .iter()
-            .map(|totals| totals.iter().map(|t| t.ln()).collect());
-        let centred: Vec<_> = centred.collect();
-        let bounds = RunBounds::of(&ratios, position, &centred, MOST_EARLIER);
-        let is_narrower = |bounds: &RunBounds| {
-            between_runs.is_some_and(|student| bounds.are_narrower_than(&student))
-        };
+        let totals_s = totals_s.unwrap_or_default();
+        let (between_runs, run_bounds) =
+            differences_of_runs(&totals_s, &ratios, position, &of_earlier);
         let options = ChooseOptions {
             attributes: assembly.attributes.clone(),
             run_spread: Some(RunSpread::of(&times)),
             between_runs,
-            run_bounds: bounds.filter(is_narrower),
-            interactions: interactions(&times, &joined),
+            run_bounds,
+            interactions: interactions(&times, &interacting_pairs),
             pairs: Some(pairs),
             patterns,
             rank_effects: effects,
@@ -243,7 +206,7 @@ impl Basis {
     }
 }
 
-impl Asked {
+impl WorkloadRequest {
     /// The first setting of the request, if it has any.
     fn first_setting(&self) -> Option<String> {
         let set = self.set.first().map(|(key, _)| key.clone());
@@ -251,17 +214,81 @@ impl Asked {
     }
 }
 
+/// The recorded calls of the instances that the assembly has.
+///
+/// # Errors
+/// [`ChoosingError::OtherAssembly`] if none of them is of a class of the assembly.
+fn own_calls(run: &Run, assembly: &Assembly) -> Result<Workload, ChoosingError> {
+    let mut calls = workload(run, Metric::Wall);
+    let any_calls = !calls.calls.is_empty();
+    // Instances that the assembly does not have, such as the program that started it, cannot be chosen.
+    let is_own = |instance: &String| assembly.instances.contains_key(instance);
+    calls.calls.retain(|call| is_own(&call.instance));
+    // Two assemblies may both have a "driver": one with another class belongs to another assembly.
+    let is_alike = |call: &Call| {
+        let current = assembly.instances.get(&call.instance).into_iter();
+        let listed = assembly.alternatives.get(&call.instance).into_iter();
+        (current.chain(listed.flatten())).any(|class| *class == call.class)
+    };
+    if any_calls && !calls.calls.iter().any(is_alike) {
+        let log = run.logs().first().and_then(|log| log.path().parent());
+        let other = ChoosingError::OtherAssembly {
+            directory: log.unwrap_or(Path::new("")).into(),
+            assembly: assembly.assembly.name.clone(),
+        };
+        return Err(other);
+    }
+    Ok(calls)
+}
+
+/// How much runs with equal settings differ: the variance between them, and the bounds of a run if they are narrower than
+/// the interval from the variance.
+///
+/// # Arguments
+/// * `totals_s` - seconds of repeated runs, shape `[n_assemblies][n_runs]`
+/// * `ratios` - logarithms of the runs' seconds over the predicted ones, by settings, shape `[n_settings][n_runs]`
+/// * `position` - the settings of the run that is chosen for, in `ratios`
+/// * `of_earlier` - seconds of repeated earlier runs of any assemblies, shape `[n_assemblies][n_runs]`
+fn differences_of_runs(
+    totals_s: &[Vec<f64>],
+    ratios: &[Vec<f64>],
+    position: Option<usize>,
+    of_earlier: &[Vec<f64>],
+) -> (Option<BetweenRuns>, Option<RunBounds>) {
+    let earlier = BetweenRuns::pooled(of_earlier, None);
+    let earlier = earlier.map(|spread| spread.as_earlier(MAX_EARLIER_FREEDOM));
+    let between_runs = BetweenRuns::pooled(totals_s, earlier);
+    // If no assembly was repeated, the spread comes from runs with the same settings, relative to the models.
+    let of_ratios: Vec<Vec<f64>> = ratios
+        .iter()
+        .map(|of| of.iter().map(|ratio| ratio.exp()).collect())
+        .collect();
+    let is_repeated = between_runs.is_some_and(|between_runs| between_runs.is_known());
+    let between_runs = match is_repeated {
+        true => between_runs,
+        false => BetweenRuns::pooled(&of_ratios, earlier),
+    };
+    let centred = of_earlier
+        .iter()
+        .map(|totals| totals.iter().map(|t| t.ln()).collect());
+    let centred: Vec<_> = centred.collect();
+    let bounds = RunBounds::of(ratios, position, &centred, MAX_EARLIER_FREEDOM);
+    let is_narrower =
+        |bounds: &RunBounds| between_runs.is_some_and(|student| bounds.are_narrower_than(&student));
+    (between_runs, bounds.filter(is_narrower))
+}
+
 /// Pairs of instances that may influence each other: connected ones, and those that the same instance calls.
-pub fn joined(assembly: &Assembly) -> BTreeSet<[String; 2]> {
-    let mut joined = BTreeSet::new();
+pub fn interacting_pairs(assembly: &Assembly) -> BTreeSet<[String; 2]> {
+    let mut pairs = BTreeSet::new();
     for (uses, provides) in &assembly.connections {
-        joined.insert([uses.instance.clone(), provides.instance.clone()]);
+        pairs.insert([uses.instance.clone(), provides.instance.clone()]);
         let siblings = assembly.connections.iter();
         for (_, sibling) in siblings.filter(|(other, _)| other.instance == uses.instance) {
-            joined.insert([provides.instance.clone(), sibling.instance.clone()]);
+            pairs.insert([provides.instance.clone(), sibling.instance.clone()]);
         }
     }
-    joined
+    pairs
 }
 
 /// Caller and callee of each connection.
@@ -446,7 +473,7 @@ impl Runs {
         &self,
         like: &Run,
         assembly: &Assembly,
-        asked: &Asked,
+        asked: &WorkloadRequest,
         models: &ModelSet,
     ) -> Result<(ScaledWorkload, Option<RankEffects>, CallPatterns), ChoosingError> {
         let like = Recorded::of(like, Some(assembly));

@@ -37,7 +37,9 @@ pub use adaptation::{
 };
 pub use call_graph::add_to_call_graph;
 pub use calls::{Call, Calls};
-pub use choosing::{Asked, Basis, ChoosingError, NoSetting, full_name, joined, settings};
+pub use choosing::{
+    Basis, ChoosingError, NoSetting, WorkloadRequest, full_name, interacting_pairs, settings,
+};
 pub use dry::{DryCalls, DryRank, dry_ranks};
 pub use mastermind::{CounterChoice, Mastermind, library_hash, mpi_routines, routine_definitions};
 pub use mastermind_records::own_thread;

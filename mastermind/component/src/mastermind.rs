@@ -61,21 +61,21 @@ pub struct Mastermind {
     mpi_events: OnceLock<(Vec<u32>, MpiEventOptions)>,
     /// Number of communicators that it has recorded.
     n_communicators: AtomicUsize,
-    known: Mutex<Known>,
+    known: Mutex<Announcements>,
     perf_param: Arc<PerfParam>,
 }
 
 /// Instances and methods that proxies have announced so far.
 #[derive(Default)]
-struct Known {
+struct Announcements {
     /// By the name of the instance, its present class.
     instances: HashMap<String, ClassDefinition>,
     /// The recorder keeps a share of each.
-    methods: HashMap<MethodKey, KnownMethod>,
+    methods: HashMap<MethodKey, AnnouncedMethod>,
 }
 
 /// A method that is monitored.
-struct KnownMethod {
+struct AnnouncedMethod {
     switched: Arc<ProxyMethod>,
     parameters: Vec<ParameterDefinition>,
 }
@@ -448,8 +448,8 @@ unsafe extern "C" fn know_communicator(
     let _ = catch_unwind(|| {
         // SAFETY: required of the caller.
         let mastermind = unsafe { &*mastermind.cast::<Mastermind>() };
-        let n_told = mastermind.n_communicators.fetch_add(1, Ordering::Relaxed);
-        if n_told < MAX_COMMUNICATORS {
+        let n_before = mastermind.n_communicators.fetch_add(1, Ordering::Relaxed);
+        if n_before < MAX_COMMUNICATORS {
             // SAFETY: required of the caller.
             let definition = unsafe { communicator_definition(&*communicator) };
             mastermind.recorder.announce(definition);
@@ -580,7 +580,7 @@ impl MonitorPort for Mastermind {
         let method = method.ok_or_else(|| PortError::failed("the recording has ended"))?;
         let pointer = MethodPointer(Arc::as_ptr(&method));
         let switched = method;
-        let method = KnownMethod {
+        let method = AnnouncedMethod {
             switched,
             parameters,
         };

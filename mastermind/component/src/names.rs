@@ -20,7 +20,7 @@ use mastermind_records::definition::MethodDefinition;
 use crate::samples::method_name;
 
 /// Maximum number of known names in the error about an unknown method.
-const MAX_TOLD: usize = 40;
+const MAX_LISTED: usize = 40;
 
 /// Maximum number of nearest names in it.
 const MAX_NEAREST: usize = 3;
@@ -199,14 +199,14 @@ pub fn unknown(act: &str, typed: &str, lacking: &str, known: &[Names]) -> NameEr
         .collect();
     near.sort();
     near.truncate(MAX_NEAREST);
-    let mut told: Vec<_> = known.iter().map(Names::shown).take(MAX_TOLD).collect();
-    let more = known.len().saturating_sub(MAX_TOLD);
+    let mut shown_names: Vec<_> = known.iter().map(Names::shown).take(MAX_LISTED).collect();
+    let more = known.len().saturating_sub(MAX_LISTED);
     let more = match more {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    if told.is_empty() {
-        told.push("nothing");
+    if shown_names.is_empty() {
+        shown_names.push("nothing");
     }
     let near: Vec<_> = near.iter().map(|(_, name)| format!("\"{name}\"")).collect();
     let near = match near.is_empty() {
@@ -215,7 +215,7 @@ pub fn unknown(act: &str, typed: &str, lacking: &str, known: &[Names]) -> NameEr
     };
     NameError(format!(
         "cannot {act} \"{typed}\": {lacking}, expected one of {}{more}{near}",
-        told.join(", ")
+        shown_names.join(", ")
     ))
 }
 
@@ -268,18 +268,18 @@ mod tests {
 
     #[test]
     fn what_means_several_lists_them_and_what_means_none_the_nearest() {
-        let told = |typed| {
+        let error_of = |typed| {
             one("draw", typed, "no calls of it", &known())
                 .unwrap_err()
                 .to_string()
         };
         assert_eq!(
-            told("compute"),
+            error_of("compute"),
             "cannot draw \"compute\": 3 methods of this name, expected one; name \"flux.flux.compute\" or \
              \"inviscid.flux.compute\" or \"states.states.compute\""
         );
-        assert!(told("mesh.fil_ghost").ends_with("; the nearest is \"mesh.mesh.fill_ghosts\""));
-        assert!(!told("nothing").contains("nearest"));
+        assert!(error_of("mesh.fil_ghost").ends_with("; the nearest is \"mesh.mesh.fill_ghosts\""));
+        assert!(!error_of("nothing").contains("nearest"));
     }
 
     #[test]

@@ -22,12 +22,12 @@ const AT_ONCE: u64 = 4096;
 /// Provides `cca.PerfModel`; it answers once it has models, and for the assembly once it follows a run.
 #[derive(Default)]
 pub struct PerfModel {
-    asked: Mutex<Option<Asked>>,
+    asked: Mutex<Option<PredictionInputs>>,
     /// Names that were returned; they live as long as the process.
     names: Mutex<BTreeSet<&'static str>>,
 }
 
-struct Asked {
+struct PredictionInputs {
     models: ModelSet,
     assembly: Assembly,
     alternatives: Alternatives,
@@ -60,7 +60,7 @@ impl PerfModel {
         alternatives: Alternatives,
         (directory, rank): (&Path, u32),
     ) {
-        *locked(&self.asked) = Some(Asked {
+        *locked(&self.asked) = Some(PredictionInputs {
             models,
             assembly,
             alternatives,
@@ -71,7 +71,7 @@ impl PerfModel {
 
     fn asked<T>(
         &self,
-        work: impl FnOnce(&mut Asked) -> Result<T, PortError>,
+        work: impl FnOnce(&mut PredictionInputs) -> Result<T, PortError>,
     ) -> Result<T, PortError> {
         match locked(&self.asked).as_mut() {
             Some(asked) => work(asked),
@@ -92,7 +92,7 @@ impl PerfModel {
     }
 }
 
-impl Asked {
+impl PredictionInputs {
     /// Reads the new records of the logs.
     fn read_new(&mut self) -> Result<(), PortError> {
         self.run.refresh().map_err(PortError::failed)?;
@@ -138,13 +138,13 @@ impl PerfModelPort for PerfModel {
         let at = coordinate(&at)?;
         self.asked(|asked| {
             let model = asked.models.find(&method, Metric::Wall, &at);
-            let told = model.and_then(|model| predict(model, &at));
-            let told = told.map_err(PortError::failed)?;
+            let prediction = model.and_then(|model| predict(model, &at));
+            let prediction = prediction.map_err(PortError::failed)?;
             Ok(PredictedTime {
-                value_s: told.value_s,
-                lower_s: told.lower_s,
-                upper_s: told.upper_s,
-                extrapolated: told.extrapolated,
+                value_s: prediction.value_s,
+                lower_s: prediction.lower_s,
+                upper_s: prediction.upper_s,
+                extrapolated: prediction.extrapolated,
             })
         })
     }

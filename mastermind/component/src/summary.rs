@@ -28,17 +28,17 @@ pub fn gather(
     sums.push(rank, own.cloned(), add);
     // Bytes that cannot be decoded mean that a part is missing.
     let to_bytes = |sums: &Sums| serde_json::to_vec(sums).unwrap_or_default();
-    let joined = join_on_first(sums, comm, to_bytes, |sums, later| {
+    let whole = join_on_first(sums, comm, to_bytes, |sums, later| {
         match serde_json::from_slice::<Sums>(later) {
             Ok(later) => sums.append(later, add),
             // After all other ranks: nothing is known about the bytes that came instead.
             Err(_) => sums.push(u32::MAX, None, add),
         }
     })?;
-    let Some(joined) = joined else {
+    let Some(whole) = whole else {
         return Ok(None);
     };
-    let sums = joined.into_joined(add).flatten();
+    let sums = whole.into_joined(add).flatten();
     let missing = || PortError::failed("cannot sum up the run: the sums of a rank are missing");
     sums.map(Some).ok_or_else(missing)
 }

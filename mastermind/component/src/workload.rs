@@ -116,7 +116,7 @@ pub(crate) struct Calls {
 impl Calls {
     /// All calls so far, grouped by method, instance and coordinate.
     pub(crate) fn so_far(&self) -> Vec<Call> {
-        let told = self.calls.iter().enumerate().map(|(at, call)| {
+        let calls = self.calls.iter().enumerate().map(|(at, call)| {
             let about = &self.about[self.about_of[at]];
             let processor_s = processor_s(call, &self.times[at], about);
             Call {
@@ -125,7 +125,7 @@ impl Calls {
                 ..call.clone()
             }
         });
-        told.collect()
+        calls.collect()
     }
 
     /// Index of the group of calls of about one size that a call belongs to.

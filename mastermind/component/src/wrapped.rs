@@ -355,7 +355,7 @@ impl Wrapped {
         })?;
         let program = run.assembly.clone();
         // A wrapped shell starts several programs, one after the other or at once.
-        let recorder = RunRecorder::start_beside_others(RecorderConfig {
+        let recorder = RunRecorder::start_among_others(RecorderConfig {
             directory: config.directory.clone(),
             rank,
             limit_bytes: config.limit_bytes,

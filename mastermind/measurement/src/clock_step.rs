@@ -81,8 +81,8 @@ fn step_of(mut differences: Vec<u64>) -> f64 {
 /// Mean distance of the differences to the nearest multiple of `step`, as a share of it.
 fn distance(differences: &[u64], step: f64) -> f64 {
     let multiples = differences.iter().map(|d| *d as f64 / step);
-    let told = multiples.filter(|multiple| *multiple <= MAX_MULTIPLE);
-    let (sum, n) = told.fold((0.0, 0.0), |(sum, n), multiple| {
+    let multiples = multiples.filter(|multiple| *multiple <= MAX_MULTIPLE);
+    let (sum, n) = multiples.fold((0.0, 0.0), |(sum, n), multiple| {
         (sum + (multiple - multiple.round()).abs(), n + 1.0)
     });
     if n == 0.0 { 1.0 } else { sum / n }

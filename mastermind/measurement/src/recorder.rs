@@ -122,12 +122,12 @@ impl RunRecorder {
     ///
     /// # Errors
     /// [`RecordsError::Io`] if the directory cannot be written.
-    pub fn start_beside_others(config: RecorderConfig) -> Result<Self, RecordsError> {
+    pub fn start_among_others(config: RecorderConfig) -> Result<Self, RecordsError> {
         Self::start_with(config, true)
     }
 
-    fn start_with(config: RecorderConfig, beside_others: bool) -> Result<Self, RecordsError> {
-        let shared = Shared::start(config, beside_others)?;
+    fn start_with(config: RecorderConfig, is_among_others: bool) -> Result<Self, RecordsError> {
+        let shared = Shared::start(config, is_among_others)?;
         let object = Arc::as_ptr(&shared).cast::<c_void>();
         // SAFETY: the functions take `object` for the `Shared` that it is; it lives as long as the box, and `context`
         // gives each thread the context of the log that it has the lease of.

@@ -42,7 +42,7 @@ use crate::thread_log::ThreadLog;
 mod forked;
 
 /// Maximum number of a rank's logs that are searched for a free number.
-const MOST_LOGS: u32 = 100_000;
+const MAX_LOGS: u32 = 100_000;
 
 /// The state of a recorder.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub(crate) struct Shared {
     /// Whether there may be a log that a thread has released.
     may_have_free: AtomicBool,
     /// Whether other processes of the rank may have logs in the directory.
-    beside_others: bool,
+    is_among_others: bool,
     /// Whether nothing more is to be recorded.
     has_ended: AtomicBool,
 }
@@ -140,10 +140,10 @@ impl Shared {
     /// Starts the preparing thread and the log of the calling thread.
     ///
     /// # Arguments
-    /// * `beside_others` - whether other processes of the rank may have logs in the directory already
+    /// * `is_among_others` - whether other processes of the rank may have logs in the directory already
     pub(crate) fn start(
         config: RecorderConfig,
-        beside_others: bool,
+        is_among_others: bool,
     ) -> Result<Arc<Self>, RecordsError> {
         let preparer =
             ChunkPreparer::start(config.limit_bytes).map_err(|source| RecordsError::Io {
@@ -178,7 +178,7 @@ impl Shared {
             refused_in: AtomicU32::new(0),
             is_full: AtomicBool::new(false),
             may_have_free: AtomicBool::new(false),
-            beside_others,
+            is_among_others,
             has_ended: AtomicBool::new(false),
         });
         shared.lease()?;
@@ -422,7 +422,7 @@ impl Shared {
                 // Parent and forked child number their logs alike; the first has no other user, unless processes that
                 // do not know each other record one after the other.
                 Err(RecordsError::Exists { .. })
-                    if thread < MOST_LOGS && (thread > 0 || self.beside_others) => {}
+                    if thread < MAX_LOGS && (thread > 0 || self.is_among_others) => {}
                 created => break (created?, thread),
             }
         };

@@ -168,7 +168,7 @@ fn a_log_that_passes_to_another_thread_counts_that_thread() {
 }
 
 #[test]
-fn wrong_names_are_told() {
+fn wrong_names_are_errors() {
     let error = probe_counters(["cycels"]).unwrap_err();
     assert!(
         error
@@ -213,9 +213,9 @@ fn what_their_readings_cost_is_in_the_measurements_own_cost() {
     assert_eq!(of("two"), 0);
     let record_ns = definitions.cost.unwrap().record_ns;
     let expected = 20.0 * record_ns + 10.0 * of("one") as f64;
-    let told = Profile::new(&run, false).self_cost_ns.unwrap();
+    let self_cost_ns = Profile::new(&run, false).self_cost_ns.unwrap();
     assert!(
-        (told - expected).abs() < 1e-6 * expected,
-        "{told} {expected}"
+        (self_cost_ns - expected).abs() < 1e-6 * expected,
+        "{self_cost_ns} {expected}"
     );
 }

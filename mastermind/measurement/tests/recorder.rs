@@ -480,19 +480,19 @@ fn a_process_that_ends_leaves_the_logs_of_its_other_threads_to_them() {
     let run = RunRecorder::start(with_mpi(directory.path())).unwrap();
     let method = method(&run, "outer");
     call(&run, &method, 1, || ());
-    let (told, telling) = std::sync::mpsc::channel();
+    let (has_context, context_exists) = std::sync::mpsc::channel();
     let (ended, ending) = std::sync::mpsc::channel();
     // SAFETY: the recorder's address stays, and `finish_at_exit` keeps the memory that other threads may
     // still use.
     let recorder: &'static Recorder = unsafe { &*std::ptr::from_ref(run.recorder()) };
     let other = std::thread::spawn(move || {
         let context = recorder.thread_context();
-        told.send(()).unwrap();
+        has_context.send(()).unwrap();
         ending.recv().unwrap();
         // SAFETY: the context is this thread's own.
         unsafe { (*(*context).mpi_totals.add(1)).add(6) };
     });
-    telling.recv().unwrap();
+    context_exists.recv().unwrap();
     assert_eq!(run.finish().unwrap().records, 1);
     ended.send(()).unwrap();
     other.join().unwrap();

@@ -104,7 +104,7 @@ fn sums_of_calls_shorter_than_a_step_are_unbiased() {
 }
 
 #[test]
-fn more_time_in_mpi_than_the_call_took_is_told() {
+fn more_time_in_mpi_than_the_call_took_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let run = start(directory.path());
     let method = method(&run, "one");

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use cca_core::Assembly;
-use mastermind_component::{Asked, Basis};
+use mastermind_component::{Basis, WorkloadRequest};
 use mastermind_composition::{Choice, ChooseOptions, Requirement, choose_with};
 use mastermind_records::Run as Records;
 use pyo3::prelude::*;
@@ -43,7 +43,7 @@ pub(crate) fn choose<'py>(
     let requirements = require.iter().map(|text| Requirement::parse(text));
     let requirements = requirements.collect::<Result<_, _>>().map_err(error)?;
     let set = set.into_iter().map(|(key, value)| (key, value.to_string()));
-    let asked = Asked {
+    let asked = WorkloadRequest {
         set: set.collect(),
         ranks,
         runs,
@@ -64,7 +64,7 @@ fn chosen(
     assembly: &Path,
     models: &Models,
     run: &Run,
-    asked: &Asked,
+    asked: &WorkloadRequest,
     wishes: ChooseOptions,
 ) -> Result<Choice, Failure> {
     let assembly = Assembly::read(assembly)?;

@@ -177,10 +177,10 @@ impl Run {
         let format = one_of("format", format, &known)?;
         let exported = py.detach(|| write_extrap(&self.run, &directory, format));
         let exported = exported.map_err(error)?;
-        let told = PyDict::new(py);
-        told.set_item("files", exported.files)?;
-        told.set_item("left_out", BTreeMap::from_iter(exported.left_out))?;
-        Ok(told)
+        let result = PyDict::new(py);
+        result.set_item("files", exported.files)?;
+        result.set_item("left_out", BTreeMap::from_iter(exported.left_out))?;
+        Ok(result)
     }
 
     /// Writes all calls into one Parquet file, with the metadata of the run.

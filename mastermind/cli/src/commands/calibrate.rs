@@ -136,7 +136,7 @@ impl Calibrate {
                         .with_context(|| format!("cannot write \"{}\"", path.display()))?;
                     Ok(ExitCode::SUCCESS)
                 }
-                (Some(measured), None) => self.tell(&measured),
+                (Some(measured), None) => self.show(&measured),
             };
         }
         if self.part.is_some() {
@@ -145,10 +145,10 @@ impl Calibrate {
             );
         }
         let measured = ranks::start_and_measure(self.ranks, mpi, self.rounds)?;
-        self.tell(&measured)
+        self.show(&measured)
     }
 
-    fn tell(&self, measured: &Measured) -> anyhow::Result<ExitCode> {
+    fn show(&self, measured: &Measured) -> anyhow::Result<ExitCode> {
         let calibrated = Calibrated::of(measured, fit_all(measured)?);
         if let Some(path) = &self.output {
             self.force.write("machine", path, calibrated.text())?;

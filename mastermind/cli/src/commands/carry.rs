@@ -113,7 +113,7 @@ impl Carry {
         let machines = [&machines[0], &machines[1]];
         let is_other_code = !other_code.is_empty();
         let (carried, carriage) = carry(&models, machines, expected, &measured, is_other_code);
-        self.tell_left_out(&models, &carried)?;
+        self.warn_of_left_out(&models, &carried)?;
         let text = carried.to_json()? + "\n";
         self.force.write("models", &self.output, text)?;
         let rows: Vec<Row<'_>> = carried.models.iter().filter_map(row).collect();
@@ -126,7 +126,7 @@ impl Carry {
                 models: rows,
             })?;
         } else {
-            tell(&rows, &carriage, &ratio);
+            print(&rows, &carriage, &ratio);
             for of in &levels {
                 output::line(format!(
                     "{}: the caches there change its times by {:.3} besides",
@@ -238,7 +238,7 @@ impl Carry {
     }
 
     /// Names the models to which no factor between the processors applies.
-    fn tell_left_out(&self, models: &ModelSet, carried: &ModelSet) -> anyhow::Result<()> {
+    fn warn_of_left_out(&self, models: &ModelSet, carried: &ModelSet) -> anyhow::Result<()> {
         if carried.models.is_empty() {
             bail!(
                 "cannot carry models \"{}\": none of wall time or compute time, expected at least one",
@@ -386,7 +386,7 @@ fn row(model: &Model) -> Option<Row<'_>> {
     })
 }
 
-fn tell(rows: &[Row<'_>], carriage: &Carriage, ratio: &Ratio) {
+fn print(rows: &[Row<'_>], carriage: &Carriage, ratio: &Ratio) {
     let percent = |deviation: f64| format!("{:.0}", 100.0 * deviation.exp_m1());
     let cells = rows.iter().map(|row| {
         let of = row.carried;

@@ -148,7 +148,7 @@ impl Check {
                 .collect(),
             warnings,
         };
-        self.tell(&report)?;
+        self.show(&report)?;
         Ok(if report.problems.is_empty() {
             ExitCode::SUCCESS
         } else {
@@ -260,7 +260,7 @@ impl Check {
         })
     }
 
-    fn tell(&self, report: &Report) -> anyhow::Result<()> {
+    fn show(&self, report: &Report) -> anyhow::Result<()> {
         if self.json {
             return output::json(report);
         }

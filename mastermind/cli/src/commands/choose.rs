@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use cca_core::Assembly;
 use clap::Args;
-use mastermind_component::{Asked, Basis, add_to_call_graph};
+use mastermind_component::{Basis, WorkloadRequest, add_to_call_graph};
 use mastermind_composition::optimise::cfn;
 use mastermind_composition::{
     CallGraph, CallsFollow, Choice, ChooseOptions, Doubt, Interaction, LEAST_FREEDOM, Nearby,
@@ -39,11 +39,11 @@ use serde::Serialize;
 
 use self::dispatch::{Dispatched, Sites};
 use crate::commands::predict::read_models;
-use crate::commands::profile::tell_missing_records;
+use crate::commands::profile::warn_of_missing_records;
 use crate::commands::run::percent;
 use crate::destination::Force;
 use crate::session::{read_assembly, setting_or_name};
-use crate::shipped::{ShippedModels, add_shipped, tell_shipped};
+use crate::shipped::{ShippedModels, add_shipped, note_shipped};
 use crate::{output, run_notes};
 
 /// Decimals of the seconds in an exported problem: nanoseconds.
@@ -53,7 +53,7 @@ const EXPORTED_DECIMALS: usize = 9;
 const TOLERATED_MISFIT: f64 = 0.1;
 
 /// Relative change of an instance's time with the number of ranks from which it is reported, and its part of the total.
-const WORTH_TELLING: f64 = 0.02;
+const MIN_EFFECT: f64 = 0.02;
 
 /// Choose the best assembly for a recorded workload.
 #[derive(Args)]
@@ -154,13 +154,13 @@ impl Choose {
         let (assembly, _) = read_assembly(&self.assembly, &[], &[], false)?;
         let mut models = read_models(&self.models, self.shown)?;
         let shipped = add_shipped(&mut models, &assembly, self.shown)?;
-        tell_shipped(&shipped);
+        note_shipped(&shipped);
         let run = super::profile::open(&self.records)?;
-        tell_missing_records(
+        warn_of_missing_records(
             &run,
             "they are predicted at the mean size of their class, those of unknown size not at all",
         );
-        let asked = Asked {
+        let asked = WorkloadRequest {
             set: self.set.clone(),
             ranks: self.ranks.map(NonZeroU32::get),
             runs: self.runs.clone(),
@@ -192,7 +192,7 @@ impl Choose {
         let mut dispatched = Vec::new();
         if let Some(path) = dispatched_to {
             if self.runs.is_none() {
-                output::tell(
+                output::message(
                     "note: models alone decide where calls go; with --runs DIR measurements at nearby sizes correct them",
                 );
             }
@@ -215,8 +215,8 @@ impl Choose {
                 dispatched: &dispatched,
             })?;
         } else {
-            tell(&choice, seconds, self.runs.is_some());
-            dispatch::tell(&dispatched);
+            print(&choice, seconds, self.runs.is_some());
+            dispatch::print(&dispatched);
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -295,12 +295,54 @@ fn warn_of_scaling(scaled: &ScaledWorkload) {
 }
 
 fn warn(text: String) {
-    output::tell(&format!("warning: {text}"));
+    output::message(&format!("warning: {text}"));
 }
 
 /// # Arguments
 /// * `knows_runs` - whether there are runs in addition to the one that the choice is for
-fn tell(choice: &Choice, seconds: Seconds, knows_runs: bool) {
+fn print(choice: &Choice, seconds: Seconds, knows_runs: bool) {
+    print_instances(choice);
+    if let Some(line) = choice.held_up_line() {
+        output::line(line);
+    }
+    if choice.interval_s.is_some() && !choice.spread_unknown.is_empty() {
+        output::line(format!(
+            "the spread of calls is unknown for {}, {:.4} s together: the interval is as if they took that",
+            choice.spread_unknown.join(", "),
+            choice.spread_unknown_s
+        ));
+    }
+    choice.calls_follow.iter().for_each(print_calls);
+    if !knows_runs && choice.ranked.len() > 1 {
+        output::line(
+            "the calls are those of the recorded run; whether other classes change them is known with --runs DIR only",
+        );
+    }
+    choice.interactions.iter().for_each(print_interaction);
+    print_unseen(choice);
+    if let Some(on_ranks) = &choice.on_ranks {
+        print_ranks(on_ranks, choice);
+    }
+    output::line(spread_line(choice));
+    if let Some(line) = seconds_line(choice, seconds) {
+        output::line(line);
+    }
+    let changed = choice
+        .instances
+        .iter()
+        .filter(|row| row.chosen && !row.current);
+    let changed: Vec<_> = changed
+        .map(|row| format!("--replace {}={}", row.instance, row.class))
+        .collect();
+    print_search(choice);
+    output::line(match changed.is_empty() {
+        true => "choose the current assembly".into(),
+        false => format!("choose {}", changed.join(" ")),
+    });
+}
+
+/// Prints the classes of each instance with their times, and the times of whole assemblies.
+fn print_instances(choice: &Choice) {
     let rows = choice
         .instances
         .iter()
@@ -323,38 +365,10 @@ fn tell(choice: &Choice, seconds: Seconds, knows_runs: bool) {
         interval(choice),
         choice.current_s
     ));
-    if let Some(line) = choice.held_up_line() {
-        output::line(line);
-    }
-    if choice.interval_s.is_some() && !choice.spread_unknown.is_empty() {
-        output::line(format!(
-            "the spread of calls is unknown for {}, {:.4} s together: the interval is as if they took that",
-            choice.spread_unknown.join(", "),
-            choice.spread_unknown_s
-        ));
-    }
-    choice.calls_follow.iter().for_each(tell_calls);
-    if !knows_runs && choice.ranked.len() > 1 {
-        output::line(
-            "the calls are those of the recorded run; whether other classes change them is known with --runs DIR only",
-        );
-    }
-    choice.interactions.iter().for_each(tell_interaction);
-    tell_unseen(choice);
-    if let Some(on_ranks) = &choice.on_ranks {
-        tell_ranks(on_ranks, choice);
-    }
-    output::line(spread_line(choice));
-    if let Some(line) = seconds_line(choice, seconds) {
-        output::line(line);
-    }
-    let changed = choice
-        .instances
-        .iter()
-        .filter(|row| row.chosen && !row.current);
-    let changed: Vec<_> = changed
-        .map(|row| format!("--replace {}={}", row.instance, row.class))
-        .collect();
+}
+
+/// Prints how sure it is that the chosen assembly is the best, and which ones are next to it.
+fn print_search(choice: &Choice) {
     if !choice.pruned.is_empty() {
         output::line(format!(
             "left out of the search: {}; the best assembly may be slower by {:.4} s for it",
@@ -380,10 +394,6 @@ fn tell(choice: &Choice, seconds: Seconds, knows_runs: bool) {
             "no other assembly beats these in both time and the attribute:",
         ));
     }
-    output::line(match changed.is_empty() {
-        true => "choose the current assembly".into(),
-        false => format!("choose {}", changed.join(" ")),
-    });
 }
 
 fn interval(choice: &Choice) -> String {
@@ -394,7 +404,7 @@ fn interval(choice: &Choice) -> String {
 }
 
 /// Which classes decide the calls of an instance.
-fn tell_calls(follow: &CallsFollow) {
+fn print_calls(follow: &CallsFollow) {
     let CallsFollow {
         instance,
         from,
@@ -411,18 +421,18 @@ fn tell_calls(follow: &CallsFollow) {
 }
 
 /// Prints how much more or less a class takes when used with another one.
-fn tell_interaction(told: &Interaction) {
+fn print_interaction(interaction: &Interaction) {
     let Interaction {
         instance,
         class,
         beside,
         beside_class,
         ..
-    } = told;
+    } = interaction;
     output::line(format!(
         "{instance} as {class} takes {:+.1} % beside {beside} as {beside_class}, in {} runs",
-        100.0 * told.ln_ratio.exp_m1(),
-        told.runs
+        100.0 * interaction.ln_ratio.exp_m1(),
+        interaction.runs
     ));
 }
 
@@ -453,7 +463,7 @@ fn spread_line(choice: &Choice) -> String {
 }
 
 /// Prints which classes were never recorded together, and what they may cost.
-fn tell_unseen(choice: &Choice) {
+fn print_unseen(choice: &Choice) {
     if choice.unseen_pairs.is_empty() || choice.interval_s.is_none() {
         return;
     }
@@ -472,7 +482,7 @@ fn tell_unseen(choice: &Choice) {
 }
 
 /// Prints the effect of the number of ranks on the time, in its parts.
-fn tell_ranks(on_ranks: &OnRanks, choice: &Choice) {
+fn print_ranks(on_ranks: &OnRanks, choice: &Choice) {
     let OnRanks {
         effects,
         computation_s,
@@ -499,15 +509,15 @@ fn tell_ranks(on_ranks: &OnRanks, choice: &Choice) {
              and how long it is depends on when the system lets which of them run; the processor seconds are those of computing"
         ));
     }
-    let worth_s = WORTH_TELLING * choice.predicted_s;
+    let worth_s = MIN_EFFECT * choice.predicted_s;
     for row in choice.instances.iter().filter(|row| row.chosen) {
         let instance = &row.instance;
         let effect = effects.computing.get(instance);
-        let is_worth_telling = |effect: &&RankEffect| {
-            let is_large = (effect.ratio - 1.0).abs().max(effect.deviation) >= WORTH_TELLING;
+        let is_large_enough = |effect: &&RankEffect| {
+            let is_large = (effect.ratio - 1.0).abs().max(effect.deviation) >= MIN_EFFECT;
             is_large && row.predicted_s >= worth_s
         };
-        let Some(effect) = effect.filter(is_worth_telling) else {
+        let Some(effect) = effect.filter(is_large_enough) else {
             continue;
         };
         let (ratio, runs) = (effect.ratio, effect.runs);

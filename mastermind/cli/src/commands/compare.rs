@@ -73,7 +73,7 @@ impl Compare {
             return Ok(ExitCode::SUCCESS);
         };
         for lacking in [first.lacking, second.lacking] {
-            lacking.tell(
+            lacking.warn(
                 "their times are in the sums and means, and the comparison at equal parameters is of the others",
             );
         }

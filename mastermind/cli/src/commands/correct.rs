@@ -143,7 +143,7 @@ impl Correct {
         if self.json {
             output::json(&document::of(&specification, &report, &elsewhere))?;
         } else {
-            told::tell(&specification, &report, &elsewhere);
+            told::print(&specification, &report, &elsewhere);
         }
         Ok(ExitCode::SUCCESS)
     }

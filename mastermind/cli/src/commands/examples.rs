@@ -87,16 +87,16 @@ impl Examples {
             );
         }
         let failed = || format!("cannot copy example \"{name}\" into \"{}\"", to.display());
-        let beside = match to.parent() {
+        let parent = match to.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        fs::create_dir_all(beside).with_context(failed)?;
+        fs::create_dir_all(parent).with_context(failed)?;
         // Under another name first, so that no half-copied example stays.
         let mut made = tempfile::Builder::new();
         let made = made
             .prefix(".mastermind-example")
-            .tempdir_in(beside)
+            .tempdir_in(parent)
             .with_context(failed)?;
         let whole = made.path().join("whole");
         let mut files = Vec::new();
@@ -115,7 +115,7 @@ impl Examples {
             }
         }
         for other in needed(&to, examples) {
-            let place = beside.join(&other);
+            let place = parent.join(&other);
             if !place.exists() {
                 output::complain!(
                     "note: \"{name}\" reads files of example \"{other}\"; copy it as well: mastermind examples {other} {}",

@@ -143,7 +143,7 @@ impl Export {
             }
             _ => self.folder(&run, format, &team)?,
         };
-        run_facts::tell_missing_records(&run, "they are not in the export", &team)?;
+        run_facts::warn_of_missing_records(&run, "they are not in the export", &team)?;
         for path in files {
             output::line(path.display().to_string());
         }

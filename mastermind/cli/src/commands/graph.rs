@@ -29,7 +29,7 @@ use crate::figures::picture;
 use crate::output;
 use crate::session::framework::Session;
 use crate::session::recording::Recording;
-use crate::session::script::{self, Place};
+use crate::session::script::{self, ScriptPosition};
 use crate::session::{assignment, build, model, read_assembly};
 
 /// Draw the wiring of an assembly, the call graph of a run, or a program model.
@@ -93,7 +93,7 @@ pub struct Wiring {
     assembly: String,
     /// For a script, the line at which the wiring is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    at: Option<Place>,
+    at: Option<ScriptPosition>,
     instances: Vec<Node>,
     connections: Vec<Edge>,
     /// The Go port that starts it, `INSTANCE.PORT`.
@@ -201,7 +201,8 @@ impl Graph {
             let svg = mastermind_diagrams::picture::svg(&pictures);
             return Ok(output::well_formed(&svg).into_owned());
         }
-        let drawn = activity::Drawn::of(&model::read(&self.assembly, self.main.as_deref())?);
+        let drawn =
+            activity::ActivityPicture::of(&model::read(&self.assembly, self.main.as_deref())?);
         Ok(match format {
             Format::Dot => activity::dot(&drawn),
             Format::Json => serde_json::to_string_pretty(&drawn)? + "\n",
@@ -212,7 +213,7 @@ impl Graph {
     }
 
     /// The assembly, and for a script the line at which it is shown.
-    fn read(&self) -> anyhow::Result<(Assembly, Option<Place>)> {
+    fn read(&self) -> anyhow::Result<(Assembly, Option<ScriptPosition>)> {
         if Script::is_script(&self.assembly) {
             let options = script::Options {
                 replace: &self.replace,
@@ -244,12 +245,12 @@ impl Graph {
             let run = super::profile::open(records)?;
             let left_out = weights::add_measured(&mut wiring, &run)?;
             if !left_out.is_empty() {
-                output::tell(&format!(
+                output::message(&format!(
                     "note: calls of {} were recorded too, of instances that are not in the graph",
                     left_out.join(", ")
                 ));
             }
-            super::profile::tell_missing_records(&run, "they are in the graph");
+            super::profile::warn_of_missing_records(&run, "they are in the graph");
             wiring.add_call_graph(&run);
             if let Some(path) = &self.models {
                 let models = read_models(path, false)?;
@@ -293,7 +294,7 @@ impl Wiring {
             .collect();
         if !names.is_empty() {
             let names: Vec<_> = names.into_iter().collect();
-            output::tell(&format!(
+            output::message(&format!(
                 "warning: recursion in the call graph, each level of it counted by itself: {}",
                 names.join(", ")
             ));

@@ -87,7 +87,7 @@ fn read(store: &Path, program: Option<&str>) -> anyhow::Result<(Store, Vec<Store
     let (runs, unread) = store.read(|of| program.is_none_or(|program| program == of))?;
     for error in unread {
         let error = anyhow::Error::from(error);
-        output::tell(&crate::errors::warning(&error));
+        output::message(&crate::errors::warning(&error));
     }
     if runs.is_empty() {
         anyhow::bail!(mastermind_history::HistoryError::Empty {

@@ -54,7 +54,7 @@ pub struct Info {
 
 /// Facts about a run from its logs.
 #[derive(Serialize)]
-struct Told {
+struct Document {
     #[serde(flatten)]
     info: RunInfo,
     /// The programs that `wrap` has recorded, if there are several, with the numbers of their processes.
@@ -77,18 +77,18 @@ impl Info {
         let team = Team::of_launch("info")?;
         let run = team.together(run_facts::open(&self.records, &team))?;
         let own = (RunInfo::of(&run), run.processes_of_programs());
-        let joined = team.join(own, |(info, programs), (later, others)| {
+        let whole_team = team.join(own, |(info, programs), (later, others)| {
             info.append(later);
             for (name, processes) in others {
                 programs.entry(name).or_default().extend(processes);
             }
         })?;
-        let Some((info, programs)) = joined else {
+        let Some((info, programs)) = whole_team else {
             return Ok(ExitCode::SUCCESS);
         };
         let programs = Some(programs).filter(|programs| programs.len() > 1);
         let programs = programs.into_iter().flatten();
-        let told = Told {
+        let document = Document {
             info,
             programs: programs
                 .map(|(name, processes)| (name, processes.len()))
@@ -97,17 +97,17 @@ impl Info {
             dispatch: recorded_dispatch::read(&self.records),
         };
         if self.json {
-            output::json(&told)?;
+            output::json(&document)?;
         } else {
-            let mut rows = rows(&told.info, &told.decisions);
+            let mut rows = rows(&document.info, &document.decisions);
             let (directory, program) = selected(&self.records);
-            if told.info.ranks > 1 && program.is_none() {
+            if document.info.ranks > 1 && program.is_none() {
                 rows.push((
                     "summary",
-                    summing::describe(directory, told.info.ranks as usize),
+                    summing::describe(directory, document.info.ranks as usize),
                 ));
             }
-            let libraries = told.dispatch.iter().flat_map(recorded_dispatch::rows);
+            let libraries = document.dispatch.iter().flat_map(recorded_dispatch::rows);
             output::line(text(rows.into_iter().chain(libraries)));
         }
         Ok(ExitCode::SUCCESS)
@@ -162,6 +162,31 @@ pub fn rows(info: &RunInfo, decisions: &[Decision]) -> Vec<(&'static str, String
             .iter()
             .map(|clock| ("clock", clock_text(clock, info))),
     );
+    rows.extend(component_rows(info));
+    let decision = |decision: &Decision| ("decision", decision.to_string());
+    rows.extend(decisions.iter().map(decision));
+    rows.extend(connection_rows(info));
+    rows.extend(counter_rows(info));
+    for c in &info.unmonitored {
+        let (user, provider) = (&c.user, &c.provider);
+        let (uses, provides, reason) = (&c.uses_port, &c.provides_port, &c.reason);
+        let text = format!("{user}.{uses} to {provider}.{provides}: {reason}");
+        rows.push(("not recorded", text));
+    }
+    let (records, lost) = (info.records, info.lost_records);
+    rows.push((
+        "records",
+        format!("{records} in {} logs, {lost} lost", info.logs),
+    ));
+    if !info.finished {
+        rows.push(("end", "has not ended, or was killed".into()));
+    }
+    rows
+}
+
+/// The components, their parameters, the methods that were left out, and the replaced components.
+fn component_rows(info: &RunInfo) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
     let of_class = |class: &ClassDefinition| {
         let ClassDefinition {
             instance,
@@ -187,8 +212,10 @@ pub fn rows(info: &RunInfo, decisions: &[Decision]) -> Vec<(&'static str, String
         )
     };
     rows.extend(info.swaps.iter().map(swap));
-    let decision = |decision: &Decision| ("decision", decision.to_string());
-    rows.extend(decisions.iter().map(decision));
+    rows
+}
+
+fn connection_rows(info: &RunInfo) -> impl Iterator<Item = (&'static str, String)> {
     let connection = |c: &ConnectionDefinition| {
         let how = if c.monitored {
             "recorded"
@@ -196,35 +223,25 @@ pub fn rows(info: &RunInfo, decisions: &[Decision]) -> Vec<(&'static str, String
             "not recorded"
         };
         let (user, provider) = (&c.user, &c.provider);
-        let joined = format!(
+        let connection = format!(
             "{user}.{} to {provider}.{}, {how}",
             c.uses_port, c.provides_port
         );
-        ("connection", joined)
+        ("connection", connection)
     };
-    rows.extend(info.connections.iter().map(connection));
+    info.connections.iter().map(connection)
+}
+
+/// The counters with their units, and those that could not be read with the reasons.
+fn counter_rows(info: &RunInfo) -> Vec<(&'static str, String)> {
     let counter = |(name, unit): (&String, &String)| match unit.as_str() {
         "" => ("counter", name.clone()),
         unit => ("counter", format!("{name} [{unit}]")),
     };
-    rows.extend(info.counters.iter().map(counter));
+    let mut rows: Vec<_> = info.counters.iter().map(counter).collect();
     for (name, why) in &info.missing_counters {
         let why = Vec::from_iter(why.iter().cloned()).join("; ");
         rows.push(("counter", format!("{name} not read: {why}")));
-    }
-    for c in &info.unmonitored {
-        let (user, provider) = (&c.user, &c.provider);
-        let (uses, provides, reason) = (&c.uses_port, &c.provides_port, &c.reason);
-        let text = format!("{user}.{uses} to {provider}.{provides}: {reason}");
-        rows.push(("not recorded", text));
-    }
-    let (records, lost) = (info.records, info.lost_records);
-    rows.push((
-        "records",
-        format!("{records} in {} logs, {lost} lost", info.logs),
-    ));
-    if !info.finished {
-        rows.push(("end", "has not ended, or was killed".into()));
     }
     rows
 }

@@ -173,8 +173,10 @@ impl New {
             });
         begin.force.check_folder(&folder)?;
         let place = match begin.language {
-            Language::Rust => Place::of(&folder, &FRAMEWORK.find(begin.framework.as_deref())?)?,
-            _ => Place::default(),
+            Language::Rust => {
+                CrateLocation::of(&folder, &FRAMEWORK.find(begin.framework.as_deref())?)?
+            }
+            _ => CrateLocation::default(),
         };
         if is_port && begin.language == Language::Fortran {
             bail!(WrongUse(
@@ -228,7 +230,7 @@ impl PortCrate {
     /// # Errors
     /// The sources are not found.
     pub fn of(name: &str, folder: &Path, framework: Option<&Path>) -> anyhow::Result<Self> {
-        let place = Place::of(folder, &FRAMEWORK.find(framework)?)?;
+        let place = CrateLocation::of(folder, &FRAMEWORK.find(framework)?)?;
         let names = Names::of("demo.Port")?;
         let values = values(&names, name, &place, Language::Rust);
         Ok(PortCrate {
@@ -311,7 +313,7 @@ fn files(subject: Subject, language: Language, stem: &str) -> Vec<(String, &'sta
 fn values(
     names: &Names,
     crate_name: &str,
-    place: &Place,
+    place: &CrateLocation,
     language: Language,
 ) -> Vec<(&'static str, String)> {
     // As `#[port]` defines the interface of `port.rs.txt`.
@@ -343,7 +345,7 @@ fn values(
 
 /// The place of a Rust crate relative to the framework's sources.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Place {
+struct CrateLocation {
     /// Path of the folder `framework`: relative within the sources, which may be moved, else absolute.
     framework: String,
     /// Path of the folder that libraries are built into.
@@ -354,7 +356,7 @@ struct Place {
     lock: Option<PathBuf>,
 }
 
-impl Place {
+impl CrateLocation {
     /// # Arguments
     /// * `folder` - the crate's, not there yet
     /// * `framework` - canonical
@@ -372,7 +374,7 @@ impl Place {
             None => false,
         };
         let lock = Some(root.join("Cargo.lock")).filter(|lock| !is_member && lock.is_file());
-        Ok(Place {
+        Ok(CrateLocation {
             framework: match &up {
                 Some(up) => format!("{up}framework"),
                 None => framework.display().to_string(),
@@ -448,7 +450,7 @@ mod tests {
             (Subject::Assembler, Language::Cpp),
             (Subject::Assembler, Language::Fortran),
         ] {
-            let values = values(&names, "demo-solver", &Place::default(), language);
+            let values = values(&names, "demo-solver", &CrateLocation::default(), language);
             for (path, template) in files(subject, language, "demo_solver") {
                 let text = filled(template, &values);
                 assert!(
@@ -468,15 +470,15 @@ mod tests {
         let manifest = "[workspace]\nmembers = [\"framework/*\", \"components/*\"]\n";
         fs::write(root.join("Cargo.toml"), manifest).unwrap();
         fs::write(root.join("Cargo.lock"), "").unwrap();
-        let place = |folder: &str| Place::of(&root.join(folder), &framework).unwrap();
-        let member = Place {
+        let place = |folder: &str| CrateLocation::of(&root.join(folder), &framework).unwrap();
+        let member = CrateLocation {
             framework: "../../framework".into(),
             libraries: "../../target/release".into(),
             is_member: true,
             lock: None,
         };
         assert_eq!(place("components/solver"), member);
-        let aside = Place {
+        let aside = CrateLocation {
             framework: "../framework".into(),
             libraries: "target/release".into(),
             is_member: false,
@@ -488,7 +490,7 @@ mod tests {
             "../../../framework"
         );
         let elsewhere = tempfile::tempdir().unwrap();
-        let place = Place::of(&elsewhere.path().join("solver"), &framework).unwrap();
+        let place = CrateLocation::of(&elsewhere.path().join("solver"), &framework).unwrap();
         assert_eq!(place.framework, framework.display().to_string());
         assert!(!place.is_member);
     }

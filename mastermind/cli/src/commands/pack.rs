@@ -51,7 +51,7 @@ impl Pack {
         };
         let packed = mastermind_records::pack(&self.records, &options)?;
         for error in &packed.unreadable {
-            output::tell(&errors::warning(&anyhow::anyhow!(
+            output::message(&errors::warning(&anyhow::anyhow!(
                 "{error}; it stays as it is"
             )));
         }

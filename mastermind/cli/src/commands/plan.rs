@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use mastermind_component::joined;
+use mastermind_component::interacting_pairs;
 use mastermind_composition::plan;
 use mastermind_records::Run;
 use serde::Serialize;
@@ -72,7 +72,7 @@ impl Plan {
         let plan = plan(
             &assembly.alternatives,
             &assembly.instances,
-            &joined(&assembly),
+            &interacting_pairs(&assembly),
         )?;
         let run_s = self.like.as_deref().map(length_s).transpose()?;
         let total_runs = plan.runs.len() * self.repeat.get() as usize;
@@ -85,7 +85,7 @@ impl Plan {
         if self.json {
             output::json(&planned)?;
         } else {
-            tell(&planned);
+            print(&planned);
         }
         if let Some(records) = self.records.as_deref().filter(|_| self.run) {
             self.run_all(&planned, records)?;
@@ -152,7 +152,7 @@ impl Plan {
         if ended.status.success() {
             return Ok(());
         }
-        output::tell(String::from_utf8_lossy(&ended.stderr).trim_end());
+        output::message(String::from_utf8_lossy(&ended.stderr).trim_end());
         let replaced: Vec<_> = classes
             .iter()
             .map(|(i, class)| format!("{i}={class}"))
@@ -179,7 +179,7 @@ fn length_s(directory: &Path) -> anyhow::Result<f64> {
     Ok(longest as f64 * 1e-9)
 }
 
-fn tell(planned: &Planned) {
+fn print(planned: &Planned) {
     let rows = planned.plan.runs.iter().enumerate().map(|(at, classes)| {
         let classes: Vec<_> = classes
             .iter()

@@ -166,7 +166,7 @@ impl Plot {
                 Kind::Graph => "they are in the figure",
                 _ => "they are not in the figure",
             };
-            super::profile::tell_missing_records(&run, shown);
+            super::profile::warn_of_missing_records(&run, shown);
         }
         if !is_standard_output(&path) {
             output::line(path.display().to_string());
@@ -331,7 +331,7 @@ pub fn scatter(
         curves,
         n_calls: calls.n,
         every: calls.every,
-        most_points: scatter::MOST_POINTS,
+        max_points: scatter::MAX_POINTS,
     })
 }
 
@@ -437,7 +437,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_unit_that_is_the_name_is_not_told_twice() {
+    fn a_unit_that_is_the_name_is_not_repeated() {
         assert_eq!(axis_label("q", "doubles"), "q [doubles]");
         assert_eq!(axis_label("bytes", "bytes"), "bytes");
         assert_eq!(axis_label("n", ""), "n");

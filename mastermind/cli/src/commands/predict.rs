@@ -141,10 +141,10 @@ impl Predict {
                     carried: model.carried.as_ref(),
                     at,
                 })?,
-                false => output::json(&Counted::new(&prediction, model, at))?,
+                false => output::json(&CounterPrediction::new(&prediction, model, at))?,
             }
         } else {
-            tell(model, &coordinate, &prediction);
+            print(model, &coordinate, &prediction);
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -239,7 +239,7 @@ struct Document<'a> {
 
 /// A predicted value of a counter.
 #[derive(Serialize)]
-struct Counted<'a> {
+struct CounterPrediction<'a> {
     value: f64,
     lower: f64,
     upper: f64,
@@ -254,7 +254,7 @@ struct Counted<'a> {
     at: &'a Coordinate,
 }
 
-impl<'a> Counted<'a> {
+impl<'a> CounterPrediction<'a> {
     fn new(prediction: &Prediction, model: &'a Model, at: &'a Coordinate) -> Self {
         Self {
             value: prediction.value_s,
@@ -273,7 +273,7 @@ impl<'a> Counted<'a> {
     }
 }
 
-fn tell(model: &Model, coordinate: &Coordinate, prediction: &Prediction) {
+fn print(model: &Model, coordinate: &Coordinate, prediction: &Prediction) {
     let Prediction {
         value_s,
         lower_s,

@@ -148,29 +148,33 @@ impl Profile {
         if self.openmp {
             return self.show_openmp();
         }
-        let found = match self.summary {
+        let report = match self.summary {
             true => self.of_summary()?,
             false => match self.of_records()? {
-                Some(found) => found,
+                Some(report) => report,
                 // The first process prints.
                 None => return Ok(ExitCode::SUCCESS),
             },
         };
-        let Found {
+        self.print(report)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn print(&self, report: ProfileReport) -> anyhow::Result<()> {
+        let ProfileReport {
             table: mut profile,
             ranks,
             openmp,
             has_ended,
-        } = found;
+        } = report;
         profile.rows.truncate(self.top.unwrap_or(usize::MAX));
         if self.json {
-            output::json(&Document {
+            return output::json(&Document {
                 profile: &profile,
                 mpi_ranks: &ranks,
                 unseen_calls: &unseen_calls::read(&self.records),
                 dispatch: recorded_dispatch::read(&self.records).as_ref(),
-            })?;
-            return Ok(ExitCode::SUCCESS);
+            });
         }
         if ranks.iter().any(mpi::RankRow::has_mpi) {
             output::line(mpi::rank_text(&ranks, None) + "\n");
@@ -182,6 +186,21 @@ impl Profile {
             true => spread::text(&profile),
             false => text(&profile),
         });
+        self.print_numbers(&profile);
+        print_events(&profile);
+        print_missing_counters(&profile);
+        print_unseen_calls(&unseen_calls::read(&self.records));
+        if let Some(dispatch) = recorded_dispatch::read(&self.records) {
+            recorded_dispatch::note(&dispatch);
+        }
+        if !has_ended {
+            output::line(NOT_ENDED);
+        }
+        Ok(())
+    }
+
+    /// Prints the numbers of ranks and records, and the step of the clock if it is large.
+    fn print_numbers(&self, profile: &Table) {
         let ranks = if profile.ranks == 1 {
             "1 rank".into()
         } else {
@@ -209,21 +228,11 @@ impl Profile {
                 "the clock goes in steps of {step_ns:.3} ns: one call's time is up to that too long or too short, sums are unbiased"
             ));
         }
-        tell_events(&profile);
-        tell_missing(&profile);
-        tell_unseen(&unseen_calls::read(&self.records));
-        if let Some(dispatch) = recorded_dispatch::read(&self.records) {
-            recorded_dispatch::note(&dispatch);
-        }
-        if !has_ended {
-            output::line(NOT_ENDED);
-        }
-        Ok(ExitCode::SUCCESS)
     }
 }
 
 /// A profile, and the data printed with it.
-struct Found {
+struct ProfileReport {
     table: Table,
     ranks: Vec<mpi::RankRow>,
     openmp: Vec<String>,
@@ -258,16 +267,16 @@ impl Share {
 }
 
 impl Profile {
-    fn of_summary(&self) -> anyhow::Result<Found> {
+    fn of_summary(&self) -> anyhow::Result<ProfileReport> {
         let sums = ProfileSums::read(&self.records)
             .context("cannot show summary: there is none of all ranks, expected one; without --summary their logs are read")?;
         let mut table = Table::of_sums(&sums);
         if self.spread {
             table.show_spreads(&sums);
         }
-        tell_unmonitored(&table.unmonitored);
+        warn_of_unmonitored(&table.unmonitored);
         run_notes::warn_of_dry_summary(&self.records);
-        Ok(Found {
+        Ok(ProfileReport {
             table,
             ranks: Vec::new(),
             openmp: Vec::new(),
@@ -279,17 +288,17 @@ impl Profile {
     ///
     /// # Returns
     /// `None` on all processes except the first.
-    fn of_records(&self) -> anyhow::Result<Option<Found>> {
+    fn of_records(&self) -> anyhow::Result<Option<ProfileReport>> {
         let team = Team::of_launch("profile")?;
         let run = team.together(run_facts::open_for_sums(&self.records, &team))?;
         let share = Share::of(&run, self.per_rank);
-        let joined = team.join(share, Share::append)?;
-        run_facts::tell_missing_records(
+        let whole = team.join(share, Share::append)?;
+        run_facts::warn_of_missing_records(
             &run,
             "their calls and times are in the table, their counters are not",
             &team,
         )?;
-        Ok(joined.map(|share| Found {
+        Ok(whole.map(|share| ProfileReport {
             table: share.profile.profile(self.spread),
             ranks: mpi::rows(share.ranks),
             openmp: share.openmp,
@@ -317,7 +326,7 @@ impl Profile {
     fn show_mpi(&self) -> anyhow::Result<ExitCode> {
         let run = open(&self.records)?;
         let report = mpi::Report::of(&run, &self.records, self.per_rank)?;
-        tell_missing_records(
+        warn_of_missing_records(
             &run,
             "they are in calls and times, not in sizes, least and greatest calls, or call sites",
         );
@@ -325,7 +334,7 @@ impl Profile {
             output::json(&report)?;
         } else {
             output::line(report.text(self.top.unwrap_or(usize::MAX)));
-            tell_unseen(&report.unseen_calls);
+            print_unseen_calls(&report.unseen_calls);
             if !run.is_finished() {
                 output::line(NOT_ENDED);
             }
@@ -336,7 +345,7 @@ impl Profile {
     fn show_tree(&self) -> anyhow::Result<ExitCode> {
         let run = open(&self.records)?;
         let tree = tree::Tree::of(&run);
-        tell_missing_records(&run, "their calls and times are in the tree");
+        warn_of_missing_records(&run, "their calls and times are in the tree");
         if self.json {
             output::json(&tree)?;
         } else {
@@ -351,7 +360,7 @@ impl Profile {
     fn show_openmp(&self) -> anyhow::Result<ExitCode> {
         let run = open(&self.records)?;
         let report = openmp::Report::of(&run, &self.records)?;
-        tell_missing_records(
+        warn_of_missing_records(
             &run,
             "constructs of OpenMP among them are not in the tables",
         );
@@ -366,7 +375,7 @@ impl Profile {
     fn show_matrix(&self) -> anyhow::Result<ExitCode> {
         let run = open(&self.records)?;
         let table = matrix::Table::of(&run, &self.records)?;
-        tell_missing_records(&run, "they are not in the matrix");
+        warn_of_missing_records(&run, "they are not in the matrix");
         if now::has_spawned(&run) {
             crate::output::complain!("note: {}", now::SPAWNED);
         }
@@ -381,7 +390,7 @@ impl Profile {
     fn show_call_sites(&self) -> anyhow::Result<ExitCode> {
         let run = open(&self.records)?;
         let mut rows = call_sites::rows(&run, &self.records)?;
-        tell_missing_records(&run, "they are not in the table");
+        warn_of_missing_records(&run, "they are not in the table");
         rows.truncate(self.top.unwrap_or(usize::MAX));
         if self.json {
             output::json(&serde_json::json!({ "call_sites": rows }))?;
@@ -397,16 +406,16 @@ impl Profile {
 ///
 /// # Arguments
 /// * `shown` - the effect on the output: `they are not in the figure`
-pub fn tell_missing_records(run: &Run, shown: &str) {
+pub fn warn_of_missing_records(run: &Run, shown: &str) {
     let mut lacking = Lacking::of(run);
     if lacking.asks_for_methods() {
         lacking.add_methods(run);
     }
-    lacking.tell(shown);
+    lacking.warn(shown);
 }
 
 /// Warns of connections that were selected for recording but have no records.
-pub fn tell_unmonitored(unmonitored: &BTreeSet<UnmonitoredDefinition>) {
+pub fn warn_of_unmonitored(unmonitored: &BTreeSet<UnmonitoredDefinition>) {
     if unmonitored.is_empty() {
         return;
     }
@@ -516,7 +525,7 @@ fn text(profile: &Table) -> String {
 }
 
 /// Prints the events that components reported.
-fn tell_events(profile: &Table) {
+fn print_events(profile: &Table) {
     for event in profile.events.iter().filter(|event| event.count > 0) {
         output::line(format!(
             "event {}: {} values, {} to {}, mean {:.6}, deviation {:.6}",
@@ -531,7 +540,7 @@ fn tell_events(profile: &Table) {
 }
 
 /// Prints the findings of `wrap` on calls that are not in the records.
-fn tell_unseen(lines: &[String]) {
+fn print_unseen_calls(lines: &[String]) {
     if !lines.is_empty() {
         output::line(format!(
             "calls that are not in the records\n  {}",
@@ -541,7 +550,7 @@ fn tell_unseen(lines: &[String]) {
 }
 
 /// Prints the requested counters that could not be counted.
-fn tell_missing(profile: &Table) {
+fn print_missing_counters(profile: &Table) {
     for (name, why) in &profile.missing_counters {
         for why in why {
             output::line(format!("{name} not counted: {why}"));

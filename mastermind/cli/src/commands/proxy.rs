@@ -140,7 +140,7 @@ fn has_nothing(header: &Header<'_>, markup: &Markup) -> bool {
 
 /// The generated files, for `--json`.
 #[derive(Serialize)]
-struct Made<'a> {
+struct GeneratedFiles<'a> {
     interface: &'a str,
     source: PathBuf,
     library: Option<PathBuf>,
@@ -205,14 +205,14 @@ impl Proxy {
             if self.json {
                 output::json(ports)?;
             } else {
-                ports.tell();
+                ports.show();
             }
             return Ok(ExitCode::SUCCESS);
         }
         let (interface, source) = generated?;
         let mut made = self.write(&interface, &source, folders)?;
         made.struct_ports = ports;
-        self.tell(&made)?;
+        self.show(&made)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -333,7 +333,7 @@ impl Proxy {
         interface: &'a Interface,
         source: &str,
         folders: &[PathBuf],
-    ) -> anyhow::Result<Made<'a>> {
+    ) -> anyhow::Result<GeneratedFiles<'a>> {
         let folder = &self.output;
         fs::create_dir_all(folder)
             .with_context(|| format!("cannot make folder \"{}\"", folder.display()))?;
@@ -362,7 +362,7 @@ impl Proxy {
         let is_recorded = |function: &&proxy_generate::Function| {
             is_first(function) && matches!(function.treatment, Treatment::Recorded { .. })
         };
-        Ok(Made {
+        Ok(GeneratedFiles {
             interface: &interface.name,
             source: file,
             library: (!self.source_only).then_some(library),
@@ -410,12 +410,12 @@ impl Proxy {
         run(&mut command, "").map(drop).with_context(act)
     }
 
-    fn tell(&self, made: &Made<'_>) -> anyhow::Result<()> {
+    fn show(&self, made: &GeneratedFiles<'_>) -> anyhow::Result<()> {
         if self.json {
             return output::json(made);
         }
         if let Some(ports) = &made.struct_ports {
-            ports.tell();
+            ports.show();
         }
         let written = made.library.as_ref().unwrap_or(&made.source);
         output::line(format!(
@@ -433,7 +433,7 @@ impl Proxy {
                 output::line(format!("  {what}: {functions}: {reason}"));
             }
         }
-        tell_passed_over(made.passed_over);
+        print_passed_over(made.passed_over);
         Ok(())
     }
 }
@@ -447,7 +447,7 @@ fn by_reason<'a>(reasons: &[Reason<'a>]) -> Vec<(&'a str, String)> {
             None => found.push((reason, vec![function])),
         }
     }
-    let told = found.into_iter().map(|(reason, functions)| {
+    let lines = found.into_iter().map(|(reason, functions)| {
         let named = &functions[..functions.len().min(MAX_NAMED)];
         let more = match functions.len() - named.len() {
             0 => String::new(),
@@ -455,11 +455,11 @@ fn by_reason<'a>(reasons: &[Reason<'a>]) -> Vec<(&'a str, String)> {
         };
         (reason, named.join(", ") + &more)
     });
-    told.collect()
+    lines.collect()
 }
 
 /// Prints the places of declarations that are not understood, `FILE:LINE`.
-fn tell_passed_over(places: &[String]) {
+fn print_passed_over(places: &[String]) {
     for place in places {
         output::line(format!("  passed over: {place}: not understood"));
     }
@@ -523,10 +523,10 @@ mod tests {
         let of = |function, reason| Reason { function, reason };
         let mut reasons = vec![of("g", "variadic")];
         reasons.extend(names.iter().map(|name| of(name, "inline")));
-        let told = by_reason(&reasons);
-        assert_eq!(told[0], ("variadic", "g".to_owned()));
+        let lines = by_reason(&reasons);
+        assert_eq!(lines[0], ("variadic", "g".to_owned()));
         let named = names[..MAX_NAMED].join(", ");
-        assert_eq!(told[1], ("inline", format!("{named} and 2 more")));
-        assert_eq!(told.len(), 2);
+        assert_eq!(lines[1], ("inline", format!("{named} and 2 more")));
+        assert_eq!(lines.len(), 2);
     }
 }

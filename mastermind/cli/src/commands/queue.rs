@@ -151,7 +151,7 @@ impl Queue {
         }
         match self.json {
             true => output::json(&report)?,
-            false => tell(&report),
+            false => print(&report),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -220,7 +220,7 @@ fn report(network: &Network, method: Method, solution: &Solution) -> Report {
     }
 }
 
-fn tell(report: &Report) {
+fn print(report: &Report) {
     let ms = |seconds: f64| format!("{:.6}", 1e3 * seconds);
     let rows = report.stations.iter().map(|row| {
         vec![

@@ -93,7 +93,7 @@ pub struct Recommend {
 
 /// An action with its command.
 #[derive(Serialize)]
-struct Shown {
+struct ListedAction {
     #[serde(flatten)]
     recommendation: Recommendation,
     /// Number of scores of its type from which the interval was learned.
@@ -111,7 +111,7 @@ struct Document<'a> {
     elapsed_s: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     efficiency: Option<Efficiency>,
-    recommendations: &'a [Shown],
+    recommendations: &'a [ListedAction],
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<&'a Score>,
 }
@@ -139,21 +139,21 @@ impl Recommend {
             let factor = calibration.factor(recommendation.kind);
             recommendation.saving = recommendation.saving.map(|saving| saving.stretched(factor));
             let command = carrying.changed(&recommendation.change, self.launcher.as_deref());
-            Shown {
+            ListedAction {
                 scores: calibration.n_of(recommendation.kind),
                 try_s: command.as_ref().ok().map(|_| facts.elapsed_s),
                 command: command.ok(),
                 recommendation,
             }
         };
-        let mut all: Vec<Shown> = recommend(&facts).into_iter().map(shown).collect();
+        let mut all: Vec<ListedAction> = recommend(&facts).into_iter().map(shown).collect();
         all.truncate(self.top.get());
         let efficiency = facts.efficiency();
         if !self.json {
             if let Some(efficiency) = &efficiency {
                 output::line(efficiency.to_string());
             }
-            tell(&all, facts.elapsed_s);
+            print(&all, facts.elapsed_s);
         }
         let score = self.score(&all, &carrying)?;
         if let (Some(score), Some(kept)) = (&score, &kept) {
@@ -166,7 +166,7 @@ impl Recommend {
                 recommendations: &all,
                 score: score.as_ref(),
             })?,
-            (false, Some(score)) => tell_score(score),
+            (false, Some(score)) => print_score(score),
             (false, None) => {}
         }
         Ok(ExitCode::SUCCESS)
@@ -195,7 +195,7 @@ impl Recommend {
     }
 
     /// The measured saving of the action, if it is or was carried out.
-    fn score(&self, all: &[Shown], carrying: &Carrying) -> anyhow::Result<Option<Score>> {
+    fn score(&self, all: &[ListedAction], carrying: &Carrying) -> anyhow::Result<Option<Score>> {
         if !self.run && self.after.is_none() {
             return Ok(None);
         }
@@ -241,7 +241,7 @@ impl Recommend {
 /// Columns of the text.
 const WIDTH: usize = 100;
 
-fn tell(all: &[Shown], elapsed_s: f64) {
+fn print(all: &[ListedAction], elapsed_s: f64) {
     if all.is_empty() {
         output::line(format!(
             "nothing to recommend: no rule finds an action that is expected to save 1 % of the {elapsed_s:.3} s that the run took"
@@ -299,7 +299,7 @@ fn saving_line(saving: Option<&Saving>, elapsed_s: f64, scores: usize) -> String
     )
 }
 
-fn tell_score(score: &Score) {
+fn print_score(score: &Score) {
     let [low, high] = score.measured_interval_s;
     let between = match score.runs {
         [1, 1] => String::new(),

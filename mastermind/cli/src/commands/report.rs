@@ -40,10 +40,10 @@ use crate::{measurements, output, run_facts, run_notes};
 use mastermind_component::names::Names;
 
 /// Maximum number of calls in a picture of a method: the page is to be mailed.
-const MOST_POINTS: usize = 600;
+const MAX_POINTS: usize = 600;
 
 /// Maximum number of methods with a picture, those with the most time.
-const MOST_PICTURES: usize = 12;
+const MAX_PICTURES: usize = 12;
 
 /// Number of calls from which a picture of a method's calls shows more than the table.
 const MIN_DRAWN: usize = 10;
@@ -97,7 +97,7 @@ impl Report {
         };
         let html = self.page(&run, samples.unwrap_or_default())?;
         self.force.write("report", &self.output, &html)?;
-        super::profile::tell_missing_records(&run, "they are in the sums of the report");
+        super::profile::warn_of_missing_records(&run, "they are in the sums of the report");
         output::line(format!(
             "{}: {:.1} MB",
             self.output.display(),
@@ -109,13 +109,13 @@ impl Report {
     /// # Arguments
     /// * `samples` - of all methods, unless models are given
     fn page(&self, run: &Run, samples: Vec<Samples>) -> anyhow::Result<String> {
-        let told = RunInfo::of(run);
-        let mut page = Page::new(&told.assembly, &info::summary(&told));
-        tell_missing(&mut page, run);
+        let run_info = RunInfo::of(run);
+        let mut page = Page::new(&run_info.assembly, &info::summary(&run_info));
+        note_missing_calls(&mut page, run);
         // Each part takes most of the time for large runs, or for many methods.
         let (models, drawn) = std::thread::scope(|scope| {
             let models = scope.spawn(|| self.fitted(samples));
-            let drawn = drawable(run).into_iter().take(MOST_PICTURES).collect();
+            let drawn = drawable(run).into_iter().take(MAX_PICTURES).collect();
             let drawn = Calls::of_methods(run, drawn);
             (
                 models.join().unwrap_or_else(|panic| resume_unwind(panic)),
@@ -135,7 +135,7 @@ impl Report {
         self.next(&mut page, &models);
         self.swap(&mut page, run, &models, &shares)?;
         page.section("run", "The run", &self.command("info", ""));
-        let rows = info::rows(&told, &[]).into_iter();
+        let rows = info::rows(&run_info, &[]).into_iter();
         page.table(
             &["what", "found"],
             rows.map(|(what, found)| vec![Cell::Text(what.into()), Cell::Text(found)]),
@@ -244,7 +244,7 @@ impl Report {
             let Ok(mut scatter) = scatter else {
                 continue;
             };
-            scatter.most_points = MOST_POINTS;
+            scatter.max_points = MAX_POINTS;
             let picture = figures::svg(&scatter)?;
             let (models, caption) = match scatter.curves.is_empty() {
                 true => ("", "time of each call by rank and mode"),
@@ -543,7 +543,7 @@ impl Shares {
 }
 
 /// Notes the calls that are missing on the page itself, since the page is passed on without the command's warnings.
-fn tell_missing(page: &mut Page, run: &Run) {
+fn note_missing_calls(page: &mut Page, run: &Run) {
     let all = run.coverage().all;
     if all.without_record > 0 {
         page.paragraph(&format!(

@@ -17,6 +17,7 @@
 mod adapt;
 pub mod control;
 pub mod dry;
+mod ending;
 mod script;
 mod state;
 
@@ -34,7 +35,7 @@ use cca_comm::{Launched, MpiKind};
 use cca_core::rc::Script;
 use cca_core::{Assembly, MonitorSelection};
 use cca_loader::ExitWatch;
-use cca_ports::{CommPort, CounterPort, GoPort, UsesPort};
+use cca_ports::{CommPort, GoPort, UsesPort};
 use clap::{Args, ValueEnum};
 use mastermind_component::{Adaptation, CounterChoice, Mastermind};
 use mastermind_measurement::probe_counters;
@@ -43,21 +44,19 @@ use super::history::KeepArguments;
 use super::trying::TryArguments;
 use crate::commands::predict::read_models;
 use crate::errors::WrongUse;
-use crate::session::asking;
 use crate::session::back_end::{self, MpiName};
 use crate::session::framework::{COMM, COMM_PORT, Quiet, Session, at_rank};
-use crate::session::gathering::{gather, local_directory};
-use crate::session::packing::{NodeLogs, PackArguments};
+use crate::session::gathering::local_directory;
+use crate::session::packing::PackArguments;
 use crate::session::recording::{
     ClockName, Instruments, ProcessorTimeOption, Recording, await_ranks, cannot_be_written,
-    note_unmonitored,
 };
 use crate::session::{assignment, build, read_assembly, setting_or_name};
-use crate::{output, recorded_dispatch};
 
 use adapt::Adapting;
 use control::Control;
 use dry::{Dry, DryArguments};
+use ending::{print_counters, print_end};
 pub use script::system;
 
 /// Time for a launcher to pass on the output.
@@ -169,15 +168,7 @@ impl Run {
         if let Some(code) = self.tried.execute(self.records.as_deref())? {
             return Ok(code);
         }
-        if self.processor_time.is_asked() && self.records.is_none() {
-            bail!("cannot record processor time: no --records, expected --records DIR");
-        }
-        if self.keep.is_asked() && self.records.is_none() {
-            bail!(WrongUse(
-                "cannot keep a run in a history: no --records, expected --records DIR"
-            ));
-        }
-        self.check_dry()?;
+        self.check_options()?;
         if self.dry.verifies() {
             return self.verify();
         }
@@ -193,14 +184,7 @@ impl Run {
             Some(_) => Some(Instruments::open(first_rank, self.clock)?),
             None => None,
         };
-        let session = self
-            .agree(launched.as_ref())
-            .and_then(|()| Session::start(launched.as_ref(), mpi));
-        let session = session.map_err(|error| match back_end::is_first_on_node() {
-            true => error,
-            // An error before the ranks have met concerns all ranks of a node.
-            false => anyhow!(Quiet),
-        })?;
+        let session = self.start_session(launched.as_ref(), mpi)?;
         if Script::is_script(&self.assembly) {
             return self.execute_script(session, instruments.as_ref());
         }
@@ -222,16 +206,7 @@ impl Run {
         let adaptation = session.together(adaptation)?;
         let control = self.redirectable.then(|| Control::open(&session));
         let control = session.together(control.transpose())?;
-        let ended = thread::scope(|scope| {
-            if let Some(control) = &control {
-                scope.spawn(|| control.serve(&session.framework));
-            }
-            let ended = start(&session, &go, &assembly);
-            if let Some(control) = &control {
-                control.end();
-            }
-            ended
-        });
+        let ended = run_main(&session, &go, &assembly, control.as_ref());
         let ended = ended.and_then(|()| {
             let ended = adaptation.as_ref().map(|adaptation| adaptation.end());
             Ok(ended.transpose().map(|_| ())?)
@@ -239,7 +214,7 @@ impl Run {
         session.progress.end_steps();
         if let (Some(adaptation), Some(records)) = (&adaptation, &self.records) {
             let state = self.adapt_state.as_deref();
-            adapt::tell(&session, &assembly, &adaptation.outcome(), records, state);
+            adapt::print_outcome(&session, &assembly, &adaptation.outcome(), records, state);
         }
         drop(adaptation);
         if let (Some(_), Some(records)) =
@@ -255,8 +230,8 @@ impl Run {
             return self.failed(&session, error);
         }
         if session.rank == 0 {
-            tell_counters(&session, assembly.instances.keys())?;
-            tell_done(&session, &assembly, started);
+            print_counters(&session, assembly.instances.keys())?;
+            print_end(&session, &assembly, started);
         }
         drop(go);
         let (rank, size) = (session.rank, session.size as usize);
@@ -269,6 +244,35 @@ impl Run {
             logs.end(true);
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Checks the options that need others.
+    fn check_options(&self) -> anyhow::Result<()> {
+        if self.processor_time.is_asked() && self.records.is_none() {
+            bail!("cannot record processor time: no --records, expected --records DIR");
+        }
+        if self.keep.is_asked() && self.records.is_none() {
+            bail!(WrongUse(
+                "cannot keep a run in a history: no --records, expected --records DIR"
+            ));
+        }
+        self.check_dry()
+    }
+
+    /// Starts the session once all ranks have agreed; of an error before that, one rank of a node reports it.
+    fn start_session(
+        &self,
+        launched: Option<&Launched>,
+        mpi: Option<MpiKind>,
+    ) -> anyhow::Result<Session> {
+        let session = self
+            .agree(launched)
+            .and_then(|()| Session::start(launched, mpi));
+        session.map_err(|error| match back_end::is_first_on_node() {
+            true => error,
+            // An error before the ranks have met concerns all ranks of a node.
+            false => anyhow!(Quiet),
+        })
     }
 
     /// Checks that the options of a dry run go with the others.
@@ -533,7 +537,7 @@ impl Run {
         if session.rank > 0 {
             thread::sleep(LAST_WORDS);
         }
-        if back_end::is_first_to_tell() {
+        if back_end::is_first_to_report() {
             crate::output::complain!("{}", crate::errors::worded(&error));
         } else {
             thread::sleep(LAST_WORDS);
@@ -545,96 +549,6 @@ impl Run {
             .framework
             .with_port::<dyn CommPort, _>(COMM, COMM_PORT, |comm| comm.abort(1))??;
         Ok(ExitCode::FAILURE)
-    }
-
-    /// Sums the records up, takes the framework apart, then ends the recording: by then no component can record any
-    /// more.
-    ///
-    /// # Returns
-    /// The logs of the node, to be packed by the last of its ranks once nobody reads them.
-    fn close(
-        &self,
-        session: Session,
-        mastermind: Option<Arc<Mastermind>>,
-    ) -> anyhow::Result<Option<NodeLogs>> {
-        let (rank, size) = (session.rank, session.size as usize);
-        let logs = match (&mastermind, &self.records) {
-            (Some(_), Some(directory)) => self.pack.begin(directory, Some(rank as u32), false),
-            _ => None,
-        };
-        if let Some(mastermind) = &mastermind {
-            let unmonitored = note_unmonitored(&session.framework, mastermind);
-            for error in unmonitored.into_iter().filter(|_| rank == 0) {
-                let error = anyhow::Error::new(error).context("calls are missing in the records");
-                eprint!("{}", crate::errors::warning(&error));
-            }
-        }
-        if let Some(mastermind) = mastermind.as_ref().filter(|_| self.pack.has_summary()) {
-            let summarise = |comm: &_| mastermind.summarise(comm);
-            let summarised = mastermind.without_mpi_events(|| {
-                let framework = &session.framework;
-                framework.with_port::<dyn CommPort, _>(COMM, COMM_PORT, summarise)
-            })?;
-            // The records are there all the same.
-            if let Err(error) = summarised {
-                let error = anyhow::Error::new(error).context("the records have no summary");
-                crate::output::complain!("{}", crate::errors::warning(&error));
-            }
-        }
-        // MPI ends on all ranks together, so that no rank ends before all are counted among those of the node.
-        drop(session);
-        let (Some(mastermind), Some(directory)) = (mastermind, &self.records) else {
-            return Ok(None);
-        };
-        let totals = mastermind.finish();
-        self.gather(rank, directory);
-        let totals = totals?;
-        if rank == 0 {
-            if let Some(warning) = clock_warning(totals.clock_drift) {
-                crate::output::complain!("warning: {warning}");
-            }
-            let lost = match totals.dropped {
-                0 => String::new(),
-                n => match totals.refusal {
-                    Some(why) => format!(", {n} dropped ({why})"),
-                    None => format!(", {n} dropped"),
-                },
-            };
-            let late = match totals.late_chunks {
-                0 => String::new(),
-                n => format!(", {n} calls waited for the disk"),
-            };
-            let (records, bytes) = (totals.records, totals.bytes);
-            let shown = directory.display();
-            output::line(format!(
-                "rank 0: {records} records{lost}{late}, {bytes} bytes, in {shown}"
-            ));
-        }
-        if rank == 0 {
-            recorded_dispatch::leave(Some(directory), asking::own_objects());
-            self.keep.keep(directory, Some(size));
-        }
-        Ok(logs)
-    }
-}
-
-impl Run {
-    /// Moves the records of this rank to where those of all ranks go.
-    fn gather(&self, rank: i32, directory: &Path) {
-        let Some(local) = &self.records_local else {
-            return;
-        };
-        let local = local_directory(local, rank);
-        if let Err((path, error)) = gather(&local, directory) {
-            let act = format!(
-                "cannot move records \"{}\" of rank {rank} to \"{}\"; they stay in \"{}\"",
-                path.display(),
-                directory.display(),
-                local.display()
-            );
-            let error = anyhow::Error::new(error).context(act);
-            eprint!("{}", crate::errors::warning(&error));
-        }
     }
 }
 
@@ -661,18 +575,22 @@ fn recordable<T>(session: &Session, result: anyhow::Result<T>) -> anyhow::Result
     }
 }
 
-/// Largest relative change of the clock's rate over a run with which its times are trusted.
-const MOST_DRIFT: f64 = 1e-3;
-
-/// A warning about a clock whose rate has changed by this much.
-fn clock_warning(drift: f64) -> Option<String> {
-    (drift > MOST_DRIFT).then(|| {
-        format!(
-            "cannot trust the clock of the records: its rate changed by {:.2} %, expected less than {:.1} %; \
-             times are those of the mean rate",
-            100.0 * drift,
-            100.0 * MOST_DRIFT
-        )
+/// Runs the application, and carries out requests to `control` until it has ended.
+fn run_main(
+    session: &Session,
+    go: &UsesPort<dyn GoPort>,
+    assembly: &Assembly,
+    control: Option<&Control>,
+) -> anyhow::Result<()> {
+    thread::scope(|scope| {
+        if let Some(control) = control {
+            scope.spawn(|| control.serve(&session.framework));
+        }
+        let ended = start(session, go, assembly);
+        if let Some(control) = control {
+            control.end();
+        }
+        ended
     })
 }
 
@@ -690,52 +608,6 @@ fn start(session: &Session, go: &UsesPort<dyn GoPort>, assembly: &Assembly) -> a
     let ended = go.get()?.go().context(act);
     session.progress.clear();
     ended
-}
-
-/// Prints that a run has ended, on how many ranks and after what time.
-fn tell_done(session: &Session, assembly: &Assembly, started: Instant) {
-    let ranks = match (session.size, session.mpi) {
-        (1, _) => "1 rank".into(),
-        (n, Some(mpi)) => format!("{n} ranks of {mpi}"),
-        (n, None) => format!("{n} ranks"),
-    };
-    let seconds = started.elapsed().as_secs_f64();
-    output::line(format!(
-        "{}: done on {ranks} in {seconds:.2} s",
-        assembly.assembly.name
-    ));
-}
-
-/// Prints the counters of these instances on the first rank that are not zero.
-fn tell_counters<'a>(
-    session: &Session,
-    instances: impl IntoIterator<Item = &'a String>,
-) -> anyhow::Result<()> {
-    let interface = <dyn CounterPort as cca_abi::Interface>::descriptor().name;
-    for name in instances {
-        // It may have ended meanwhile.
-        let Ok(instance) = session.framework.instance(name) else {
-            continue;
-        };
-        let ports = instance
-            .provides
-            .iter()
-            .filter(|port| port.interface.name == interface);
-        for port in ports {
-            let counters = session.framework.with_port::<dyn CounterPort, _>(
-                &instance.name,
-                &port.name,
-                |c| c.counters(),
-            )??;
-            for counter in counters.iter().filter(|counter| counter.count > 0) {
-                output::line(format!(
-                    "{}: {} {} ({})",
-                    instance.name, counter.count, counter.name, counter.help
-                ));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// A number of bytes, `K`, `M`, `G` for 2¹⁰, 2²⁰, 2³⁰.
@@ -769,14 +641,7 @@ fn counters(text: &str) -> Result<CounterChoice, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{clock_warning, size};
-
-    #[test]
-    fn a_clock_that_changes_its_rate_is_told() {
-        assert_eq!(clock_warning(2e-4), None);
-        let warning = clock_warning(0.031).unwrap();
-        assert!(warning.contains("changed by 3.10 %"), "{warning}");
-    }
+    use super::size;
 
     #[test]
     fn sizes_have_units() {

@@ -60,7 +60,7 @@ impl Serve {
             let server = Server::bind(options).await?;
             let url = server.url();
             output::line(&url);
-            output::tell("Open this address in a browser on this machine; Ctrl-C ends the page and what it started");
+            output::message("Open this address in a browser on this machine; Ctrl-C ends the page and what it started");
             if self.open {
                 open(&url);
             }
@@ -101,6 +101,6 @@ fn open(url: &str) {
     let mut command = Command::new("xdg-open");
     command.arg(url).stdin(Stdio::null()).stdout(Stdio::null());
     if let Err(error) = command.stderr(Stdio::null()).spawn() {
-        output::tell(&format!("warning: cannot open a browser: {error}"));
+        output::message(&format!("warning: cannot open a browser: {error}"));
     }
 }

@@ -38,7 +38,7 @@ const QUANTITIES: [(&str, &[&str]); 7] = [
 ];
 
 /// Counts of the tool, and their names in a signature.
-const KINDS: [(&str, &str); 3] = [
+const COUNTS: [(&str, &str); 3] = [
     ("scalar", "floating-point operations, scalar"),
     ("vector", "floating-point operations, vector"),
     ("divisions", DIVISIONS),
@@ -83,7 +83,7 @@ pub struct Signature {
     read: Option<PathBuf>,
     /// A cache to compute hits of, of lines of 64 bytes [default: those of the signature]
     #[arg(long, value_name = "BYTES,WAYS", value_parser = hits::cache, requires = "read")]
-    cache: Vec<hits::Asked>,
+    cache: Vec<hits::RequestedCache>,
     /// Name and values of the size
     #[arg(long, value_name = "NAME=N,N,N", value_parser = sizes)]
     at: Sizes,
@@ -332,7 +332,7 @@ impl Signature {
                 self.at.name
             );
         }
-        for (name, ours) in KINDS {
+        for (name, ours) in COUNTS {
             let count = trace.counts.get(name).copied().unwrap_or(0.0);
             size.counts.insert(ours.to_owned(), count);
         }
@@ -397,8 +397,8 @@ fn quantities(sizes: &[Traced]) -> BTreeMap<String, Quantity> {
 
 fn table(found: &Found) -> String {
     let n = &found.parameter;
-    let kinds = KINDS.iter().map(|(_, name)| *name);
-    let names = QUANTITIES.iter().map(|(name, _)| *name).chain(kinds);
+    let counts = COUNTS.iter().map(|(_, name)| *name);
+    let names = QUANTITIES.iter().map(|(name, _)| *name).chain(counts);
     let is_counted = |name: &&str| {
         found
             .sizes

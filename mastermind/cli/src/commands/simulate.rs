@@ -14,12 +14,13 @@
 //! ```
 //!
 //! Options that vary or extend the simulation have files of their own in `simulate/`: studies,
-//! sensitivity, traces, missing costs, records. This file reads the input, runs one simulation or
-//! several seeds of it, and prints the report.
+//! sensitivity, traces, missing costs, records; the report and its text are in `simulate/report.rs`. This
+//! file reads the input, and runs one simulation or several seeds of it.
 
 mod computation;
 mod costs;
 mod records;
+mod report;
 pub mod schedule;
 mod sensitivity;
 mod study;
@@ -41,16 +42,14 @@ use crate::errors::WrongUse;
 use mastermind_programs::expression::parse;
 use mastermind_programs::{KnownRanks, Model, Program, System, lower_with};
 use mastermind_simulation::engine::{
-    Limits, Outcome, ProcessResult, Progress, Slice, program_path, simulate_followed,
-    simulate_traced, simulate_with,
+    Limits, Outcome, Progress, Slice, program_path, simulate_followed, simulate_traced,
+    simulate_with,
 };
 use mastermind_simulation::machine::{Machine, read_machine};
 use mastermind_simulation::report::{Timeline, TimelineError, html};
-use serde::Serialize;
 
-use self::computation::Computation;
+use self::report::{Report, Sample};
 use self::sensitivity::Sensitivities;
-use crate::run_notes::MIN_SHARE;
 use crate::session::{assignment, model};
 use crate::{output, recorded_run};
 
@@ -158,127 +157,6 @@ enum RuleBook {
     LogGopSim,
 }
 
-#[derive(Serialize)]
-struct Report {
-    makespan_ns: u64,
-    processes: Vec<Process>,
-    elements: Vec<Element>,
-    messages: u64,
-    events: u64,
-    /// Which engine ran, and why.
-    engine: &'static str,
-    engine_reason: &'static str,
-    /// Ties: events of one process and nanosecond whose order the rules leave open.
-    undecided: u64,
-    unreceived: u64,
-    unmatched: u64,
-    /// Of a time that depends on random draws.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sample: Option<Sample>,
-    /// Of a recorded run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recorded: Option<RecordedTimes>,
-    /// The sensitivity of the time, if requested.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sensitivity: Option<Sensitivities>,
-    /// The timeline of chosen processes: slices that refer to elements by their index in the list of elements.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timeline: Option<serde_json::Value>,
-    /// Messages between them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    messages_between: Option<serde_json::Value>,
-}
-
-/// Times of a recorded run that is simulated again.
-#[derive(Serialize)]
-struct RecordedTimes {
-    /// The slowest rank's time, from the start of MPI to its end.
-    elapsed_ns: u64,
-    ranks_ns: Vec<u64>,
-    /// How much longer the simulated one takes, percent.
-    difference_percent: f64,
-    /// The source of the computation between the ranks' calls: "processor time", or "wall time" if only that was
-    /// recorded.
-    computation: &'static str,
-    /// How the computation is scaled for the machine's processor.
-    computation_by: Computation,
-    /// The least share that a rank had of the processor time that it was ready for, 0 to 1; none if the system did not
-    /// report it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    processor_share: Option<f64>,
-    /// Calls of collectives.
-    collectives: u64,
-    /// Parts of the run that are not simulated, or differently.
-    notes: Vec<String>,
-}
-
-/// Times of one model with several seeds.
-#[derive(Serialize)]
-struct Sample {
-    /// The first.
-    seed: u32,
-    repeat: u32,
-    mean_ns: f64,
-    /// Standard deviation of a time about the mean, from a sample (n - 1); none for a single time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    std_ns: Option<f64>,
-    min_ns: u64,
-    max_ns: u64,
-}
-
-impl Sample {
-    fn of(seed: u32, times_ns: &[u64]) -> Self {
-        let n = times_ns.len() as f64;
-        let mean_ns = times_ns.iter().map(|ns| *ns as f64).sum::<f64>() / n;
-        let squares = times_ns.iter().map(|ns| (*ns as f64 - mean_ns).powi(2));
-        let std_ns = (times_ns.len() > 1).then(|| (squares.sum::<f64>() / (n - 1.0)).sqrt());
-        Self {
-            seed,
-            repeat: times_ns.len() as u32,
-            mean_ns,
-            std_ns,
-            min_ns: times_ns.iter().copied().min().unwrap_or(0),
-            max_ns: times_ns.iter().copied().max().unwrap_or(0),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct Process {
-    rank: usize,
-    finish_ns: u64,
-    work_ns: u64,
-    overhead_ns: u64,
-    wait_ns: u64,
-}
-
-#[derive(Serialize)]
-struct Element {
-    name: String,
-    place: String,
-    kind: &'static str,
-    calls: u64,
-    total_ns: u64,
-    mean_ns: f64,
-    /// Of the time of all processes.
-    percent: f64,
-    /// The part of the total that used no processor, if a timeline is requested.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    wait_ns: Option<u64>,
-}
-
-impl Process {
-    fn of(rank: usize, process: &ProcessResult) -> Self {
-        Self {
-            rank,
-            finish_ns: process.finish_ns,
-            work_ns: process.work_ns,
-            overhead_ns: process.overhead_ns,
-            wait_ns: process.wait_ns(),
-        }
-    }
-}
-
 impl Simulate {
     /// Simulates and prints the report.
     ///
@@ -298,31 +176,22 @@ impl Simulate {
             ));
         }
         if self.missing_costs {
-            return self.tell_missing_costs();
+            return self.print_missing_costs();
         }
-        if let Some(study) = self
-            .study
-            .as_deref()
-            .filter(|_| !schedule::is_one(&self.model) && !recorded_run::is_one(&self.model))
-        {
+        let is_schedule = schedule::is_one(&self.model) || recorded_run::is_one(&self.model);
+        if let Some(study) = self.study.as_deref().filter(|_| !is_schedule) {
             return self.study(study);
         }
         let machine = self.machine()?;
-        if schedule::is_one(&self.model) || recorded_run::is_one(&self.model) {
-            return self.schedule(&machine);
+        match is_schedule {
+            true => self.schedule(&machine),
+            false => self.simulate_model(machine),
         }
-        if self.rules != RuleBook::Own {
-            bail!(
-                "cannot simulate model \"{}\": --rules loggopsim is for GOAL schedules, expected none",
-                self.model.display()
-            );
-        }
-        if self.recorded_on.is_some() {
-            bail!(
-                "cannot simulate model \"{}\": --recorded-on is for recorded runs, expected none",
-                self.model.display()
-            );
-        }
+    }
+
+    /// Simulates a program model and prints the report.
+    fn simulate_model(&self, machine: Machine) -> anyhow::Result<ExitCode> {
+        self.check_no_schedule_options()?;
         let models = self.fitted()?;
         let mut model = model::read(&self.model, self.main.as_deref())?;
         for (name, value) in &self.set {
@@ -369,25 +238,13 @@ impl Simulate {
             run.write(directory, slices)?;
         }
         let is_random = model.has_chance() || self.spread || machine.noise.is_some();
-        let mut times_ns = vec![outcome.makespan_ns];
-        if is_random {
-            for further in 1..self.repeat {
-                let (program, machine) = with_seed(self.seed.wrapping_add(further))?;
-                let outcome = simulate_with(&program, &machine, self.limits(), &mut |_| {})?;
-                times_ns.push(outcome.makespan_ns);
-            }
-        } else if self.repeat > 1 {
-            crate::output::complain!(
-                "note: nothing in the model is random: one simulation in place of {}",
-                self.repeat
-            );
-        }
+        let sample = self.sample(is_random, outcome.makespan_ns, &with_seed)?;
         if let Some(path) = &self.html {
             let page = html(&model.name, &outcome, &timeline);
             self.force.write("charts", path, page)?;
         }
-        let mut report = report(&outcome);
-        report.sample = is_random.then(|| Sample::of(self.seed, &times_ns));
+        let mut report = Report::of(&outcome);
+        report.sample = sample;
         if !timeline.is_empty() {
             report.timeline = Some(timeline.data());
             report.messages_between = Some(timeline.flights());
@@ -396,22 +253,72 @@ impl Simulate {
             }
         }
         if self.sensitivity {
-            let bar = ProgressBar::new_spinner();
-            let mut run = |machine: &Machine| {
-                let mut tell = |progress| told(&bar, progress);
-                let found = program_path(&program, machine, self.limits(), &mut tell);
-                found.map(|(outcome, path)| (outcome.makespan_ns, path))
-            };
-            let found = Sensitivities::of(&seeded, &program.elements, &mut run);
-            bar.finish_and_clear();
-            report.sensitivity = Some(found?);
+            report.sensitivity = Some(self.sensitivities(&program, &seeded)?);
         }
-        if self.json {
-            output::json(&report)?;
-        } else {
-            tell(&model.name, &report);
+        match self.json {
+            true => output::json(&report)?,
+            false => report.print(&model.name),
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// # Errors
+    /// An option is given that only schedules have.
+    fn check_no_schedule_options(&self) -> anyhow::Result<()> {
+        if self.rules != RuleBook::Own {
+            bail!(
+                "cannot simulate model \"{}\": --rules loggopsim is for GOAL schedules, expected none",
+                self.model.display()
+            );
+        }
+        if self.recorded_on.is_some() {
+            bail!(
+                "cannot simulate model \"{}\": --recorded-on is for recorded runs, expected none",
+                self.model.display()
+            );
+        }
+        Ok(())
+    }
+
+    /// Times with the first seed and the further ones that were requested; `None` if nothing in the model is random.
+    ///
+    /// # Arguments
+    /// * `first_ns` - the simulated time with the first seed, nanoseconds
+    /// * `with_seed` - the program and the machine of a seed
+    fn sample(
+        &self,
+        is_random: bool,
+        first_ns: u64,
+        with_seed: &dyn Fn(u32) -> anyhow::Result<(Program, Machine)>,
+    ) -> anyhow::Result<Option<Sample>> {
+        if !is_random {
+            if self.repeat > 1 {
+                crate::output::complain!(
+                    "note: nothing in the model is random: one simulation in place of {}",
+                    self.repeat
+                );
+            }
+            return Ok(None);
+        }
+        let mut times_ns = vec![first_ns];
+        for further in 1..self.repeat {
+            let (program, machine) = with_seed(self.seed.wrapping_add(further))?;
+            let outcome = simulate_with(&program, &machine, self.limits(), &mut |_| {})?;
+            times_ns.push(outcome.makespan_ns);
+        }
+        Ok(Some(Sample::of(self.seed, &times_ns)))
+    }
+
+    fn sensitivities(&self, program: &Program, machine: &Machine) -> anyhow::Result<Sensitivities> {
+        let bar = ProgressBar::new_spinner();
+        let mut run = |machine: &Machine| {
+            let mut on_progress = |progress| show_progress(&bar, progress);
+            let found = program_path(program, machine, self.limits(), &mut on_progress);
+            found.map(|(outcome, path)| (outcome.makespan_ns, path))
+        };
+        let found = Sensitivities::of(machine, &program.elements, &mut run);
+        bar.finish_and_clear();
+        Ok(found?)
     }
 
     fn machine_text(&self) -> anyhow::Result<String> {
@@ -449,7 +356,7 @@ impl Simulate {
         (slices, waits_ns): (&mut Vec<Slice>, &mut [u64]),
     ) -> anyhow::Result<Outcome> {
         let bar = ProgressBar::new_spinner();
-        let mut tell = |progress: Progress| told(&bar, progress);
+        let mut on_progress = |progress: Progress| show_progress(&bar, progress);
         let keeps = self.records.is_some();
         let is_untraced = timeline.is_empty() && !keeps;
         let mut flights = Vec::new();
@@ -465,7 +372,7 @@ impl Simulate {
         };
         let outcome = match &self.trace {
             None if is_untraced => {
-                let outcome = simulate_with(program, machine, self.limits(), &mut tell);
+                let outcome = simulate_with(program, machine, self.limits(), &mut on_progress);
                 outcome.map_err(anyhow::Error::from)
             }
             None => {
@@ -476,11 +383,11 @@ impl Simulate {
                     false => None,
                 };
                 let outcome =
-                    simulate_followed(program, machine, limits, &mut tell, &mut add, follow);
+                    simulate_followed(program, machine, limits, &mut on_progress, &mut add, follow);
                 outcome.map_err(anyhow::Error::from)
             }
             Some(path) => {
-                let shown = trace::Shown {
+                let shown = trace::TracedSimulation {
                     title: &program.name,
                     elements: &program.elements,
                     processes: program.system.processes,
@@ -491,7 +398,8 @@ impl Simulate {
                         add(one);
                         slice(one);
                     };
-                    let outcome = simulate_traced(program, machine, limits, &mut tell, &mut both);
+                    let outcome =
+                        simulate_traced(program, machine, limits, &mut on_progress, &mut both);
                     outcome.map_err(anyhow::Error::from)
                 })
             }
@@ -589,7 +497,7 @@ fn ranks(text: &str) -> Result<Ranks, String> {
 }
 
 /// Shows on standard error how far a simulation is.
-fn told(bar: &ProgressBar, progress: Progress) {
+fn show_progress(bar: &ProgressBar, progress: Progress) {
     let seconds = progress.now_ns as f64 / 1e9;
     bar.set_message(format!(
         "{seconds:.6} s simulated, {} events",
@@ -621,119 +529,4 @@ pub fn set(model: &mut Model, name: &str, value: &str) -> anyhow::Result<()> {
     let act = || format!("cannot set variable \"{name}\"");
     model.globals[at].value = parse(value).with_context(act)?;
     Ok(())
-}
-
-fn report(outcome: &Outcome) -> Report {
-    let processes = outcome.processes.iter().enumerate();
-    let all_ns: u64 = outcome
-        .processes
-        .iter()
-        .map(|process| process.finish_ns)
-        .sum();
-    let elements = outcome.elements.iter().enumerate().map(|(i, info)| {
-        let sum = outcome.element(i);
-        Element {
-            name: info.name.clone(),
-            place: info.place.clone(),
-            kind: info.kind,
-            calls: sum.calls,
-            total_ns: sum.total_ns,
-            mean_ns: sum.total_ns as f64 / sum.calls.max(1) as f64,
-            percent: 100.0 * sum.total_ns as f64 / all_ns.max(1) as f64,
-            wait_ns: None,
-        }
-    });
-    Report {
-        makespan_ns: outcome.makespan_ns,
-        processes: processes
-            .map(|(rank, process)| Process::of(rank, process))
-            .collect(),
-        elements: elements.collect(),
-        messages: outcome.messages,
-        events: outcome.events,
-        engine: outcome.engine.name(),
-        engine_reason: outcome.engine.reason(),
-        undecided: outcome.ties,
-        unreceived: outcome.unreceived,
-        unmatched: outcome.unmatched,
-        sample: None,
-        recorded: None,
-        sensitivity: None,
-        timeline: None,
-        messages_between: None,
-    }
-}
-
-fn tell(name: &str, report: &Report) {
-    let ms = |ns: u64| format!("{:.6}", ns as f64 / 1e6);
-    let rows = report.elements.iter().map(|element| {
-        vec![
-            element.name.clone(),
-            element.kind.to_owned(),
-            element.place.clone(),
-            element.calls.to_string(),
-            ms(element.total_ns),
-            format!("{:.6}", element.mean_ns / 1e6),
-            format!("{:.1}", element.percent),
-        ]
-    });
-    let header = [
-        "ELEMENT", "KIND", "PLACE", "CALLS", "TOTAL ms", "MEAN ms", "%",
-    ];
-    output::line(output::table(&header, &[3, 4, 5, 6], rows));
-    let sum = |part: fn(&Process) -> u64| ms(report.processes.iter().map(part).sum());
-    output::line(format!(
-        "{name}: {} ms on {} processes; work {} ms, messages' overhead {} ms, waiting {} ms over all; {} messages",
-        ms(report.makespan_ns),
-        report.processes.len(),
-        sum(|process| process.work_ns),
-        sum(|process| process.overhead_ns),
-        sum(|process| process.wait_ns),
-        report.messages,
-    ));
-    match &report.sample {
-        Some(Sample {
-            repeat: 1, seed, ..
-        }) => output::line(format!(
-            "one sample of a time that depends on random draws (seed {seed}); --repeat N shows mean and spread"
-        )),
-        Some(sample) => output::line(format!(
-            "{} samples, seeds {} to {}: mean {:.6} ms, standard deviation {:.6} ms, from {} to {} ms",
-            sample.repeat,
-            sample.seed,
-            sample.seed.wrapping_add(sample.repeat - 1),
-            sample.mean_ns / 1e6,
-            sample.std_ns.unwrap_or(0.0) / 1e6,
-            ms(sample.min_ns),
-            ms(sample.max_ns),
-        )),
-        None => {}
-    }
-    if let Some(recorded) = &report.recorded {
-        let shared = recorded.processor_share.filter(|share| *share < MIN_SHARE);
-        let shared = shared.map_or(String::new(), |share| {
-            format!(
-                ", each rank with at least {:.0} % of a processor",
-                100.0 * share
-            )
-        });
-        output::line(format!(
-            "{name} took {} ms when it was recorded{}{shared}: {:+.1} %",
-            ms(recorded.elapsed_ns),
-            recorded.computation_by.with_what(),
-            recorded.difference_percent
-        ));
-        if let Some(line) = recorded.computation_by.line() {
-            output::line(line);
-        }
-    }
-    if let Some(sensitivity) = &report.sensitivity {
-        sensitivity.tell();
-    }
-    if report.unreceived + report.unmatched > 0 {
-        output::line(format!(
-            "{} messages were received by nobody, {} receives got no message",
-            report.unreceived, report.unmatched
-        ));
-    }
 }

@@ -275,7 +275,7 @@ impl Evaluate {
         if self.json {
             output::json(&report)?;
         } else {
-            report.tell();
+            report.print();
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -32,7 +32,7 @@ pub struct TryArguments {
 }
 
 /// One of the two runs.
-struct Tried {
+struct TimedRun {
     status: ExitStatus,
     seconds: f64,
 }
@@ -58,7 +58,7 @@ impl TryArguments {
                  mastermind wrap --try VARIABLE=VALUE -- mpirun -n 4 ./program"
             ));
         }
-        let with = records.map(|records| beside(records, name));
+        let with = records.map(|records| directory_with(records, name));
         if let Some(taken) = records
             .into_iter()
             .chain(with.as_deref())
@@ -103,7 +103,7 @@ fn own_arguments() -> impl Iterator<Item = OsString> {
 }
 
 /// The record directory of the run with the variable.
-fn beside(records: &Path, name: &str) -> PathBuf {
+fn directory_with(records: &Path, name: &str) -> PathBuf {
     let mut path = records.as_os_str().to_owned();
     path.push(format!(".with-{name}"));
     path.into()
@@ -118,7 +118,7 @@ fn ratio(first: f64, second: f64) -> String {
 }
 
 /// Starts this program with its own arguments except `--try`, with its records in a directory.
-fn once(records: Option<&Path>, variable: Option<(&String, &String)>) -> anyhow::Result<Tried> {
+fn once(records: Option<&Path>, variable: Option<(&String, &String)>) -> anyhow::Result<TimedRun> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let mut command = Command::new(program);
@@ -129,7 +129,7 @@ fn once(records: Option<&Path>, variable: Option<(&String, &String)>) -> anyhow:
     let status = command
         .status()
         .context("cannot start this program again")?;
-    Ok(Tried {
+    Ok(TimedRun {
         status,
         seconds: began.elapsed().as_secs_f64(),
     })

@@ -5,7 +5,8 @@
 //! `mastermind-preload` records. Its processes write into a file what they mapped and started (`trace`). If a launcher
 //! starts `wrap`, each rank has one of its own, and none waits for another. None of this may change the program: if no
 //! records can be written it runs without, and signals reach it. `round_about` and `left` find calls that the proxies
-//! did not see; `closing` writes the summary at the end.
+//! did not see; `messages` prints errors and
+//! remarks at the end, and `closing` the summary.
 //!
 //! ```text
 //! $ mpirun -n 2 mastermind wrap --call-sites -- ./ring
@@ -29,7 +30,6 @@
 //! returns, or writes as Fortran's. At the end of the process, logs that other threads still have are marked as
 //! finished and stay mapped.
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -42,11 +42,11 @@ use cca_comm::{Launch, Launched};
 use cca_loader::LibraryProxy;
 use clap::Args;
 use mastermind_component::{
-    Claim, Claimant, LibraryAdaptConfig, MESSAGE_EXTENSION, REMARK_EXTENSION, TRACE_VARIABLE,
-    UseConfig, WRAP_VARIABLE, WrapConfig, claim,
+    Claim, Claimant, LibraryAdaptConfig, TRACE_VARIABLE, UseConfig, WRAP_VARIABLE, WrapConfig,
+    claim,
 };
 use mastermind_records::layout::EXTENSION;
-use mastermind_records::{LogIdentity, Run, create_anew, holds_records, lost_calls, trim};
+use mastermind_records::{LogIdentity, Run, create_anew, holds_records, trim};
 use rustix::fs::Access;
 
 mod adapting;
@@ -55,6 +55,7 @@ mod closing;
 mod inherited;
 mod left;
 mod loading;
+mod messages;
 mod mpi_names;
 mod refused;
 mod round_about;
@@ -68,7 +69,6 @@ use round_about::Interface;
 use signals::Signals;
 
 use super::history::KeepArguments;
-use super::profile;
 use super::run::size;
 use super::trying::TryArguments;
 use crate::call_site;
@@ -228,24 +228,24 @@ impl Wrap {
             );
         }
         trim_logs(config, launched);
-        tell(config, launched, &found);
+        messages::report_errors(config, launched, &found);
         self.write_call_sites(&config.directory, &found, launched);
-        adapting::tell(config, launched);
+        adapting::print_decisions(config, launched);
         if launched.is_none_or(|launched| launched.rank == 0) {
             if launched.and_then(|launched| launched.size) > Some(1) {
                 await_ranks(&config.directory, None);
             }
             let run = records_of(config);
-            let mut lines = self.tell_round_about(&found, &interfaces, run.as_ref());
-            lines.extend(tell_unseen_mpi(config, &found, run.as_ref()));
+            let mut lines = self.round_about_lines(&found, &interfaces, run.as_ref());
+            lines.extend(unseen_mpi_lines(config, &found, run.as_ref()));
             if run.is_some() {
                 leave_unseen(config, &lines);
             }
             let directory = run.as_ref().map(|_| &*config.directory);
             recorded_dispatch::leave(directory, found.objects.iter().cloned());
             if let Some(run) = run {
-                tell_mpi(&run, config, launched);
-                tell_openmp(&run, config);
+                messages::print_mpi_share(&run, config, launched);
+                messages::print_openmp(&run, config);
             }
             self.keep.keep(&config.directory, None);
             for directory in config.spawned() {
@@ -275,7 +275,7 @@ impl Wrap {
     ///
     /// # Returns
     /// A line for each object and reason.
-    fn tell_round_about(
+    fn round_about_lines(
         &self,
         trace: &Trace,
         interfaces: &[Interface],
@@ -428,7 +428,7 @@ impl Wrap {
 ///
 /// # Returns
 /// A line for each object and reason.
-fn tell_unseen_mpi(config: &WrapConfig, trace: &Trace, run: Option<&Run>) -> Vec<String> {
+fn unseen_mpi_lines(config: &WrapConfig, trace: &Trace, run: Option<&Run>) -> Vec<String> {
     let names = run
         .into_iter()
         .flat_map(Run::logs)
@@ -635,93 +635,6 @@ fn logs(directory: &Path, is_meant: impl Fn(&PathBuf) -> bool) -> anyhow::Result
     Ok(paths.into_iter().filter(is_meant).collect())
 }
 
-/// Reports errors within the program, and whether no MPI was seen.
-fn tell(config: &WrapConfig, launched: Option<&Launched>, found: &Trace) {
-    let rank = launched.map_or(0, |launched| launched.rank as u32);
-    // A launcher that is wrapped itself has ranks of its own.
-    let is_told = |path: &PathBuf| match launched {
-        Some(_) => *path == config.message_file(rank),
-        None => path.extension().is_some_and(|e| e == MESSAGE_EXTENSION),
-    };
-    let messages = logs(&config.directory, is_told).unwrap_or_default();
-    for message in &messages {
-        let text = fs::read_to_string(message).unwrap_or_default();
-        let _ = fs::remove_file(message);
-        let rank = message.file_stem().unwrap_or_default().to_string_lossy();
-        let error = anyhow!("{text}").context(format!("{rank} is not measured"));
-        crate::output::complain!("{}", errors::warning(&error));
-    }
-    refused::tell(config, launched);
-    tell_remarks(config, launched);
-    let is_seen = |path: &PathBuf| {
-        LogIdentity::from_path(path).is_some_and(|log| launched.is_none() || log.rank == rank)
-    };
-    let seen = logs(&config.directory, is_seen).unwrap_or_default();
-    warn_of_lost_calls(config, &seen);
-    if seen.is_empty() && messages.is_empty() && rank == 0 {
-        let what = if config.libraries.is_empty() {
-            "MPI"
-        } else {
-            "MPI or a proxied library"
-        };
-        let error = anyhow!(
-            "cannot measure {what} of \"{}\": {}",
-            config.program,
-            why_none(config, found)
-        );
-        crate::output::complain!("{}", errors::warning(&error.context("nothing is recorded")));
-    }
-}
-
-/// Reports how many calls have no record, unless a limit was requested.
-fn warn_of_lost_calls(config: &WrapConfig, logs: &[PathBuf]) {
-    let lost = logs.iter().filter_map(|log| lost_calls(log).ok());
-    let lost: u64 = lost.sum();
-    if lost > 0 && config.limit_bytes.is_none() {
-        crate::output::complain!(
-            "warning: {lost} calls have no record; mastermind profile prints the known reasons"
-        );
-    }
-}
-
-/// Reports which requested data are not recorded, each once, since ranks report the same.
-fn tell_remarks(config: &WrapConfig, launched: Option<&Launched>) {
-    let rank = launched.map_or(0, |launched| launched.rank as u32);
-    let is_own = |path: &PathBuf| match launched {
-        Some(_) => *path == config.remark_file(rank),
-        None => path.extension().is_some_and(|e| e == REMARK_EXTENSION),
-    };
-    let files = logs(&config.directory, is_own).unwrap_or_default();
-    let texts = files.iter().map(|file| {
-        let text = fs::read_to_string(file).unwrap_or_default();
-        let _ = fs::remove_file(file);
-        text
-    });
-    let texts: BTreeSet<String> = texts.collect();
-    for text in texts.into_iter().filter(|_| rank == 0) {
-        crate::output::complain!("{}", errors::warning(&anyhow!(text)));
-    }
-}
-
-/// Why there are no records, as far as that is known.
-fn why_none(config: &WrapConfig, found: &Trace) -> String {
-    let directory = config.directory.display();
-    if !config.directory.is_dir() {
-        return format!("the record directory \"{directory}\" is gone, expected it to stay");
-    }
-    if found.is_restricted {
-        return "it restricts its system calls (seccomp) before the first call, expected none before".into();
-    }
-    if found.programs.is_empty() {
-        return "no process of it has loaded the proxies, expected one; is it linked statically?"
-            .into();
-    }
-    format!(
-        "0 calls seen, expected at least 1; does it call none, only from a program that is linked statically, or where no file of \
-         \"{directory}\" can be opened (another user, limits)?"
-    )
-}
-
 /// Truncates the logs of processes that did not end them.
 fn trim_logs(config: &WrapConfig, launched: Option<&Launched>) {
     let is_own = |path: &PathBuf| {
@@ -746,33 +659,6 @@ fn records_of(config: &WrapConfig) -> Option<Run> {
     // The verbs that read the records report damage and gaps.
     Run::open(&config.directory).ok()
 }
-
-/// Prints the share of MPI in the time.
-fn tell_mpi(run: &Run, config: &WrapConfig, launched: Option<&Launched>) {
-    let n_ranks = launched
-        .and_then(|launched| launched.size)
-        .map(|n| n as usize);
-    let directory = config.directory.display().to_string();
-    if let Some(text) = closing::lines(run, n_ranks, &directory) {
-        crate::output::complain!("{text}");
-    }
-}
-
-/// Prints how the program's threads spent their time.
-fn tell_openmp(run: &Run, config: &WrapConfig) {
-    let lines = profile::openmp::lines(run);
-    if lines.is_empty() {
-        return;
-    }
-    for line in lines.iter().take(MOST_RANKS_TOLD) {
-        crate::output::complain!("OpenMP, {line}");
-    }
-    let directory = config.directory.display();
-    crate::output::complain!("  all of it: mastermind profile --openmp {directory}");
-}
-
-/// Maximum number of ranks whose threads are summarised at the end.
-const MOST_RANKS_TOLD: usize = 4;
 
 #[cfg(test)]
 mod tests {

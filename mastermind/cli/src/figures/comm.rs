@@ -37,7 +37,7 @@ pub struct Comm {
     pub every: usize,
 }
 
-const MOST_POINTS: usize = 12_000;
+const MAX_POINTS: usize = 12_000;
 
 /// The main panel has two thirds of the width.
 const NARROW_TITLE_SIZE: u32 = 22;
@@ -130,7 +130,7 @@ impl Comm {
                 None => String::new(),
             })
             .draw()?;
-        let step = n.div_ceil(MOST_POINTS) | 1;
+        let step = n.div_ceil(MAX_POINTS) | 1;
         for rank in self.ranks() {
             if only.is_some_and(|only| only != rank) {
                 continue;

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ending_tells_the_format() {
+    fn the_ending_gives_the_format() {
         assert_eq!(Format::of(Path::new("a/b.pdf")).unwrap(), Format::Pdf);
         assert_eq!(Format::of(Path::new("-")).unwrap(), Format::Svg);
         assert!(Format::of(Path::new("b.gif")).is_err());

@@ -55,14 +55,14 @@ pub struct Scatter {
     /// Curves of models, one for each mode.
     pub curves: Vec<Curve>,
     /// Maximum number of calls drawn; of more, a regular sample.
-    pub most_points: usize,
+    pub max_points: usize,
 }
 
 /// Pixels left of the frame.
 const LEFT: i32 = 104;
 
 /// Points of a figure at most.
-pub const MOST_POINTS: usize = 12_000;
+pub const MAX_POINTS: usize = 12_000;
 
 impl Scatter {
     /// Ranks that have points, ascending.
@@ -130,7 +130,7 @@ impl Figure for Scatter {
         let (x, y, above) = self.axes();
         let (highest, unit) = (y.range().end, AxisUnit::of(&y));
         // Odd, so that both of two alternating modes are drawn.
-        let step = self.points.len().div_ceil(self.most_points) | 1;
+        let step = self.points.len().div_ceil(self.max_points) | 1;
         let title = format!("{}  ({})", self.title, self.note(step, above));
         let area = area.margin(10, 0, 0, 0);
         let area = area.titled(&title, (FONT, TITLE_SIZE))?;
@@ -197,7 +197,7 @@ mod tests {
             n_calls: 0,
             every: 1,
             curves: vec![curve("level = 1"), curve("")],
-            most_points: 1,
+            max_points: 1,
         };
         let texts = scatter.entries().into_iter().flatten();
         let texts: Vec<_> = texts.map(|entry| entry.text).collect();

@@ -13,7 +13,7 @@ use mastermind_records::{RankTree, Run, in_parallel};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    MISSING, MPI_METHODS, Reading, Shown, Source, check_no_setting, check_once,
+    MISSING, MPI_METHODS, Reading, ReadingProgress, Source, check_no_setting, check_once,
     each_call_of_tables, note_unlike, source,
 };
 use crate::by_settings::BySettings;
@@ -45,7 +45,7 @@ pub fn read(
 ) -> anyhow::Result<Option<Vec<Samples>>> {
     team.together(check_once(inputs))?;
     let metric = with_unit(inputs, reading, metric, team)?;
-    let shown = Shown::new(team.is_first());
+    let shown = ReadingProgress::new(team.is_first());
     let empty = {
         let set = SampleSet::new(metric.clone());
         match statistic {
@@ -60,12 +60,12 @@ pub fn read(
             Source::Records(run) => {
                 shown.reading(input);
                 let own = run.by_arguments();
-                let joined = joined_set(&own, &empty, reading, &metric, team)?;
+                let whole = whole_set(&own, &empty, reading, &metric, team)?;
                 let lacking = lacking_of(&own, team)?;
-                if let Some(found) = joined {
+                if let Some(found) = whole {
                     set.merge(found.map_err(Failure::into_error)?)?;
                     for of_program in lacking {
-                        of_program.lacking.tell(MISSING);
+                        of_program.lacking.warn(MISSING);
                         programs.extend(of_program.settings);
                     }
                 }
@@ -94,8 +94,8 @@ pub fn read(
 pub fn of_run(run: &Run, team: &Team) -> anyhow::Result<Option<Vec<Samples>>> {
     let (empty, reading) = (SampleSet::new(Metric::Wall), Reading::default());
     let runs = std::slice::from_ref(run);
-    let joined = joined_set(runs, &empty, &reading, &Metric::Wall, team)?;
-    let found = joined.transpose().map_err(Failure::into_error)?;
+    let whole = whole_set(runs, &empty, &reading, &Metric::Wall, team)?;
+    let found = whole.transpose().map_err(Failure::into_error)?;
     Ok(found.map(SampleSet::finish))
 }
 
@@ -103,7 +103,7 @@ pub fn of_run(run: &Run, team: &Team) -> anyhow::Result<Option<Vec<Samples>>> {
 ///
 /// # Returns
 /// `None` on all but the first process of the team.
-fn joined_set(
+fn whole_set(
     runs: &[Run],
     empty: &SampleSet,
     reading: &Reading,
@@ -111,8 +111,8 @@ fn joined_set(
     team: &Team,
 ) -> anyhow::Result<Option<Set>> {
     let sets = sets_of_ranks(runs, empty, reading, metric);
-    let joined = team.join(sets, |sets, later| sets.append(later, merge))?;
-    Ok(joined.map(|sets| sets.into_joined(merge).unwrap_or_else(|| Ok(empty.clone()))))
+    let merged = team.join(sets, |sets, later| sets.append(later, merge))?;
+    Ok(merged.map(|sets| sets.into_joined(merge).unwrap_or_else(|| Ok(empty.clone()))))
 }
 
 /// An error of one process, in the words of the first process: the message and its causes.
@@ -223,16 +223,16 @@ fn lacking_of(runs: &[Run], team: &Team) -> anyhow::Result<Vec<OfProgram>> {
         };
         runs.iter().filter_map(of_run).collect::<Vec<_>>()
     };
-    let joined = team.join(own(false), add_programs)?;
+    let whole = team.join(own(false), add_programs)?;
     let asks = |programs: &Vec<OfProgram>| {
         let mut programs = programs.iter();
         programs.any(|of_program| of_program.lacking.asks_for_methods())
     };
-    let joined = match team.give(joined.as_ref().map(asks))? {
+    let whole = match team.give(whole.as_ref().map(asks))? {
         true => team.join(own(true), add_programs)?,
-        false => joined,
+        false => whole,
     };
-    Ok(joined.unwrap_or_default())
+    Ok(whole.unwrap_or_default())
 }
 
 fn add_programs(programs: &mut Vec<OfProgram>, later: Vec<OfProgram>) {
@@ -254,7 +254,7 @@ fn add_programs(programs: &mut Vec<OfProgram>, later: Vec<OfProgram>) {
 
 /// A counter in the records.
 #[derive(Serialize, Deserialize)]
-enum Counted {
+enum CounterUnit {
     /// Its unit.
     Unit(Metric),
     /// In one input or several; the first is named.
@@ -280,13 +280,13 @@ fn with_unit(
             continue;
         };
         let own = match counted(&run, metric) {
-            Ok(metric) => Counted::Unit(metric),
-            Err(why) => Counted::Missing(input.clone(), why),
+            Ok(metric) => CounterUnit::Unit(metric),
+            Err(why) => CounterUnit::Missing(input.clone(), why),
         };
-        let joined = team.join(own, add_counted)?;
-        match team.give(joined)? {
-            Counted::Unit(metric) => return Ok(metric),
-            Counted::Missing(input, why) => missing = missing.or(Some((input, why))),
+        let counted = team.join(own, add_counted)?;
+        match team.give(counted)? {
+            CounterUnit::Unit(metric) => return Ok(metric),
+            CounterUnit::Missing(input, why) => missing = missing.or(Some((input, why))),
         }
     }
     let Some((input, why)) = missing else {
@@ -295,11 +295,11 @@ fn with_unit(
     team.together(Err(not_counted(&input, metric, why)))
 }
 
-fn add_counted(own: &mut Counted, later: Counted) {
+fn add_counted(own: &mut CounterUnit, later: CounterUnit) {
     match (&mut *own, later) {
-        (Counted::Unit(_), _) => {}
-        (_, later @ Counted::Unit(_)) => *own = later,
-        (Counted::Missing(_, why), Counted::Missing(_, later)) => {
+        (CounterUnit::Unit(_), _) => {}
+        (_, later @ CounterUnit::Unit(_)) => *own = later,
+        (CounterUnit::Missing(_, why), CounterUnit::Missing(_, later)) => {
             why.known.extend(later.known);
             why.why = later.why.or(why.why.take());
         }

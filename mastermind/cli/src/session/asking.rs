@@ -11,7 +11,9 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use mastermind_machine::dispatch::{self, Answer, Dispatch, Known, Library, Other, STEERING};
+use mastermind_machine::dispatch::{
+    self, Answer, Dispatch, KnownLibrary, Library, Other, STEERING,
+};
 use mastermind_machine::{Level, offered};
 use serde::de::DeserializeOwned;
 
@@ -99,7 +101,7 @@ pub fn time_gemm(path: &Path, with: Option<Variable>) -> Result<Option<f64>, Str
 
 /// The C library of this process need not be loaded again: most programs have no other library that answers.
 fn is_own_libc(path: &Path) -> bool {
-    dispatch::known(path) == Some(Known::LibC) && own_objects().contains(path)
+    dispatch::known(path) == Some(KnownLibrary::LibC) && own_objects().contains(path)
 }
 
 /// The files that this process has mapped.

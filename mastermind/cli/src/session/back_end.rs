@@ -55,7 +55,7 @@ pub fn is_first_on_node() -> bool {
 
 /// Whether no other process that a launcher started on this machine has called this before. That process reports an
 /// error that all have in the middle of a run, when they can no longer communicate.
-pub fn is_first_to_tell() -> bool {
+pub fn is_first_to_report() -> bool {
     // The processes that it started on a machine are children of one process. The name is free again when its holder
     // has ended.
     let name = format!("mastermind: last words to {}", parent_id());

@@ -44,7 +44,7 @@ enum Kind {
 }
 
 /// The supported formats, for errors.
-const KINDS: &str = "a program model in TOML or JSON (.toml, .json), PlantUML (.puml, .plantuml, .pu, .iuml, .wsd), UML in XMI \
+const FORMATS: &str = "a program model in TOML or JSON (.toml, .json), PlantUML (.puml, .plantuml, .pu, .iuml, .wsd), UML in XMI \
                      (.uml, .xmi, .emx), a flowchart of Mermaid (.mmd, .mermaid, or of Markdown: FILE.md#1) or a GOAL schedule (.goal)";
 
 fn kind(path: &Path) -> Kind {
@@ -169,13 +169,13 @@ pub fn load(path: &Path, main: Option<&str>) -> anyhow::Result<Loaded> {
             read_mermaid(&text, Some(&heading))
         }
         Kind::NotRead(name) => bail!(
-            "{}: a file of {name}, which is not read, expected {KINDS}",
+            "{}: a file of {name}, which is not read, expected {FORMATS}",
             act()
         ),
         Kind::Unknown => {
             text()?;
             bail!(
-                "{}: a file of no kind that is known, expected {KINDS}",
+                "{}: a file of no kind that is known, expected {FORMATS}",
                 act()
             )
         }

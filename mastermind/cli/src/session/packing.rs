@@ -141,7 +141,7 @@ impl NodeLogs {
             return;
         }
         if is_well && let Err(error) = self.close() {
-            output::tell(&errors::warning(&error));
+            output::message(&errors::warning(&error));
         }
         let _ = fs::remove_file(&self.path);
     }
@@ -164,7 +164,7 @@ impl NodeLogs {
         };
         let summed = summed.unwrap_or_else(|error| {
             let error = error.context("the run has no summary");
-            output::tell(&errors::warning(&error));
+            output::message(&errors::warning(&error));
             Summed::Nothing
         });
         let packed = self.pack(ranks.clone(), n_logs, n_bytes);

@@ -87,7 +87,7 @@ pub struct Options<'a> {
 
 /// Where in a script an assembly was taken.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Place {
+pub struct ScriptPosition {
     /// Line, from 1.
     pub line: usize,
     /// The line.
@@ -96,9 +96,9 @@ pub struct Place {
     pub starts: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ScriptPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place {
+        let ScriptPosition {
             line,
             command,
             starts,
@@ -116,7 +116,7 @@ pub struct Trial {
     /// The assembly at the place.
     pub assembly: Assembly,
     /// The line where the assembly was taken; `None` at the end of a script that starts nothing.
-    pub place: Option<Place>,
+    pub place: Option<ScriptPosition>,
     /// Lines that fail, and changes that cannot be made.
     pub problems: Problems,
     /// Ignored lines, and possible errors.
@@ -128,7 +128,7 @@ impl Trial {
     ///
     /// # Errors
     /// With `strict`, a line fails.
-    pub fn reported(self, strict: bool) -> anyhow::Result<(Assembly, Option<Place>)> {
+    pub fn reported(self, strict: bool) -> anyhow::Result<(Assembly, Option<ScriptPosition>)> {
         if strict && !self.problems.is_empty() {
             let name = self.assembly.assembly.name;
             let problems = self.problems;
@@ -421,7 +421,7 @@ fn attempt(
     let shown = options.at.or(looking.starts.last().copied());
     let place = shown.and_then(|at| {
         let line = script.commands().filter(|line| line.number <= at).last()?;
-        Some(Place {
+        Some(ScriptPosition {
             line: line.number,
             command: line.text.into_owned(),
             starts: looking.starts.len(),

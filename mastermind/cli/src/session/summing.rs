@@ -46,7 +46,7 @@ use serde_json::{Map, Value};
 use crate::{call_site, output, recorded_dispatch};
 
 /// Longest time that a process spends on summing up its own logs, or on joining the sums of all.
-const MOST_TIME: Duration = Duration::from_secs(1);
+const MAX_TIME: Duration = Duration::from_secs(1);
 
 /// Maximum bytes of the logs of a node that are summed up: a processor reads 500 MB and more of log in a second.
 const MAX_BYTES: u64 = 1 << 30;
@@ -67,7 +67,7 @@ pub fn sum_up(
     ranks: Option<&BTreeSet<u32>>,
     n_bytes: u64,
 ) -> anyhow::Result<Summed> {
-    let end = Instant::now() + MOST_TIME;
+    let end = Instant::now() + MAX_TIME;
     if n_bytes > MAX_BYTES {
         give_up(directory, &format!("logs of {n_bytes} bytes"));
         return Ok(Summed::Nothing);
@@ -102,7 +102,7 @@ fn give_up(directory: &Path, what: &str) {
     let directory = directory.display();
     output::complain!(
         "note: the run is not summed up, since {what} are more than is read in {} s; mastermind profile {directory} does it",
-        MOST_TIME.as_secs()
+        MAX_TIME.as_secs()
     );
 }
 

@@ -31,7 +31,7 @@ pub struct Team {
 
 /// Findings of the first process about a directory, for all.
 #[derive(Serialize, Deserialize)]
-enum Found {
+enum DirectoryContent {
     Ranges(Vec<Range<u64>>),
     NoLogs,
     Failed,
@@ -123,24 +123,24 @@ impl Team {
         let found = self
             .is_first()
             .then(|| match rank_ranges(directory, self.size()) {
-                Ok(ranges) => Found::Ranges(ranges),
-                Err(RecordsError::NoLogs { .. }) => Found::NoLogs,
+                Ok(ranges) => DirectoryContent::Ranges(ranges),
+                Err(RecordsError::NoLogs { .. }) => DirectoryContent::NoLogs,
                 Err(other) => {
                     error = Some(other);
-                    Found::Failed
+                    DirectoryContent::Failed
                 }
             });
         match self.give(found)? {
-            Found::Ranges(ranges) => {
+            DirectoryContent::Ranges(ranges) => {
                 let own = ranges.get(self.place());
                 let own = own.context("cannot share the records out: a process has none")?;
                 self.together(Run::open_ranks(directory, own, is_for_sums).map_err(Into::into))
             }
-            Found::NoLogs => Err(RecordsError::NoLogs {
+            DirectoryContent::NoLogs => Err(RecordsError::NoLogs {
                 directory: directory.into(),
             }
             .into()),
-            Found::Failed => Err(error.map_or_else(|| anyhow!(Quiet), Into::into)),
+            DirectoryContent::Failed => Err(error.map_or_else(|| anyhow!(Quiet), Into::into)),
         }
     }
 

@@ -1,10 +1,10 @@
 //! The median of many times in bounded memory.
 
 /// Maximum number of times kept; beyond it every second one is dropped, repeatedly.
-const MOST_KEPT: usize = 512;
+const MAX_KEPT: usize = 512;
 
 /// Minimum number of times for a median: of two, either may be the disturbed one.
-const LEAST: usize = 3;
+const MIN_FOR_MEDIAN: usize = 3;
 
 /// A sample of the times of similar calls, evenly spread over all of them.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ impl Times {
     /// Adds a time.
     pub fn take(&mut self, seconds: f64) {
         if self.taken.is_multiple_of(self.every) {
-            if self.kept.len() == MOST_KEPT {
+            if self.kept.len() == MAX_KEPT {
                 let mut at = 0;
                 self.kept.retain(|_| {
                     at += 1;
@@ -48,7 +48,7 @@ impl Times {
     /// Their median, seconds; `None` if there are too few.
     pub fn median_s(&self) -> Option<f64> {
         let n = self.kept.len();
-        if n < LEAST {
+        if n < MIN_FOR_MEDIAN {
             return None;
         }
         let mut sorted = self.kept.clone();
@@ -67,7 +67,7 @@ mod tests {
         for k in 0..100_000 {
             times.take(f64::from(k));
         }
-        assert!((MOST_KEPT / 2..=MOST_KEPT).contains(&times.kept.len()));
+        assert!((MAX_KEPT / 2..=MAX_KEPT).contains(&times.kept.len()));
         let median = times.median_s().expect("a median");
         assert!((median / 50_000.0 - 1.0).abs() < 0.01, "{median}");
     }

@@ -73,7 +73,7 @@ pub struct Claim {
 }
 
 /// The result of an attempt to claim a directory.
-enum Found {
+enum ClaimResult {
     /// It is this run's.
     Own(Option<File>),
     /// Another run has it.
@@ -99,7 +99,7 @@ pub fn claim(
         if number > 1 && !is_own_directory(&directory)? {
             continue;
         }
-        if let Found::Own(file) = try_claim(&directory, claimant, clear)? {
+        if let ClaimResult::Own(file) = try_claim(&directory, claimant, clear)? {
             return Ok(Claim {
                 directory,
                 number,
@@ -162,7 +162,7 @@ fn try_claim(
     directory: &Path,
     claimant: &Claimant,
     clear: Option<&dyn Fn(&Path) -> bool>,
-) -> io::Result<Found> {
+) -> io::Result<ClaimResult> {
     let path = directory.join(CLAIM_FILE);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).mode(0o666);
@@ -172,11 +172,11 @@ fn try_claim(
         let mut file = match options.open(&path) {
             Ok(file) => file,
             // Something else of that name.
-            Err(error) if is_foreign(&error) => return Ok(Found::Taken),
+            Err(error) if is_foreign(&error) => return Ok(ClaimResult::Taken),
             Err(error) => return Err(error),
         };
         if !lock_patiently(&file) {
-            return Ok(Found::Taken);
+            return Ok(ClaimResult::Taken);
         }
         if !is_at(&file, &path) {
             // It was given up meanwhile.
@@ -185,8 +185,8 @@ fn try_claim(
         let found = decide(&mut file, directory, claimant, clear)?;
         let _ = lock(&file, libc::F_UNLCK, CHANGE);
         return Ok(match found {
-            true => Found::Own(Some(file)),
-            false => Found::Taken,
+            true => ClaimResult::Own(Some(file)),
+            false => ClaimResult::Taken,
         });
     }
 }

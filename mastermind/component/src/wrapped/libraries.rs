@@ -43,7 +43,7 @@ struct Wrapped {
     /// Name of the library that calls go to.
     class: String,
     /// The libraries that calls have gone to so far.
-    known: Vec<Known>,
+    known: Vec<CalledLibrary>,
     /// The library that calls go to; `None` for the program's own.
     target: Option<Alternative>,
     /// Whether the address that a call returns to is recorded.
@@ -51,7 +51,7 @@ struct Wrapped {
 }
 
 /// A library that calls went to.
-struct Known {
+struct CalledLibrary {
     path: PathBuf,
     name: String,
     /// Its functions as registered with the recorder; empty before the first call.
@@ -59,7 +59,7 @@ struct Known {
 }
 
 // SAFETY: the methods are never freed, and every thread may read them.
-unsafe impl Send for Known {}
+unsafe impl Send for CalledLibrary {}
 
 impl Libraries {
     pub(super) fn new(proxies: &[LibraryProxy], call_sites: bool) -> Self {
@@ -180,7 +180,7 @@ impl Wrapped {
             file
         }
         .into_owned();
-        self.known.push(Known {
+        self.known.push(CalledLibrary {
             path,
             name: name.clone(),
             methods: Vec::new(),

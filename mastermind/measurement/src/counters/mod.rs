@@ -18,7 +18,7 @@ use mastermind_records::definition::{
 use rustix::io::Errno;
 
 use crate::clock::Clock;
-use names::{KNOWN, Known, Source, UsageField};
+use names::{CounterSource, KNOWN, Source, UsageField};
 use open::EventGroup;
 
 /// Errors in a list of counters.
@@ -62,7 +62,7 @@ pub fn counter_names() -> impl Iterator<Item = &'static str> {
 pub fn probe_counters<'a>(
     names: impl IntoIterator<Item = &'a str>,
 ) -> Result<Vec<CounterDefinition>, CounterError> {
-    let mut chosen: Vec<&Known> = Vec::new();
+    let mut chosen: Vec<&CounterSource> = Vec::new();
     for name in names {
         let known = names::known(name).ok_or_else(|| CounterError::Unknown {
             name: name.into(),

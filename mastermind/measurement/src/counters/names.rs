@@ -53,14 +53,14 @@ impl UsageField {
 }
 
 /// One counter.
-pub(super) struct Known {
+pub(super) struct CounterSource {
     pub(super) name: &'static str,
     pub(super) unit: &'static str,
     pub(super) source: Source,
 }
 
-const fn hardware(name: &'static str, event: Hardware) -> Known {
-    Known {
+const fn hardware(name: &'static str, event: Hardware) -> CounterSource {
+    CounterSource {
         name,
         unit: "",
         source: Source::Hardware(event),
@@ -72,8 +72,8 @@ const fn cache(
     which: CacheId,
     operation: CacheOp,
     result: CacheResult,
-) -> Known {
-    Known {
+) -> CounterSource {
+    CounterSource {
         name,
         unit: "",
         source: Source::Cache(Cache {
@@ -84,16 +84,16 @@ const fn cache(
     }
 }
 
-const fn software(name: &'static str, unit: &'static str, event: Software) -> Known {
-    Known {
+const fn software(name: &'static str, unit: &'static str, event: Software) -> CounterSource {
+    CounterSource {
         name,
         unit,
         source: Source::Software(event),
     }
 }
 
-const fn usage(name: &'static str, unit: &'static str, field: UsageField) -> Known {
-    Known {
+const fn usage(name: &'static str, unit: &'static str, field: UsageField) -> CounterSource {
+    CounterSource {
         name,
         unit,
         source: Source::Usage(field),
@@ -101,7 +101,7 @@ const fn usage(name: &'static str, unit: &'static str, field: UsageField) -> Kno
 }
 
 /// All known counters.
-pub(super) static KNOWN: [Known; 34] = [
+pub(super) static KNOWN: [CounterSource; 34] = [
     hardware("cycles", Hardware::CPU_CYCLES),
     hardware("instructions", Hardware::INSTRUCTIONS),
     hardware("cache-references", Hardware::CACHE_REFERENCES),
@@ -169,7 +169,7 @@ pub(super) static KNOWN: [Known; 34] = [
 ];
 
 /// The counter with a name.
-pub(super) fn known(name: &str) -> Option<&'static Known> {
+pub(super) fn known(name: &str) -> Option<&'static CounterSource> {
     KNOWN.iter().find(|known| known.name == name)
 }
 

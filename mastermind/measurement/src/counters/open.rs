@@ -15,7 +15,7 @@ use super::names::Source;
 const HEAD_WORDS: usize = 3;
 /// Words per counter: a value and an identifier. The group leader comes first and counts nothing.
 const WORDS_A_COUNTER: usize = 2;
-const MOST_WORDS: usize = HEAD_WORDS + WORDS_A_COUNTER * (1 + MAX_COUNTERS);
+const MAX_WORDS: usize = HEAD_WORDS + WORDS_A_COUNTER * (1 + MAX_COUNTERS);
 
 /// Events of the calling thread, counted together and read in one system call.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl EventGroup {
 
     /// Reads all events; `None` if the system returns no values.
     pub(super) fn read(&self) -> Option<EventValues> {
-        let mut bytes = [0; MOST_WORDS * size_of::<u64>()];
+        let mut bytes = [0; MAX_WORDS * size_of::<u64>()];
         // SAFETY: the leader owns the descriptor and is borrowed.
         let descriptor = unsafe { BorrowedFd::borrow_raw(self.leader.as_raw_fd()) };
         let n_words = HEAD_WORDS + WORDS_A_COUNTER * (1 + self.members.len());

@@ -66,15 +66,15 @@ impl Crowd {
 pub fn measure(
     comm: &impl CommPort,
     processors: u32,
-    tell: &dyn Fn(f64),
+    on_progress: &dyn Fn(f64),
 ) -> Result<Crowd, PortError> {
     let alone = wait_while(comm, || {
         thread::sleep(ALONE);
         Vec::new()
     })?;
-    tell(0.1);
+    on_progress(0.1);
     let among_others = wait_while(comm, || work(WORK))?;
-    tell(0.9);
+    on_progress(0.9);
     let gathered = comm.gather(0, RSlice::from_slice(among_others.turns.as_flattened()))?;
     let turns: Vec<&[Turn]> = gathered.iter().map(|turns| turns.as_chunks().0).collect();
     let turns_ns: Vec<f64> = turns
@@ -114,7 +114,7 @@ fn regroup_turns(turns: &[&[Turn]], turn_ns: f64, ranks: u32, processors: u32) -
 }
 
 /// Time slices that a rank observed.
-struct Seen {
+struct TimeSlices {
     /// Of a processor, while it waited.
     share: f64,
     /// Its turns, while it worked.
@@ -122,10 +122,13 @@ struct Seen {
 }
 
 /// The first rank waits for a message of the second, while the others run `others` and then wait for the first.
-fn wait_while(comm: &impl CommPort, others: impl FnOnce() -> Vec<Turn>) -> Result<Seen, PortError> {
+fn wait_while(
+    comm: &impl CommPort,
+    others: impl FnOnce() -> Vec<Turn>,
+) -> Result<TimeSlices, PortError> {
     let rank = comm.rank()?;
     comm.barrier()?;
-    let mut seen = Seen {
+    let mut seen = TimeSlices {
         share: 0.0,
         turns: Vec::new(),
     };
@@ -177,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_done_while_waiting_is_told_by_the_processors_share() {
+    fn the_processors_share_shows_what_waiting_ranks_do() {
         let crowd = |alone, among_others| Crowd {
             ranks: 4,
             processors: 2,

@@ -57,7 +57,7 @@ pub fn measure(
     comm: &impl CommPort,
     peer: i32,
     rounds: u32,
-    tell: &dyn Fn(f64),
+    on_progress: &dyn Fn(f64),
 ) -> Result<MeasuredLink, PortError> {
     let mut link = MeasuredLink {
         times: Vec::new(),
@@ -87,7 +87,7 @@ pub fn measure(
             };
             pair.one_size(sizes[at], &mut link.times[at])?;
         }
-        tell(f64::from(round + 1) / f64::from(rounds + 1));
+        on_progress(f64::from(round + 1) / f64::from(rounds + 1));
     }
     if let Some(largest) = pair.largest_at_once(&sizes)? {
         link.rendezvous_bytes = Some(8 * largest as u64);

@@ -21,7 +21,7 @@ use crate::session::framework::{COMM, COMM_PORT, Quiet, Session};
 const LARGEST_CROWD: u32 = 256;
 
 /// Prefix of the line in which the first rank reports its progress, per mille.
-const FAR: &str = "far ";
+const PROGRESS_PREFIX: &str = "far ";
 
 /// What ranks are started for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -116,12 +116,12 @@ fn start(ranks: u32, mpi: Option<MpiKind>, part: Part, rounds: u32) -> anyhow::R
     });
     if let Some(output) = child.stdout.take() {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
-            if let Some(far) = line
+            if let Some(per_mille) = line
                 .trim()
-                .strip_prefix(FAR)
-                .and_then(|far| far.parse().ok())
+                .strip_prefix(PROGRESS_PREFIX)
+                .and_then(|per_mille| per_mille.parse().ok())
             {
-                bar.set_position(far);
+                bar.set_position(per_mille);
             }
         }
     }
@@ -169,7 +169,7 @@ pub fn measure(
     let mut measured = match measured {
         Ok(measured) => measured,
         Err(error) => {
-            if back_end::is_first_to_tell() {
+            if back_end::is_first_to_report() {
                 crate::output::complain!("{}", crate::errors::worded(&session.at_rank(error)));
             }
             session
@@ -195,10 +195,10 @@ fn measure_on(comm: &impl CommPort, wanted: &Wanted) -> Result<Measured, PortErr
         processors,
         ..Measured::default()
     };
-    let tell = |far: f64| {
+    let on_progress = |fraction: f64| {
         // Read by the process that started the ranks.
         if rank == 0 && part.is_some() {
-            crate::output::line(format!("{FAR}{}", (1000.0 * far) as u32));
+            crate::output::line(format!("{PROGRESS_PREFIX}{}", (1000.0 * fraction) as u32));
         }
     };
     if part != Some(Part::Crowd) {
@@ -207,7 +207,7 @@ fn measure_on(comm: &impl CommPort, wanted: &Wanted) -> Result<Measured, PortErr
             let others = places.iter().enumerate().skip(1);
             let mut other = others.filter(|(_, place)| (Some(*place) == first) == is_near);
             if let Some((peer, _)) = other.next() {
-                let times = messages::measure(comm, peer as i32, rounds, &tell)?;
+                let times = messages::measure(comm, peer as i32, rounds, &on_progress)?;
                 measured.links[class] = Some(times);
             }
             comm.barrier()?;
@@ -216,7 +216,7 @@ fn measure_on(comm: &impl CommPort, wanted: &Wanted) -> Result<Measured, PortErr
     let here = places.iter().filter(|place| Some(*place) == places.first());
     let is_crowded = here.count() as u32 > processors && nodes.len() == 1;
     if part != Some(Part::Messages) && is_crowded {
-        measured.crowd = Some(crowd::measure(comm, processors, &tell)?);
+        measured.crowd = Some(crowd::measure(comm, processors, &on_progress)?);
     }
     Ok(measured)
 }

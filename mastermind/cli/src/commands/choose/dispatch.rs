@@ -59,7 +59,7 @@ impl Sites<'_> {
         for entry in &mut assembly.assembly.path {
             *entry = entry.canonicalize().unwrap_or_else(|_| entry.clone());
         }
-        let mut told = Vec::new();
+        let mut dispatched = Vec::new();
         for instance in self.assembly.alternatives.keys() {
             let Some(site) = self.site(instance)? else {
                 continue;
@@ -74,7 +74,7 @@ impl Sites<'_> {
             let text = toml::to_string(&decision_table(&site, &providers))
                 .context("cannot write decision table: no TOML form")?;
             force.write("decision table", &table, text)?;
-            told.push(Dispatched {
+            dispatched.push(Dispatched {
                 instance: instance.clone(),
                 table,
                 predicted_s: self.predicted_s(&site)?,
@@ -83,7 +83,7 @@ impl Sites<'_> {
         }
         let text = toml::to_string(&assembly).context("cannot write assembly: no TOML form")?;
         force.write("assembly", path, text)?;
-        Ok(told)
+        Ok(dispatched)
     }
 
     /// The tables of an instance's methods; None, with a note, if one class is best for all calls.
@@ -101,7 +101,7 @@ impl Sites<'_> {
         let connected = &used_ports(self.assembly, instance) | &ports;
         let [port] = connected.iter().copied().collect::<Vec<_>>()[..] else {
             if connected.len() > 1 {
-                output::tell(&format!(
+                output::message(&format!(
                     "note: calls of \"{instance}\" are not dispatched: it provides {} ports, expected one",
                     connected.len()
                 ));
@@ -140,7 +140,7 @@ impl Sites<'_> {
             .collect();
         classes.retain(|class| class == default || used.contains(class));
         if classes.len() < 2 {
-            output::tell(&format!(
+            output::message(&format!(
                 "note: calls of \"{instance}\" are not dispatched: nowhere do the models expect another class to be faster than {default}"
             ));
             return Ok(None);
@@ -236,7 +236,7 @@ pub fn place(output: Option<&Path>) -> anyhow::Result<&Path> {
 }
 
 /// Prints the report on the dispatchers.
-pub fn tell(dispatched: &[Dispatched]) {
+pub fn print(dispatched: &[Dispatched]) {
     for one in dispatched {
         output::line(format!(
             "calls of {} go to {} by their parameters: {:.4} s predicted, by {}",

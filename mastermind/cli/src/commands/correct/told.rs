@@ -9,11 +9,11 @@ use super::document::refusal;
 use crate::output;
 
 /// Prints all of it.
-pub fn tell(specification: &Specification, report: &Report, elsewhere: &[Elsewhere]) {
+pub fn print(specification: &Specification, report: &Report, elsewhere: &[Elsewhere]) {
     output::line(format!("{}: {}", specification.name, specification.formula));
-    tell_base(specification, "squared residuals", &report.squared);
+    print_base(specification, "squared residuals", &report.squared);
     if let Some(relative) = &report.relative {
-        tell_base(specification, "relative residuals", relative);
+        print_base(specification, "relative residuals", relative);
     }
     let (_, errors) = report.base();
     if report.is_good_enough {
@@ -97,7 +97,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-fn tell_base(specification: &Specification, what: &str, (fit, errors): &(SemiEmpirical, Errors)) {
+fn print_base(specification: &Specification, what: &str, (fit, errors): &(SemiEmpirical, Errors)) {
     let test = errors
         .rrmse_test
         .map(|e| format!(", {} at the test points", percent(e)));

@@ -1,7 +1,7 @@
 //! A program model as a picture: its activities side by side, each from top to bottom.
 //!
 //! A program model is a set of activities, each a flow of elements that may contain flows
-//! themselves (loops, decisions, parallel regions). `Drawn` is that tree with the text of each
+//! themselves (loops, decisions, parallel regions). `ActivityPicture` is that tree with the text of each
 //! element, independent of any output; `shape.rs` computes its sizes bottom up, `marks.rs` places
 //! it top down, and `svg.rs` and `dot.rs` write it. The page of `serve` gets the same tree and
 //! marks as JSON, so both show the same picture.
@@ -30,7 +30,7 @@ pub use svg::draw as svg;
 /// The activities of a model as a picture shows them: the tree of elements with their texts, and
 /// the marks.
 #[derive(Debug, Serialize)]
-pub struct Drawn {
+pub struct ActivityPicture {
     model: String,
     main: String,
     activities: Vec<DrawnActivity>,
@@ -66,7 +66,7 @@ struct Way {
     flow: Vec<Step>,
 }
 
-impl Drawn {
+impl ActivityPicture {
     /// The drawings of a model: the main activity first.
     pub fn of(model: &Model) -> Self {
         let mut activities: Vec<_> = model
@@ -275,12 +275,12 @@ mod tests {
     use super::*;
     use mastermind_diagrams::read_plantuml;
 
-    fn drawn() -> Drawn {
+    fn drawn() -> ActivityPicture {
         let text = "@startuml\nstart\n:a<b {cost = ms(1) * (process + 1)};\nif (process == 0) then (yes)\n\
             :to {cost = 2};\nelse\n:sub <<activity+>>;\nendif\nwhile (i = 1, 3)\n:r {cost = 1};\nendwhile\n\
             fork\n:x {cost = 1};\nfork again\n:y {cost = 2};\nend fork\n@enduml\n\
             @startuml sub\n:inside {cost = 1};\n@enduml\n";
-        Drawn::of(&read_plantuml(text).expect("a model").model)
+        ActivityPicture::of(&read_plantuml(text).expect("a model").model)
     }
 
     #[test]

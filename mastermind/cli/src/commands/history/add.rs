@@ -11,7 +11,7 @@ use mastermind_records::{Run, RunInfo};
 
 use super::STORE;
 use crate::commands::profile::mpi::computing;
-use crate::commands::profile::{open, tell_missing_records};
+use crate::commands::profile::{open, warn_of_missing_records};
 use crate::errors::warning;
 use crate::session::recording::await_ranks;
 use crate::{output, run_notes};
@@ -103,7 +103,7 @@ fn add(records: &Path, to: &Path, names: &Names) -> anyhow::Result<String> {
     run_notes::refuse_dry(&run, || {
         format!("cannot add \"{}\" to the history", records.display())
     })?;
-    tell_missing_records(&run, "they are not in the history");
+    warn_of_missing_records(&run, "they are not in the history");
     let sums = of_run(&run, names);
     let added = Store::new(to).add(&sums)?;
     let cells = match sums.cells.len() {

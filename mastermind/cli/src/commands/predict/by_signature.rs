@@ -104,7 +104,7 @@ impl BySignature {
         };
         match json {
             true => output::json(&document)?,
-            false => document.tell(model, coordinate),
+            false => document.print_text(model, coordinate),
         }
         Ok(())
     }
@@ -194,7 +194,7 @@ fn measured<'a>(model: &'a Model, at: &'a Coordinate, without: &Prediction) -> D
 }
 
 impl Document<'_> {
-    fn tell(&self, model: &Model, coordinate: &Coordinate) {
+    fn print_text(&self, model: &Model, coordinate: &Coordinate) {
         let metric = &model.metric;
         let time = |seconds: f64| metric.with_unit(&digits(seconds));
         output::line(format!(

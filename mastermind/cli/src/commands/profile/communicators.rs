@@ -48,15 +48,15 @@ pub fn text(rows: &[CommunicatorRow], top: usize) -> String {
 }
 
 /// Maximum number of ranks of a communicator that are shown.
-const MOST_RANKS_SHOWN: usize = 16;
+const MAX_RANKS_SHOWN: usize = 16;
 
 fn short(ranks: &[i32]) -> String {
     let shown: Vec<_> = ranks
         .iter()
-        .take(MOST_RANKS_SHOWN)
+        .take(MAX_RANKS_SHOWN)
         .map(i32::to_string)
         .collect();
-    let more = ranks.len().saturating_sub(MOST_RANKS_SHOWN);
+    let more = ranks.len().saturating_sub(MAX_RANKS_SHOWN);
     match more {
         0 => shown.join(" "),
         more => format!("{} and {more} more", shown.join(" ")),

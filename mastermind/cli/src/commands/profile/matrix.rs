@@ -37,14 +37,14 @@ impl Table {
                 .iter()
                 .flat_map(|log| log.definitions().methods())
         };
-        let tells = methods().any(|method| {
+        let has_peers = methods().any(|method| {
             method.is_mpi()
                 && method
                     .parameters
                     .iter()
                     .any(|parameter| parameter.name == "world_peer")
         });
-        if !tells {
+        if !has_peers {
             bail!(
                 "cannot show the communication matrix of \"{}\": no calls of MPI with their peers, expected some; record with wrap --mpi-events",
                 directory.display()

@@ -24,9 +24,9 @@ pub struct PhaseRow {
 /// A row for each level, over all ranks; empty if no call began a phase.
 pub fn phases(run: &Run) -> Vec<PhaseRow> {
     let mut levels = BTreeMap::<i32, PhaseRow>::new();
-    let mut were_told = false;
+    let mut has_begun_phases = false;
     for phase in run.ranks().iter().flat_map(|rank| run.mpi_phases(*rank)) {
-        were_told |= phase.number > 0;
+        has_begun_phases |= phase.number > 0;
         let row = levels.entry(phase.level).or_insert(PhaseRow {
             level: phase.level,
             parts: 0,
@@ -47,7 +47,7 @@ pub fn phases(run: &Run) -> Vec<PhaseRow> {
             *ns += routine.ns;
         }
     }
-    match were_told {
+    match has_begun_phases {
         true => levels.into_values().collect(),
         false => Vec::new(),
     }

@@ -29,7 +29,7 @@ const STANDARD: [&str; 8] = [
 const MPI_COMPILERS: [&str; 3] = ["mpicc", "mpicc.openmpi", "mpicc.mpich"];
 
 /// Maximum number of neighbouring headers that are tried: each costs a run of the C compiler.
-const MAX_BESIDE: usize = 200;
+const MAX_NEIGHBOURS: usize = 200;
 
 /// Headers and folders that are needed to read a header.
 #[derive(Debug, Default)]
@@ -53,8 +53,8 @@ impl Proxy {
         let folders = [folders, &needs.folders].concat();
         let alone = STANDARD.iter().map(|name| vec![(*name).to_owned()]);
         let all = STANDARD.map(str::to_owned).to_vec();
-        let beside = self.beside(include, &folders).into_iter();
-        let with_all = beside.map(|name| [all.clone(), vec![name]].concat());
+        let neighbours = self.neighbours(include, &folders).into_iter();
+        let with_all = neighbours.map(|name| [all.clone(), vec![name]].concat());
         let tried = alone.chain([all.clone()]).chain(with_all);
         for before in tried {
             if self.refusal(&before, include, &folders).is_none() {
@@ -71,8 +71,8 @@ impl Proxy {
         let mut needs = Needs::default();
         let stem = file_name(include);
         let stem = stem.strip_suffix(".h").unwrap_or(stem);
-        let beside = self.beside(include, folders).into_iter();
-        for name in beside.filter(|name| file_name(name).starts_with(stem)) {
+        let neighbours = self.neighbours(include, folders).into_iter();
+        for name in neighbours.filter(|name| file_name(name).starts_with(stem)) {
             let error = self.refusal_with_folders(&[], &name, folders, &mut needs);
             let all = [folders, &needs.folders].concat();
             if error.is_none() && self.refusal(&needs.before, &name, &all).is_none() {
@@ -133,7 +133,7 @@ impl Proxy {
     }
 
     /// The other headers in the folder of one, as they are included, by name.
-    fn beside(&self, include: &str, folders: &[PathBuf]) -> Vec<String> {
+    fn neighbours(&self, include: &str, folders: &[PathBuf]) -> Vec<String> {
         let Ok(preprocessed) = self.preprocess(&[], include, folders, &[]) else {
             return Vec::new();
         };
@@ -148,11 +148,11 @@ impl Proxy {
         let mut names: Vec<_> = names.filter(is_other).collect();
         names.sort();
         // In a folder for headers of many libraries they are unrelated to the header.
-        if names.len() > MAX_BESIDE {
+        if names.len() > MAX_NEIGHBOURS {
             let stem = file_name(include);
             let stem = stem.strip_suffix(".h").unwrap_or(stem);
             names.retain(|name| name.starts_with(stem));
-            names.truncate(MAX_BESIDE);
+            names.truncate(MAX_NEIGHBOURS);
         }
         names
             .into_iter()
@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_header_is_looked_for_beside_the_one_that_includes_it() {
+    fn a_missing_header_is_searched_next_to_the_one_that_includes_it() {
         let expected = Some((Path::new("/usr/include/hypre"), "HYPRE_config.h"));
         let gcc = "the C compiler says: /usr/include/hypre/HYPRE_utilities.h:17:10: fatal error: HYPRE_config.h: No such file or directory";
         assert_eq!(missing(gcc), expected);

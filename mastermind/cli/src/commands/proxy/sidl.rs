@@ -46,7 +46,7 @@ pub enum Language {
 
 /// The generated files, for `--json`.
 #[derive(Serialize)]
-struct Made {
+struct GeneratedFiles {
     ports: Vec<String>,
     rust: Option<PathBuf>,
     c: Option<PathBuf>,
@@ -131,7 +131,7 @@ impl Proxy {
             true => Some(self.write_fortran(&library, &stem)?),
             false => None,
         };
-        let made = Made {
+        let made = GeneratedFiles {
             ports: library.ports.iter().map(|port| port.name.clone()).collect(),
             rust,
             c,
@@ -145,7 +145,7 @@ impl Proxy {
                 })
                 .collect(),
         };
-        self.tell_ports(&made)?;
+        self.print_ports(&made)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -190,7 +190,7 @@ impl Proxy {
         let made = match PortCrate::of(&name, &folder, self.framework.as_deref()) {
             Ok(made) => made,
             Err(error) if self.language.is_none() && self.framework.is_none() => {
-                output::tell(&format!("warning: no ports in Rust: {error:#}\n"));
+                output::message(&format!("warning: no ports in Rust: {error:#}\n"));
                 return Ok(None);
             }
             Err(error) => return Err(error),
@@ -256,7 +256,7 @@ impl Proxy {
         self.force.write("file", &folder.join(name), text)
     }
 
-    fn tell_ports(&self, made: &Made) -> anyhow::Result<()> {
+    fn print_ports(&self, made: &GeneratedFiles) -> anyhow::Result<()> {
         if self.json {
             return output::json(made);
         }

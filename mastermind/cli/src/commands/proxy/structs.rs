@@ -80,7 +80,7 @@ impl Proxy {
 }
 
 impl MadePorts {
-    pub(super) fn tell(&self) {
+    pub(super) fn show(&self) {
         for (name, n) in &self.ports {
             output::line(format!(
                 "{}: port {name} with {n} methods",
@@ -90,7 +90,7 @@ impl MadePorts {
         for (name, reason) in &self.left_out {
             output::line(format!("  left out: {name}: {reason}"));
         }
-        super::tell_passed_over(&self.passed_over);
+        super::print_passed_over(&self.passed_over);
         if let Some(library) = &self.library {
             output::line(format!(
                 "{}: components that provide it, out of a library that fills the struct",

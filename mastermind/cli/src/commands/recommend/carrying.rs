@@ -302,7 +302,7 @@ fn time_s(command: &Command) -> anyhow::Result<f64> {
     let ended = process.output().with_context(act)?;
     let seconds = began.elapsed().as_secs_f64();
     if !ended.status.success() {
-        crate::output::tell(String::from_utf8_lossy(&ended.stderr).trim_end());
+        crate::output::message(String::from_utf8_lossy(&ended.stderr).trim_end());
         bail!("{}: {}, expected it to end well", act(), ended.status);
     }
     Ok(seconds)

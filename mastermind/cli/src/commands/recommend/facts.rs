@@ -18,7 +18,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mastermind_component::{Asked, Basis, workload};
+use mastermind_component::{Basis, WorkloadRequest, workload};
 use mastermind_composition::{Choice, ChooseOptions, choose_with, model_name};
 use mastermind_machine::dispatch::{Dispatch, Library};
 use mastermind_models::{LEVEL, Metric, ModelSet, Total, Uncertainty};
@@ -29,9 +29,9 @@ use mastermind_records::{Profile as Table, Run, RunInfo};
 
 use super::{parallel, settings};
 use crate::commands::predict::read_models;
-use crate::commands::profile::{self, tell_missing_records};
+use crate::commands::profile::{self, warn_of_missing_records};
 use crate::session::{asking, read_assembly};
-use crate::shipped::{add_shipped, tell_shipped};
+use crate::shipped::{add_shipped, note_shipped};
 use crate::{recorded_dispatch, run_notes};
 
 /// Nanoseconds to seconds.
@@ -60,7 +60,7 @@ pub fn gather(sources: &Sources<'_>) -> anyhow::Result<Facts> {
     run_notes::refuse_dry(&run, || {
         format!("cannot recommend by \"{}\"", sources.records.display())
     })?;
-    tell_missing_records(&run, "what they took is not in what is recommended");
+    warn_of_missing_records(&run, "what they took is not in what is recommended");
     if !run.is_finished() {
         crate::output::complain!(
             "warning: the run has not ended, or was killed: what it took until then is all that is looked at"
@@ -153,15 +153,15 @@ fn choice(
         );
         return Ok(None);
     }
-    tell_shipped(&add_shipped(models, &assembly, false)?);
-    let asked = Asked {
+    note_shipped(&add_shipped(models, &assembly, false)?);
+    let asked = WorkloadRequest {
         // Runs with other values of a setting are not runs of the unchanged assembly.
         runs: sources
             .runs
             .filter(|_| sources.free.is_empty())
             .map(Path::to_path_buf),
         earlier: sources.earlier.map(Path::to_path_buf),
-        ..Asked::default()
+        ..WorkloadRequest::default()
     };
     // The assembly of the run is the present one, whatever classes the file has.
     let mut current = assembly.instances.clone();

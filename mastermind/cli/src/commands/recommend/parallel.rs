@@ -19,7 +19,7 @@ use crate::recorded_run::{MAX_OWN_NS, RecordedRun};
 const NS: f64 = 1e-9;
 
 /// A part of a rank's work counts as one that all wait for if others compute during at most this share of it.
-const MAX_BESIDE: f64 = 0.1;
+const MAX_OVERLAP: f64 = 0.1;
 
 /// Longest time between two calls in which a program does nothing that matters, nanoseconds: the cost of recording
 /// them, and the longest computation between two polls of a waiting program.
@@ -204,7 +204,7 @@ fn simulated(ranks: &[RecordedRank]) -> anyhow::Result<Simulated> {
     let how = (Rules::Own, Limits::default());
     let slices = ScheduleSlices(Some(&mut take));
     let outcome = simulate_schedule_by(schedule, &machine, how, &mut |_| {}, slices)?;
-    computing.iter_mut().for_each(joined);
+    computing.iter_mut().for_each(make_disjoint);
     Ok(Simulated {
         length_ns: outcome.makespan_ns,
         computing,
@@ -213,7 +213,7 @@ fn simulated(ranks: &[RecordedRank]) -> anyhow::Result<Simulated> {
 
 /// Makes spans disjoint and sorts them, since threads of a rank compute at the same time. Spans that only touch stay
 /// apart: a message is between them.
-fn joined(spans: &mut Vec<(u64, u64)>) {
+fn make_disjoint(spans: &mut Vec<(u64, u64)>) {
     spans.sort_unstable();
     let mut kept: Vec<(u64, u64)> = Vec::with_capacity(spans.len());
     for &(begin, end) in spans.iter() {
@@ -236,13 +236,13 @@ impl Simulated {
         self.computing.iter().map(sum).collect()
     }
 
-    /// Seconds of each rank's computation in spans during which others computed for less than [`MAX_BESIDE`] of the
+    /// Seconds of each rank's computation in spans during which others computed for less than [`MAX_OVERLAP`] of the
     /// span.
     fn alone_s(&self) -> Vec<f64> {
         let shared = self.shared();
         let is_alone = |span: &&(u64, u64)| {
-            let beside_ns = overlap_ns(**span, &shared);
-            beside_ns as f64 <= MAX_BESIDE * (span.1 - span.0) as f64
+            let overlap_ns = overlap_ns(**span, &shared);
+            overlap_ns as f64 <= MAX_OVERLAP * (span.1 - span.0) as f64
         };
         let of_rank = |spans: &Vec<(u64, u64)>| {
             let alone = spans.iter().filter(is_alone);
@@ -267,7 +267,7 @@ impl Simulated {
             computing += change;
             since = at;
         }
-        joined(&mut shared);
+        make_disjoint(&mut shared);
         shared
     }
 }
@@ -412,9 +412,9 @@ mod tests {
     }
 
     #[test]
-    fn spans_of_threads_are_joined() {
+    fn spans_of_threads_are_made_disjoint() {
         let mut spans = vec![(5, 9), (0, 3), (2, 6), (9, 10), (20, 30)];
-        joined(&mut spans);
+        make_disjoint(&mut spans);
         assert_eq!(spans, [(0, 9), (9, 10), (20, 30)]);
     }
 

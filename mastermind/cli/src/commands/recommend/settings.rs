@@ -209,7 +209,7 @@ impl Totals {
         let mean = |times: &Vec<f64>| times.iter().sum::<f64>() / times.len() as f64;
         let means: Vec<f64> = times.iter().map(mean).collect();
         let Some((variance, freedom)) =
-            repeated(&times, &means).or_else(|| beside_neighbours(distinct, &means))
+            repeated(&times, &means).or_else(|| from_neighbours(distinct, &means))
         else {
             bail!(
                 "two values were run, each once, so that nothing shows how much runs differ, expected runs repeated or a third value"
@@ -280,7 +280,7 @@ fn repeated(times: &[Vec<f64>], means: &[f64]) -> Option<(f64, f64)> {
 
 /// The same, from the distance of runs from the line between their neighbours, in logarithms: too large if the times
 /// are curved.
-fn beside_neighbours(distinct: &[f64], means: &[f64]) -> Option<(f64, f64)> {
+fn from_neighbours(distinct: &[f64], means: &[f64]) -> Option<(f64, f64)> {
     let points: Vec<[f64; 2]> = distinct
         .iter()
         .zip(means)

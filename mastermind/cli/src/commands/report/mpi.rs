@@ -10,7 +10,7 @@ use crate::commands::profile::mpi::{FunctionRow, RankRow, Report, Shares, SiteRo
 use crate::figures;
 
 /// Maximum number of call sites on the page, those with the most time.
-const MOST_SITES: usize = 30;
+const MAX_SITES: usize = 30;
 
 /// Fills the section; omitted for a run that was not wrapped.
 ///
@@ -66,11 +66,11 @@ pub fn section(
             "us/call",
             "bytes",
         ];
-        page.table(&header, report.call_sites.iter().take(MOST_SITES).map(site));
+        page.table(&header, report.call_sites.iter().take(MAX_SITES).map(site));
         let n = report.call_sites.len();
-        if n > MOST_SITES {
+        if n > MAX_SITES {
             page.paragraph(&format!(
-                "The {MOST_SITES} of {n} with the most time; the command above shows more."
+                "The {MAX_SITES} of {n} with the most time; the command above shows more."
             ));
         }
     }

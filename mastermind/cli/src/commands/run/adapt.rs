@@ -37,7 +37,7 @@ use crate::dispatching::{put_behind, used_ports};
 use crate::output;
 use crate::session::build;
 use crate::session::framework::Session;
-use crate::shipped::{ShippedModels, add_shipped, tell_shipped};
+use crate::shipped::{ShippedModels, add_shipped, note_shipped};
 
 /// Name of the instance that swaps.
 const INSTANCE: &str = "@adaptation";
@@ -331,7 +331,7 @@ impl Adapting {
         directory: &Path,
     ) -> anyhow::Result<Arc<Adaptation>> {
         if session.rank == 0 {
-            tell_shipped(&self.shipped);
+            note_shipped(&self.shipped);
             for why in self.left_out {
                 output::complain!("warning: {why}");
             }
@@ -381,13 +381,13 @@ fn state_file(session: &Session, path: &Path, assembly: &Assembly) -> StateFile 
 /// The state learned in earlier runs. If it cannot be used, that is a warning, and the run begins without it.
 fn learned_before(session: &Session, kept: &StateFile) -> Learned {
     let found = kept.read();
-    let (learned, told) = found.unwrap_or_else(|error| {
+    let (learned, notes) = found.unwrap_or_else(|error| {
         let path = kept.path().display();
-        let told =
+        let notes =
             format!("state \"{path}\" is not used: {error:#}; the run begins with nothing learned");
-        (Learned::default(), vec![told])
+        (Learned::default(), vec![notes])
     });
-    for why in told.iter().filter(|_| session.rank == 0) {
+    for why in notes.iter().filter(|_| session.rank == 0) {
         output::complain!("warning: {why}");
     }
     learned
@@ -405,7 +405,7 @@ fn give_up(rank: i32, size: i32, why: &str) {
 /// # Arguments
 /// * `directory` - for the file
 /// * `state` - file that keeps the learned state
-pub fn tell(
+pub fn print_outcome(
     session: &Session,
     assembly: &Assembly,
     outcome: &AdaptOutcome,
@@ -433,12 +433,12 @@ pub fn tell(
     }
     for (instance, table) in &outcome.tables {
         let n = of_calls.iter().filter(|d| d.site == *instance).count();
-        let told = match n {
+        let heading = match n {
             0 => "no trial was worth its cost in this run; calls go".into(),
             n => format!("{n} decisions where calls of a size go, now"),
         };
-        output::line(format!("{instance}: {told}:"));
-        tell_table(assembly, table);
+        output::line(format!("{instance}: {heading}:"));
+        print_table(assembly, table);
     }
     for (instance, class) in &outcome.unborne {
         output::line(format!(
@@ -466,7 +466,7 @@ pub fn tell(
 }
 
 /// The destinations of calls, a line for each step of a table.
-fn tell_table(assembly: &Assembly, table: &DecisionTable) {
+fn print_table(assembly: &Assembly, table: &DecisionTable) {
     let class = |name: &str| {
         let class = assembly.instances.get(name);
         class.cloned().unwrap_or_else(|| name.into())

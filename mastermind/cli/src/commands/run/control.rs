@@ -92,7 +92,7 @@ fn answer(stream: &UnixStream, framework: &Framework) -> String {
     };
     match framework.replace_instance(instance, class) {
         Ok(()) => {
-            output::tell(&format!("{instance}: {class} from now on, by hand"));
+            output::message(&format!("{instance}: {class} from now on, by hand"));
             "used".to_owned()
         }
         Err(error) => {

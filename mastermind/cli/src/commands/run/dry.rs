@@ -100,7 +100,7 @@ impl Dry {
     ///
     /// # Arguments
     /// * `session` - with the assembly built
-    /// * `tells` - whether the first rank prints notes on the methods
+    /// * `prints_notes` - whether the first rank prints notes on the methods
     ///
     /// # Errors
     /// The models cannot be read; no method is named, or one that does not exist; a method has no model.
@@ -108,7 +108,7 @@ impl Dry {
         arguments: &DryArguments,
         session: &Session,
         assembly: &Assembly,
-        tells: bool,
+        prints_notes: bool,
     ) -> anyhow::Result<Option<Self>> {
         let Some(path) = &arguments.dry else {
             return Ok(None);
@@ -149,7 +149,7 @@ impl Dry {
             found.metric = metric_of(&found, assembly, &models, path)?;
             methods.push(found);
         }
-        if tells && session.rank == 0 {
+        if prints_notes && session.rank == 0 {
             warn_of_results(session, &methods);
         }
         Ok(Some(Self {

@@ -34,7 +34,7 @@ use mastermind_component::Mastermind;
 use mastermind_composition::Alternatives;
 
 use self::adapting::ScriptAdapting;
-use super::{Run, start, tell_counters, tell_done};
+use super::{Run, print_counters, print_end, start};
 use crate::errors::WrongUse;
 use crate::output;
 use crate::session::agreement::count_failed;
@@ -121,16 +121,16 @@ impl Running<'_> {
         let reached = session.framework.reachable(MAIN);
         let mut ended = start(session, &go, assembly);
         if let Some(adapting) = &mut self.adapting {
-            let told = adapting.after_start(ended.is_err());
-            ended = ended.and(told);
+            let settled = adapting.after_start(ended.is_err());
+            ended = ended.and(settled);
         }
         drop(go);
         let released = session.framework.release_services(MAIN);
         self.agree(ended)?;
         released?;
         if session.rank == 0 {
-            tell_counters(session, &reached)?;
-            tell_done(session, assembly, started);
+            print_counters(session, &reached)?;
+            print_end(session, assembly, started);
         }
         Ok(())
     }
@@ -154,7 +154,7 @@ impl Running<'_> {
         let comm = session.framework.another_handle();
         let give_up = move || {
             // One rank reports it and has MPI end the others: launchers do not always survive two.
-            if back_end::is_first_to_tell() {
+            if back_end::is_first_to_report() {
                 crate::output::complain!("{}", worded.unwrap_or_default().trim_end());
                 std::thread::sleep(super::LAST_WORDS);
                 let _ = comm.with_port::<dyn CommPort, _>(COMM, COMM_PORT, |comm| comm.abort(1));
@@ -219,8 +219,8 @@ impl Running<'_> {
             // ended it, so the run ends in order.
             Err(error) if self.failed_somewhere => {
                 let line = number;
-                let is_told = self.failed_here && back_end::is_first_to_tell();
-                return Err(match is_told {
+                let reports = self.failed_here && back_end::is_first_to_report();
+                return Err(match reports {
                     true => session.at_rank(anyhow!(AtLine { line, error })),
                     false => anyhow!(Quiet),
                 });
@@ -363,7 +363,7 @@ impl Run {
             }
         }
         if let (Some(adapting), Some(records)) = (running.adapting.take(), &self.records) {
-            adapting.tell(&session, &self.assembly, records, ended.is_ok());
+            adapting.print_outcome(&session, &self.assembly, records, ended.is_ok());
         }
         ended?;
         let (mastermind, failed) = (running.mastermind.take(), running.failed_lines);

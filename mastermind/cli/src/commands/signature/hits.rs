@@ -13,14 +13,14 @@ use crate::output;
 
 /// A requested cache.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct RequestedCache {
     bytes: u64,
     ways: u64,
     geometry: Geometry,
 }
 
 /// `32K,8`.
-pub fn cache(text: &str) -> Result<Asked, String> {
+pub fn cache(text: &str) -> Result<RequestedCache, String> {
     let expected =
         || format!("\"{text}\", expected BYTES,WAYS as 32K,8 or 1M,16, of lines of 64 bytes");
     let (bytes, ways) = text.split_once(',').ok_or_else(expected)?;
@@ -37,7 +37,7 @@ pub fn cache(text: &str) -> Result<Asked, String> {
     let (bytes, ways) = (bytes as u64, ways.trim().parse().map_err(|_| expected())?);
     let geometry = Geometry::of(bytes, ways)
         .ok_or_else(|| format!("\"{text}\": no whole number of sets, expected one"))?;
-    Ok(Asked {
+    Ok(RequestedCache {
         bytes,
         ways,
         geometry,
@@ -63,7 +63,7 @@ struct Row {
 ///
 /// # Errors
 /// The file is no signature, or has no distances; the size has another name.
-pub fn print(path: &Path, at: &Sizes, caches: &[Asked], json: bool) -> anyhow::Result<()> {
+pub fn print(path: &Path, at: &Sizes, caches: &[RequestedCache], json: bool) -> anyhow::Result<()> {
     let found = read(path)?;
     if at.name != found.parameter {
         bail!(
@@ -81,7 +81,7 @@ pub fn print(path: &Path, at: &Sizes, caches: &[Asked], json: bool) -> anyhow::R
         )
     })?;
     let own = found.caches.iter().filter_map(of_cache);
-    let asked: Vec<Asked> = match caches {
+    let asked: Vec<RequestedCache> = match caches {
         [] => own.collect(),
         some => some.to_vec(),
     };
@@ -123,9 +123,9 @@ pub fn read(path: &Path) -> anyhow::Result<Signature> {
     serde_json::from_str(&text).with_context(act)
 }
 
-fn of_cache(cache: &Cache) -> Option<Asked> {
+fn of_cache(cache: &Cache) -> Option<RequestedCache> {
     let ways = u64::from(cache.ways?);
-    Some(Asked {
+    Some(RequestedCache {
         bytes: cache.bytes,
         ways,
         geometry: Geometry::of(cache.bytes, ways)?,

@@ -27,7 +27,7 @@ impl Simulate {
     ///
     /// # Errors
     /// The model cannot be read, or is no sound one.
-    pub(super) fn tell_missing_costs(&self) -> anyhow::Result<ExitCode> {
+    pub(super) fn print_missing_costs(&self) -> anyhow::Result<ExitCode> {
         let (model, warnings) = model::sound(&self.model, self.main.as_deref())?;
         let warned = warnings.iter().filter(|one| one.rule == Rule::NoCost);
         let mut missing_costs: Vec<Uncosted> = warned

@@ -14,9 +14,10 @@ use mastermind_simulation::engine::{
 use mastermind_simulation::machine::Machine;
 use mastermind_simulation::report::{Timeline, html};
 
+use super::report::{Element, Process, RecordedTimes, Report};
 use super::sensitivity::Sensitivities;
-use super::trace::{Shown, traced};
-use super::{Element, Process, RecordedTimes, Report, RuleBook, Simulate, tell, told};
+use super::trace::{TracedSimulation, traced};
+use super::{RuleBook, Simulate, show_progress};
 use crate::output;
 use crate::recorded_run::{self, RecordedRun};
 
@@ -82,8 +83,9 @@ impl Simulate {
         if let Some(schedule) = again {
             let bar = ProgressBar::new_spinner();
             let mut run = |machine: &Machine| {
-                let mut tell = |progress| told(&bar, progress);
-                let found = schedule_path(schedule.clone(), machine, self.limits(), &mut tell);
+                let mut on_progress = |progress| show_progress(&bar, progress);
+                let found =
+                    schedule_path(schedule.clone(), machine, self.limits(), &mut on_progress);
                 found.map(|(outcome, path)| (outcome.makespan_ns, path))
             };
             let found = Sensitivities::of(machine, &schedule_elements()[..1], &mut run);
@@ -97,7 +99,7 @@ impl Simulate {
         if self.json {
             output::json(&report)?;
         } else {
-            tell(&name, &report);
+            report.print(&name);
         }
         if report.unreceived > 0 {
             bail!(
@@ -156,16 +158,16 @@ impl Simulate {
         let bar = ProgressBar::new_spinner();
         let ranks = schedule.ranks() as u32;
         let run = |slices: ScheduleSlices<'_>| {
-            let mut tell = |progress| told(&bar, progress);
+            let mut on_progress = |progress| show_progress(&bar, progress);
             let how = (rules, self.limits());
-            let outcome = simulate_schedule_by(schedule, machine, how, &mut tell, slices);
+            let outcome = simulate_schedule_by(schedule, machine, how, &mut on_progress, slices);
             outcome.map_err(anyhow::Error::from)
         };
         let outcome = match &self.trace {
             None if timeline.is_empty() => run(ScheduleSlices::default()),
             None => run(ScheduleSlices(Some(&mut |slice| timeline.add(slice)))),
             Some(path) => {
-                let shown = Shown {
+                let shown = TracedSimulation {
                     title: name,
                     elements: &schedule_elements(),
                     processes: ranks,

@@ -108,7 +108,7 @@ impl Sensitivities {
     }
 
     /// Prints it.
-    pub(super) fn tell(&self) {
+    pub(super) fn print(&self) {
         let rows = self.rows.iter().filter(|row| row.time_ns > 0);
         let rows = rows.map(|row| {
             vec![

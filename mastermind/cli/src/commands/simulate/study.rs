@@ -187,7 +187,7 @@ impl Simulate {
         if self.json {
             output::json(&report)?;
         } else {
-            tell(&axes, &report);
+            print(&axes, &report);
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -427,7 +427,7 @@ fn csv(axes: &[Axis], report: &Report) -> String {
     text
 }
 
-fn tell(axes: &[Axis], report: &Report) {
+fn print(axes: &[Axis], report: &Report) {
     let Some(first) = report.rows.first() else {
         return;
     };

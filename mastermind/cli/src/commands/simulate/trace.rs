@@ -11,7 +11,7 @@ use mastermind_simulation::trace::{Perfetto, paje};
 use crate::destination::Force;
 
 /// The simulation that a trace shows.
-pub struct Shown<'a> {
+pub struct TracedSimulation<'a> {
     pub title: &'a str,
     pub elements: &'a [ElementInfo],
     pub processes: u32,
@@ -26,7 +26,7 @@ pub struct Shown<'a> {
 /// The simulation does not come to its end; the file cannot be written.
 pub fn traced<T>(
     (path, force): (&Path, Force),
-    shown: &Shown<'_>,
+    shown: &TracedSimulation<'_>,
     run: impl FnOnce(&mut dyn FnMut(Slice)) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let act = || format!("cannot write trace \"{}\"", path.display());
@@ -53,7 +53,7 @@ pub fn traced<T>(
 
 fn to_paje<T>(
     mut file: &mut (dyn Write + Send),
-    shown: &Shown<'_>,
+    shown: &TracedSimulation<'_>,
     run: impl FnOnce(&mut dyn FnMut(Slice)) -> anyhow::Result<T>,
     act: impl Fn() -> String,
 ) -> anyhow::Result<T> {

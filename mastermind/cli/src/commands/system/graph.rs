@@ -52,7 +52,7 @@ enum Format {
 
 /// A dependence graph.
 #[derive(Serialize)]
-struct Drawn {
+struct DependenceGraph {
     system: String,
     total: Option<String>,
     components: Vec<Vertex>,
@@ -91,7 +91,7 @@ impl Draw {
         let system = self.file.read()?;
         let scope = Scope::new(&system, self.file.given(&system)?);
         let graph = self.file.composed(&system, &scope, &self.file.tools())?;
-        let drawn = Drawn::of(&graph);
+        let drawn = DependenceGraph::of(&graph);
         let text = match format {
             Format::Dot => dot(&drawn),
             Format::Json => serde_json::to_string_pretty(&drawn)? + "\n",
@@ -132,7 +132,7 @@ impl Draw {
     }
 }
 
-impl Drawn {
+impl DependenceGraph {
     fn of(graph: &Graph<'_>) -> Self {
         let components = graph.system.components.iter().map(|component| Vertex {
             name: component.name.clone(),
@@ -245,7 +245,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// The graph in Graphviz' language.
-fn dot(drawn: &Drawn) -> String {
+fn dot(drawn: &DependenceGraph) -> String {
     let mut text = format!(
         "digraph {} {{\n  node [shape=box, fontname=\"Helvetica\"];\n",
         quoted(&drawn.system)
@@ -302,7 +302,7 @@ struct Frame {
 }
 
 /// The graph as an SVG document.
-fn svg(drawn: &Drawn) -> String {
+fn svg(drawn: &DependenceGraph) -> String {
     let lines = |one: &Vertex| -> Vec<String> {
         let head = [one.name.clone(), one.kind.clone()].into_iter();
         head.chain(one.methods.iter().map(|method| format!("· {method}")))

@@ -234,7 +234,7 @@ impl Report {
     }
 
     /// Prints it for a reader.
-    pub fn tell(&self) {
+    pub fn print(&self) {
         if let Some(checked) = &self.cross_check {
             let at: Vec<_> = checked
                 .at

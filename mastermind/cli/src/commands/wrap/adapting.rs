@@ -128,7 +128,7 @@ fn of_ranks(
 }
 
 /// Prints the decisions; of several ranks, the first does.
-pub fn tell(config: &WrapConfig, launched: Option<&Launched>) {
+pub fn print_decisions(config: &WrapConfig, launched: Option<&Launched>) {
     if config.adapt.is_none() {
         return;
     }

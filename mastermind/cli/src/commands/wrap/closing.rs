@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use mastermind_records::{MpiRank, Run, starts_or_ends};
 
 /// Functions that are named.
-const MOST_FUNCTIONS: usize = 3;
+const MAX_FUNCTIONS: usize = 3;
 
 /// A few lines; `None` if no rank called MPI.
 ///
@@ -56,7 +56,7 @@ pub(super) fn lines(run: &Run, n_ranks: Option<usize>, directory: &str) -> Optio
     }
     let mut functions: Vec<_> = functions.into_iter().collect();
     functions.sort_by_key(|(_, (ns, _))| std::cmp::Reverse(*ns));
-    let named = functions.iter().take(MOST_FUNCTIONS);
+    let named = functions.iter().take(MAX_FUNCTIONS);
     let named = named.map(|(name, (ns, calls))| {
         let plural = if *calls == 1 { "" } else { "s" };
         format!("{name} {:.1} % in {calls} call{plural}", percent(*ns))

@@ -119,7 +119,7 @@ fn bound(trace: &Trace) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn told(is_program: bool, defined: &[&str], referred: &[&str]) -> Option<String> {
+    fn line_about(is_program: bool, defined: &[&str], referred: &[&str]) -> Option<String> {
         let names = ["MPI_Send", "MPI_Recv", "mpi_send_"].map(str::to_owned);
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let found = DynamicNames {
@@ -130,29 +130,29 @@ mod tests {
     }
 
     #[test]
-    fn own_definitions_and_profiling_names_are_told() {
-        let own = told(true, &["MPI_Send", "main"], &["PMPI_Send"]);
+    fn own_definitions_and_profiling_names_are_reported() {
+        let own = line_about(true, &["MPI_Send", "main"], &["PMPI_Send"]);
         assert!(own.is_some_and(|line| line.contains("defines MPI_Send itself")));
-        for (name, is_told) in [
+        for (name, is_reported) in [
             ("PMPI_Send", true),
             ("pmpi_send_", true),
             ("PMPI_Comm_rank", false),
         ] {
-            let line = told(false, &["work"], &[name, "MPI_Recv"]);
+            let line = line_about(false, &["work"], &[name, "MPI_Recv"]);
             assert_eq!(
                 line.is_some_and(|line| line.contains(name)),
-                is_told,
+                is_reported,
                 "{name}"
             );
         }
         // A library in between, an MPI, and a part of one.
-        assert_eq!(told(false, &["MPI_Send"], &["PMPI_Recv"]), None);
+        assert_eq!(line_about(false, &["MPI_Send"], &["PMPI_Recv"]), None);
         assert_eq!(
-            told(false, &["MPI_Send", "PMPI_Send"], &["PMPI_Recv"]),
+            line_about(false, &["MPI_Send", "PMPI_Send"], &["PMPI_Recv"]),
             None
         );
         assert_eq!(
-            told(false, &["mca_io"], &["PMPI_Recv", "opal_output"]),
+            line_about(false, &["mca_io"], &["PMPI_Recv", "opal_output"]),
             None
         );
     }

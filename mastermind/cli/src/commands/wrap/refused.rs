@@ -34,7 +34,7 @@ pub(super) fn prepare(config: &WrapConfig, launched: Option<&Launched>) {
 }
 
 /// Reports the processes, and removes the file.
-pub(super) fn tell(config: &WrapConfig, launched: Option<&Launched>) {
+pub(super) fn report(config: &WrapConfig, launched: Option<&Launched>) {
     let path = file(config, launched);
     let mut text = Vec::new();
     if let Ok(file) = File::open(&path) {

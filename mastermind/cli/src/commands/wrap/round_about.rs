@@ -249,14 +249,14 @@ fn bound(trace: &Trace) -> Vec<String> {
         }
     };
     // A reference that was reported when it was bound is seen again when its object closes.
-    let is_told = |bound: &Bound| {
+    let was_reported = |bound: &Bound| {
         let call = Bound {
             how: "call".into(),
             ..bound.clone()
         };
         bound.how == "slot" && trace.bound.contains_key(&call)
     };
-    let is_other = |bound: &Bound| !is_told(bound) && !mpi_names::is_of_mpi(&bound.function);
+    let is_other = |bound: &Bound| !was_reported(bound) && !mpi_names::is_of_mpi(&bound.function);
     let bound = trace.bound.iter().filter(|(bound, _)| is_other(bound));
     bound.map(line).collect()
 }
@@ -289,7 +289,7 @@ fn copies_without_symbols(interface: &Interface, surveys: &[(&Path, Survey)]) ->
     };
     let line = |path: &Path| {
         let shared = shared_texts(&fs::read(path).ok()?, &bytes).ok()?;
-        shared.tell_a_copy().then(|| {
+        shared.indicate_a_copy().then(|| {
             format!(
                 "{}: holds its own copy of {}, {} of whose {} constant texts are in it; it has no symbols, so the places that call are not known",
                 path.display(),

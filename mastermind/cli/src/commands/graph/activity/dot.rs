@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use super::{Drawn, Step};
+use super::{ActivityPicture, Step};
 
 fn quoted(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 /// The model in Graphviz' language.
-pub fn draw(drawn: &Drawn) -> String {
+pub fn draw(drawn: &ActivityPicture) -> String {
     let mut dot = Dot {
         text: format!("digraph \"{}\" {{\n", quoted(&drawn.model)),
         n: 0,

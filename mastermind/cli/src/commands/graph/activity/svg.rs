@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Drawn;
+use super::ActivityPicture;
 use super::marks::{Form, Mark};
 
 const STYLE: &str = "text{font-family:Helvetica,Arial,sans-serif;font-size:11px;fill:#222}\
@@ -13,7 +13,7 @@ const STYLE: &str = "text{font-family:Helvetica,Arial,sans-serif;font-size:11px;
 .dot{fill:#222}.ring{fill:none;stroke:#222}";
 
 /// The model as an SVG document.
-pub fn draw(drawn: &Drawn) -> String {
+pub fn draw(drawn: &ActivityPicture) -> String {
     let drawing = &drawn.drawing;
     let (width, height) = (drawing.width, drawing.height);
     let mut body = String::new();

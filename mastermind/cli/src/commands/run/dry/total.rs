@@ -73,11 +73,11 @@ pub fn predict_total(
     models: &mastermind_models::ModelSet,
 ) -> anyhow::Result<Prediction> {
     let run = Run::open(directory)?;
-    profile::tell_missing_records(&run, "their times are not in the prediction");
+    profile::warn_of_missing_records(&run, "their times are not in the prediction");
     let prediction = Prediction::of(&run, methods, models)?;
     beside_logs::write(directory, PREDICTION, Some(&prediction))
         .with_context(|| format!("cannot write \"{PREDICTION}\""))?;
-    prediction.tell();
+    prediction.print();
     Ok(prediction)
 }
 
@@ -207,7 +207,7 @@ impl Prediction {
     }
 
     /// Prints it.
-    fn tell(&self) {
+    fn print(&self) {
         let seconds = |value: f64| format!("{value:.4}");
         let rows = self.methods.iter().map(|row| {
             vec![

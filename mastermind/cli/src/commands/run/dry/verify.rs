@@ -23,13 +23,13 @@ use crate::{beside_logs, output};
 
 /// How many times as long as the full run another one may take before it is ended: one that waits for a value that
 /// never comes would run for ever. Arbitrary; a dry run takes less than the full run.
-const MOST_TIMES: u32 = 10;
+const MAX_TIMES_AS_LONG: u32 = 10;
 
 /// Minimum time before a run is ended: a loaded machine starts a program in less.
-const LEAST: Duration = Duration::from_secs(30);
+const MIN_LIMIT: Duration = Duration::from_secs(30);
 
 /// Time between two checks whether a run has ended.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The result of a run.
 struct Outcome {
@@ -72,7 +72,7 @@ impl Dry {
         if let Some(failure) = outcome.failure {
             bail!("cannot verify a dry run: the run with everything failed: {failure}");
         }
-        let most = (outcome.seconds * MOST_TIMES).max(LEAST);
+        let most = (outcome.seconds * MAX_TIMES_AS_LONG).max(MIN_LIMIT);
         let names = self.names();
         let dry_words = |names: &[String], poisons: bool| {
             let mut words: Vec<OsString> = vec!["--dry".into(), models.into()];
@@ -103,10 +103,10 @@ impl Dry {
                 );
             }
         }
-        tell("outputs left as they are", left.as_ref());
+        print_difference("outputs left as they are", left.as_ref());
         let poisoned_folder = folder.path().join("poisoned");
         let poisoned = compared(&names, true, &poisoned_folder)?;
-        tell("real numbers among the outputs NaN", poisoned.as_ref());
+        print_difference("real numbers among the outputs NaN", poisoned.as_ref());
         let counts: BTreeMap<String, u64> =
             beside_logs::read(&poisoned_folder, POISONED).unwrap_or_default();
         for name in names.iter().filter(|name| counts.get(*name) == Some(&0)) {
@@ -119,7 +119,7 @@ impl Dry {
             for (place, name) in names.iter().enumerate() {
                 let folder = folder.path().join(format!("alone{place}"));
                 let alone = compared(std::slice::from_ref(name), true, &folder)?;
-                tell(&format!("those of {name} alone NaN"), alone.as_ref());
+                print_difference(&format!("those of {name} alone NaN"), alone.as_ref());
             }
         }
         Ok(match (left, poisoned) {
@@ -144,7 +144,7 @@ impl Dry {
     }
 }
 
-fn tell(what: &str, difference: Option<&(Difference, Option<String>)>) {
+fn print_difference(what: &str, difference: Option<&(Difference, Option<String>)>) {
     let Some((
         Difference {
             rank,
@@ -225,7 +225,7 @@ fn wait(child: &mut Child, most: Option<Duration>) -> anyhow::Result<Option<bool
             child.wait()?;
             return Ok(None);
         }
-        sleep(BETWEEN_LOOKS);
+        sleep(POLL_INTERVAL);
     }
 }
 
@@ -264,7 +264,7 @@ impl<'a> Calls<'a> {
             let record = self.records.next()?;
             let is_inside = self.is_inside.get(record.call_path as usize) == Some(&true);
             let completes = |name: &str| {
-                let kinds = [
+                let prefixes = [
                     "MPI_Wait",
                     "MPI_Test",
                     "MPI_Probe",
@@ -272,7 +272,7 @@ impl<'a> Calls<'a> {
                     "MPI_Mprobe",
                     "MPI_Improbe",
                 ];
-                kinds.iter().any(|kind| name.starts_with(kind))
+                prefixes.iter().any(|kind| name.starts_with(kind))
             };
             let is_chance = record.method.is_mpi()
                 && (record.calls() != 1

@@ -210,7 +210,7 @@ impl ScriptAdapting {
     /// # Arguments
     /// * `directory` - of the records
     /// * `is_whole` - whether the script was carried out to its end
-    pub fn tell(self, session: &Session, script: &Path, directory: &Path, is_whole: bool) {
+    pub fn print_outcome(self, session: &Session, script: &Path, directory: &Path, is_whole: bool) {
         session.progress.end_steps();
         let adaptation = match self.stage {
             Stage::Running(adaptation) | Stage::Ended(adaptation) => adaptation,
@@ -228,7 +228,7 @@ impl ScriptAdapting {
         };
         let outcome = adaptation.outcome();
         let state = self.state.as_deref();
-        adapt::tell(session, &self.given, &outcome, directory, state);
+        adapt::print_outcome(session, &self.given, &outcome, directory, state);
         let swapped = outcome.classes.iter().filter(|(site, class)| {
             self.given.instances.get(*site) != Some(*class) && outcome.steps > 0
         });
