@@ -94,14 +94,14 @@ fn a_component_that_becomes_slow_is_replaced_and_nothing_else_changes() {
     let assembly = shock(&scratch, classes[0], &classes, slow);
     scratch.verb("run", &assembly, &FIELD).well();
     let expected = take_field(&scratch);
-    let told = adapt(&scratch, &assembly, &models, &FIELD);
-    assert_eq!(take_field(&scratch), expected, "{told}");
+    let output = adapt(&scratch, &assembly, &models, &FIELD);
+    assert_eq!(take_field(&scratch), expected, "{output}");
     let (_, decided) = decisions(&scratch, "records", 0);
     // The classes that were tried before it slowed down have been swapped out again.
-    assert!(acts(&decided).ends_with(&["try", "keep"]), "{told}");
+    assert!(acts(&decided).ends_with(&["try", "keep"]), "{output}");
     assert!(
-        told.contains("try test.SlowingFlux to test.SteadyFlux"),
-        "{told}"
+        output.contains("try test.SlowingFlux to test.SteadyFlux"),
+        "{output}"
     );
     // The records name the classes that ran, and say that one was swapped in.
     let info: Value = {
@@ -121,8 +121,8 @@ fn a_component_that_becomes_slow_is_replaced_and_nothing_else_changes() {
         info["decisions"].as_array().map(Vec::len),
         Some(decided.len())
     );
-    let told = scratch.mastermind(&["info", "records"]).well();
-    assert!(told.contains("keep test.SteadyFlux"), "{told}");
+    let output = scratch.mastermind(&["info", "records"]).well();
+    assert!(output.contains("keep test.SteadyFlux"), "{output}");
 }
 
 #[test]
@@ -136,8 +136,8 @@ fn ranks_swap_at_the_same_step() {
     let long = ["--set", "driver.max_steps=300"];
     for mpi in mpis() {
         let ranks = ["--ranks", "3", "--mpi", mpi.kind.name()];
-        let told = adapt(&scratch, &assembly, &models, &[&long[..], &ranks].concat());
-        assert!(told.contains("keep test.SteadyFlux"), "{told}");
+        let output = adapt(&scratch, &assembly, &models, &[&long[..], &ranks].concat());
+        assert!(output.contains("keep test.SteadyFlux"), "{output}");
         let (first, decided) = decisions(&scratch, "records", 0);
         let acts = acts(&decided);
         assert!(
@@ -162,13 +162,13 @@ fn one_that_fails_in_its_first_call_goes_and_the_run_goes_on() {
     let expected = take_field(&scratch);
     // A class that nothing is known of could be a hundred times slower. A run this short cannot afford one call of it.
     let most = [&long[..], &["--explore", "20%"]].concat();
-    let told = adapt(&scratch, &assembly, &models, &most);
+    let output = adapt(&scratch, &assembly, &models, &most);
     assert_eq!(take_field(&scratch), expected);
     let (text, decided) = decisions(&scratch, "records", 0);
     assert_eq!(acts(&decided), ["try", "failed"], "{text}");
     assert!(
-        told.contains("failed test.FailingFlux to test.SteadyFlux"),
-        "{told}"
+        output.contains("failed test.FailingFlux to test.SteadyFlux"),
+        "{output}"
     );
 }
 
@@ -205,8 +205,8 @@ fn one_that_fails_after_it_was_kept_goes_and_the_run_goes_on() {
         &["--adapt"],
     ]
     .concat();
-    let told = scratch.verb("run", &assembly, &run).well();
-    assert_eq!(take_field(&scratch), expected, "{told}");
+    let output = scratch.verb("run", &assembly, &run).well();
+    assert_eq!(take_field(&scratch), expected, "{output}");
     let (text, decided) = decisions(&scratch, "records", 0);
     let acts = acts(&decided);
     assert!(acts.ends_with(&["try", "keep", "failed"]), "{text}");
@@ -236,8 +236,8 @@ fn one_that_is_far_slower_is_stopped_inside_a_step() {
         &["--adapt"],
     ]
     .concat();
-    let told = scratch.verb("run", &assembly, &run).well();
-    assert_eq!(take_field(&scratch), expected, "{told}");
+    let output = scratch.verb("run", &assembly, &run).well();
+    assert_eq!(take_field(&scratch), expected, "{output}");
     let (text, decided) = decisions(&scratch, "records", 0);
     let back = decided.iter().find(|decision| decision["act"] == "back");
     let reason = back.and_then(|back| back["reason"].as_str());
@@ -316,18 +316,18 @@ fn one_that_fails_where_a_dispatcher_tries_it_gets_no_calls_and_the_run_goes_on(
     let long = [&FIELD[..], &["--set", "driver.max_steps=300"]].concat();
     scratch.verb("run", &assembly, &long).well();
     let expected = take_field(&scratch);
-    let told = adapt(
+    let output = adapt(
         &scratch,
         &assembly,
         &models,
         &[&long[..], &["--dispatch", "--explore", "100%"]].concat(),
     );
-    assert_eq!(take_field(&scratch), expected, "{told}");
+    assert_eq!(take_field(&scratch), expected, "{output}");
     let (text, decided) = decisions(&scratch, "records", 0);
     let acts = acts(&decided);
     assert_eq!(acts[..2], ["try", "failed"], "{text}");
     assert!(!acts[2..].contains(&"try"), "{text}");
-    assert!(told.contains("all calls: test.SteadyFlux"), "{told}");
+    assert!(output.contains("all calls: test.SteadyFlux"), "{output}");
 }
 
 /// Past the limit calls are only summed up, and no decision is based on calls that are not recorded.
@@ -338,10 +338,10 @@ fn where_calls_have_no_record_any_more_the_run_goes_on_as_it_is() {
     let classes = ["test.SlowingFlux", "test.SteadyFlux"];
     let slow = "[parameters.flux]\nslow_after = 600";
     let assembly = shock(&scratch, "test.SlowingFlux", &classes, slow);
-    let told = adapt(&scratch, &assembly, &models, &["--records-limit", "100K"]);
+    let output = adapt(&scratch, &assembly, &models, &["--records-limit", "100K"]);
     let (_, decisions) = decisions(&scratch, "records", 0);
     let last = decisions.last().expect("a decision");
-    assert_eq!(last["act"], "stop", "{told}");
+    assert_eq!(last["act"], "stop", "{output}");
     let why = "calls of rank 0 have no record from here on: the limit of the records is reached";
     assert_eq!(last["reason"], why);
 }
@@ -363,17 +363,17 @@ fn nothing_to_swap_is_an_error() {
         error(&alone)
     );
     let silent = shock(&scratch, "test.SilentFlux", &["test.SteadyFlux"], "");
-    let told = error(&silent);
+    let output = error(&silent);
     assert!(
-        told.contains("test.SilentFlux: it neither declares its ports stateless nor provides cca.StatefulComponent"),
-        "{told}"
+        output.contains("test.SilentFlux: it neither declares its ports stateless nor provides cca.StatefulComponent"),
+        "{output}"
     );
 }
 
 /// One rank reports more steps than another: if the application goes on nevertheless, nothing is adapted any more; if
 /// it waits for ever, the run ends with the reason.
 #[test]
-fn ranks_that_report_other_numbers_of_steps_are_told() {
+fn ranks_that_report_other_numbers_of_steps_are_reported() {
     let scratch = Scratch::new();
     let models = models(&scratch);
     let classes = ["test.SteadyFlux", "test.SlowingFlux"];
@@ -433,10 +433,10 @@ fn a_class_without_a_model_is_named() {
     let ended = scratch.verb("run", &assembly, &[&records[..], &long].concat());
     let expected = "warning: no model of test.KnowingFlux, which may work at \"flux\": what it takes is learnt in the run";
     assert!(ended.stderr.contains(expected), "{ended:#?}");
-    let told = ended.well();
+    let output = ended.well();
     assert!(
-        told.contains("try test.SteadyFlux to test.KnowingFlux"),
-        "{told}"
+        output.contains("try test.SteadyFlux to test.KnowingFlux"),
+        "{output}"
     );
 }
 
@@ -455,8 +455,8 @@ fn mass_and_energy_stay_where_components_are_swapped() {
         "driver.statistics_every=10",
     ];
     let walls: Vec<_> = walls.iter().flat_map(|set| ["--set", set]).collect();
-    let told = adapt(&scratch, &assembly, &models, &walls);
-    assert!(told.contains("keep hydro.GodunovFlux"), "{told}");
+    let output = adapt(&scratch, &assembly, &models, &walls);
+    assert!(output.contains("keep hydro.GodunovFlux"), "{output}");
     let sums = scratch.read("sums.csv");
     let mut lines = sums.lines();
     let names: Vec<_> = lines.next().expect("a header").split(',').collect();
@@ -508,8 +508,11 @@ fn what_was_learned_is_kept_for_the_next_run() {
     assert_ne!(scratch.read("learned"), first, "it is written anew");
     let not_used = |text: &str| {
         std::fs::write(scratch.path("learned"), text).expect("a file");
-        let told = run(&[]).stderr;
-        assert!(told.contains("state \"learned\" is not used: "), "{told}");
+        let output = run(&[]).stderr;
+        assert!(
+            output.contains("state \"learned\" is not used: "),
+            "{output}"
+        );
         scratch.read("learned")
     };
     let torn = not_used(&first[..first.len() / 2]);

@@ -27,12 +27,12 @@ fn planned_runs_give_the_models_of_every_alternative() {
     let scratch = Scratch::new();
     let assembly = shock(&scratch);
     let plan = |arguments: &[&str]| scratch.verb("plan", &assembly, arguments);
-    let told = plan(&[]).well();
+    let output = plan(&[]).well();
     assert!(
-        told.contains(
+        output.contains(
             "4 runs show every alternative, and all 4 pairs of connected ones; no fewer would do"
-        ) && told.contains("5 times each: 20 runs, of unknown length"),
-        "{told}"
+        ) && output.contains("5 times each: 20 runs, of unknown length"),
+        "{output}"
     );
     let run = [
         "--run",
@@ -43,8 +43,8 @@ fn planned_runs_give_the_models_of_every_alternative() {
         "--set",
         "mesh.nx=48",
     ];
-    let told = plan(&run).well();
-    assert!(told.contains("8 runs in "), "{told}");
+    let output = plan(&run).well();
+    assert!(output.contains("8 runs in "), "{output}");
     let again = plan(&run).error();
     assert!(
         again.contains(
@@ -85,27 +85,27 @@ fn planned_runs_give_the_models_of_every_alternative() {
 
     assert_eq!(chosen["between_runs"], Value::Null);
     assert_eq!(chosen["interval_s"], Value::from(vec![Value::Null; 2]));
-    let told = choose(&[]).well();
+    let output = choose(&[]).well();
     assert!(
-        told.contains("spread between runs unknown: no interval"),
-        "{told}"
+        output.contains("spread between runs unknown: no interval"),
+        "{output}"
     );
     assert!(
-        told.contains("seconds are those of the wall in the runs"),
-        "{told}"
+        output.contains("seconds are those of the wall in the runs"),
+        "{output}"
     );
     let mut medians = vec!["fit", "-o", "medians.json", "--statistic", "median"];
     medians.extend(folders.iter().map(String::as_str));
     scratch.mastermind(&medians).well();
-    let told = scratch.verb(
+    let output = scratch.verb(
         "choose",
         &assembly,
         &["--models", "medians.json", "--records", "planned/run1-1"],
     );
-    let told = told.well();
+    let output = output.well();
     assert!(
-        told.contains("seconds are those of the processor: "),
-        "{told}"
+        output.contains("seconds are those of the processor: "),
+        "{output}"
     );
     // A single repetition of one assembly is not enough, unless earlier runs add information.
     for run in 1..=2 {
@@ -113,12 +113,12 @@ fn planned_runs_give_the_models_of_every_alternative() {
         std::fs::create_dir_all(scratch.path("once")).expect("a folder");
         std::os::unix::fs::symlink(scratch.path(&from), scratch.path(&to)).expect("a link");
     }
-    let told = choose(&["--runs", "once"]).well();
+    let output = choose(&["--runs", "once"]).well();
     assert!(
-        told.contains(
+        output.contains(
             "spread between runs hardly known, 1 degrees of freedom, expected 3: no interval"
         ),
-        "{told}"
+        "{output}"
     );
     let earlier = json(&choose(&["--json", "--runs", "once", "--earlier", "planned"]).well());
     assert_eq!(earlier["between_runs"]["freedom"], 5.0);
@@ -145,9 +145,9 @@ fn planned_runs_give_the_models_of_every_alternative() {
     let many = json(&choose(&["--json", "--runs", "many"]).well());
     // If other work made these runs differ from the models, Student's interval is the narrower one.
     let bounds = ["low", "high"].map(|end| many["run_bounds"][end].as_f64());
-    let told = choose(&["--runs", "many"]).well();
-    let says = told.contains("95 % of the runs differ from what the models say by ");
-    assert_eq!(says, bounds[0].is_some(), "{told}");
+    let output = choose(&["--runs", "many"]).well();
+    let says = output.contains("95 % of the runs differ from what the models say by ");
+    assert_eq!(says, bounds[0].is_some(), "{output}");
     if let [Some(low), Some(high)] = bounds {
         let deviation = many["between_runs"]["deviation"]
             .as_f64()
@@ -326,7 +326,7 @@ fn a_larger_total_is_the_same_whichever_run_is_named() {
 
 /// Calls of `flux` predicted at twice the largest mesh, compared with a run of that size.
 #[test]
-fn a_larger_workload_is_told_from_smaller_runs() {
+fn a_larger_workload_is_predicted_from_smaller_runs() {
     let scratch = Scratch::new();
     let assembly = shock(&scratch);
     let run = |nx: u32, folder: &str| {
@@ -374,17 +374,17 @@ fn a_larger_workload_is_told_from_smaller_runs() {
         );
         assert_eq!(range["ranks"][1], 1.0);
     }
-    let told = fit("mesh.nz").error();
+    let error = fit("mesh.nz").error();
     let wanted = "no such number among the run's settings, expected INSTANCE.KEY";
     assert!(
-        told.contains("by \"mesh.nz\"") && told.contains(wanted),
-        "{told}"
+        error.contains("by \"mesh.nz\"") && error.contains(wanted),
+        "{error}"
     );
 }
 
 /// A total on two ranks has two parts, each from runs on two ranks. A run gives both of its own.
 #[test]
-fn what_ranks_compute_and_what_they_wait_is_told_apart() {
+fn computation_and_waiting_of_ranks_are_predicted_apart() {
     let Some(mpi) = mpis().into_iter().next() else {
         return;
     };
@@ -415,9 +415,9 @@ fn what_ranks_compute_and_what_they_wait_is_told_apart() {
         )
     };
     let measured = |folder: &str| {
-        let told = choose(&["--records", folder]);
+        let choice = choose(&["--records", folder]);
         ["wall_s", "computation_s", "mpi_s"]
-            .map(|part| told["measured"][part].as_f64().expect(part))
+            .map(|part| choice["measured"][part].as_f64().expect(part))
     };
     let [wall_s, computation_s, mpi_s] = measured("runs/2-96");
     assert!(mpi_s > 0.0 && mpi_s < wall_s, "{mpi_s} of {wall_s}");
@@ -439,17 +439,17 @@ fn what_ranks_compute_and_what_they_wait_is_told_apart() {
         "--set",
         &y,
     ];
-    let told = choose(&wanted);
-    let on_ranks = &told["on_ranks"];
-    assert_eq!(on_ranks["ranks"], 2, "{told}");
-    assert!(on_ranks["processors"].as_u64() >= Some(1), "{told}");
-    assert_eq!(on_ranks["mpi"]["runs"], 3, "{told}");
+    let choice = choose(&wanted);
+    let on_ranks = &choice["on_ranks"];
+    assert_eq!(on_ranks["ranks"], 2, "{choice}");
+    assert!(on_ranks["processors"].as_u64() >= Some(1), "{choice}");
+    assert_eq!(on_ranks["mpi"]["runs"], 3, "{choice}");
     let [computation_s, mpi_s] =
         ["computation_s", "mpi_s"].map(|part| on_ranks[part].as_f64().expect(part));
-    let whole_s = told["predicted_s"].as_f64().expect("a time");
-    assert!(computation_s > 0.0 && mpi_s > 0.0, "{told}");
+    let whole_s = choice["predicted_s"].as_f64().expect("a time");
+    assert!(computation_s > 0.0 && mpi_s > 0.0, "{choice}");
     assert!(
         (computation_s + mpi_s - whole_s).abs() < 1e-9 * whole_s,
-        "{told}"
+        "{choice}"
     );
 }

@@ -295,12 +295,12 @@ fn a_component_asks_what_models_say() {
             "models.json",
         ];
         scratch.verb("run", file, &models).well();
-        let told = scratch
+        let error = scratch
             .verb("run", file, &["--records", "asked", "--overwrite"])
             .error();
         assert!(
-            told.contains("no models, expected run --records DIR --models FILE"),
-            "{told}"
+            error.contains("no models, expected run --records DIR --models FILE"),
+            "{error}"
         );
     };
     let go = "\"asking.work\" = \"first.work\"\n[go]\nport = \"asking.go\"";

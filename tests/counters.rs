@@ -114,7 +114,7 @@ fn counters_are_fitted() {
     let arguments = ["--records", "records", "--counters", counters];
     scratch.verb("run", &assembly, &arguments).well();
     let fit = |metric: &str| scratch.mastermind(&["fit", "records", "--metric", metric, "--json"]);
-    for (metric, told, unit) in [
+    for (metric, expected, unit) in [
         ("ru_minflt", "ru_minflt", "1"),
         ("ru_utime", "ru_utime [ns]", "ns"),
     ] {
@@ -122,7 +122,7 @@ fn counters_are_fitted() {
         let models = models["models"].as_array().expect("models");
         assert!(!models.is_empty());
         for model in models {
-            assert_eq!(model["metric"], told);
+            assert_eq!(model["metric"], expected);
             let method = model["method"].as_str().expect("a name");
             assert!(method.ends_with("states.compute"), "{method}");
             let first = model["coefficients"][0]["unit"].as_str().expect("a unit");
@@ -138,7 +138,7 @@ fn counters_are_fitted() {
 }
 
 #[test]
-fn what_cannot_be_counted_is_told_before_the_run() {
+fn what_cannot_be_counted_is_an_error_before_the_run() {
     let scratch = Scratch::new();
     let assembly = scratch.example("sod/sod.toml", &[], &[]);
     let run = |counters: &str| {

@@ -78,7 +78,7 @@ fn a_library_that_dies_is_named() {
 
 /// Each harms the process that opens it: this one must not be that process.
 #[test]
-fn the_others_are_listed_beside_a_library_that_harms_its_process() {
+fn the_others_are_listed_next_to_a_library_that_harms_its_process() {
     let scratch = Scratch::new();
     let Some(whole) = c_library(&scratch, "flux", "flux", &[]) else {
         return;

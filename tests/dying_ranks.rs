@@ -38,8 +38,8 @@ fn a_rank_that_is_killed_or_aborts() {
             let ended = run(&scratch, &assembly, &mpi, &set.each_ref().map(|s| &s[..]));
             let words = ["exited on signal", "EXIT CODE"];
             let all = [&ended.stdout[..], &ended.stderr].concat();
-            let is_told = words.iter().any(|words| all.contains(words));
-            assert!(is_told, "{ended:#?}");
+            let is_reported = words.iter().any(|words| all.contains(words));
+            assert!(is_reported, "{ended:#?}");
         }
     }
 }
@@ -49,12 +49,12 @@ fn a_rank_that_is_killed_or_aborts() {
 fn a_component_that_ends_its_process() {
     let scratch = Scratch::new();
     let assembly = shock(&scratch);
-    let told = "a component ended the process, expected it to return";
+    let cause = "a component ended the process, expected it to return";
     for mpi in mpis() {
         for (way, rank) in [("exit 0", 0), ("exit 0", 1), ("exit 3", 2)] {
             let set = [format!("flux.way={way}"), format!("flux.rank={rank}")];
             let ended = run(&scratch, &assembly, &mpi, &set.each_ref().map(|s| &s[..]));
-            assert!(ended.stderr.contains(told), "{ended:#?}");
+            assert!(ended.stderr.contains(cause), "{ended:#?}");
             let of_rank = format!("error: cannot run rank {rank} of 3");
             assert!(rank == 0 || ended.stderr.contains(&of_rank), "{ended:#?}");
         }
@@ -64,7 +64,7 @@ fn a_component_that_ends_its_process() {
         let alone = ["--set", &way, "--set", "flux.rank=0"];
         let error = scratch.verb("run", &assembly, &alone).error();
         let expected =
-            format!("error: cannot run assembly \"shock-godunov\" to its end\n  {told}\n");
+            format!("error: cannot run assembly \"shock-godunov\" to its end\n  {cause}\n");
         assert_eq!(error, expected);
     }
 }

@@ -83,9 +83,9 @@ fn where_nobody_can_catch_it_the_records_are_kept() {
     for arguments in [&[][..], &["--records", "records"]] {
         let ended = scratch.verb("run", &assembly, arguments);
         assert_eq!(ended.code, None, "an abort: {ended:#?}");
-        let told =
+        let message =
             "cannot return from a component's method: it threw an exception, expected a status";
-        assert!(ended.stderr.contains(told), "{ended:#?}");
+        assert!(ended.stderr.contains(message), "{ended:#?}");
     }
     assert_eq!(calls(&scratch, "flux.compute"), 3.0);
 }

@@ -13,7 +13,7 @@ fn answers(records: &Path, method: &str, parameter: &str) -> Vec<(String, String
     let run = Run::open(records).expect("records");
     let records = run.logs().iter().flat_map(|log| log.records());
     let of_method = records.filter(|record| record.method.method == method);
-    let told = of_method.map(|record| {
+    let answers = of_method.map(|record| {
         let names = record.method.parameters.iter();
         let mut values = names.zip(record.parameters());
         let value = values.find(|(known, _)| known.name == parameter);
@@ -24,7 +24,7 @@ fn answers(records: &Path, method: &str, parameter: &str) -> Vec<(String, String
             value.as_f64(),
         )
     });
-    told.collect()
+    answers.collect()
 }
 
 /// A component of an example's port.
@@ -112,8 +112,8 @@ fn each_call_goes_to_the_class_that_is_fastest_for_it() {
     let missing = scratch.verb("choose", &assembly, &choose);
     assert!(missing.stderr.contains("--output"), "{missing:?}");
     let choose = [&choose[..], &["-o", "best.toml"]].concat();
-    let told = scratch.verb("choose", &assembly, &choose).well();
-    assert!(told.contains("calls of solver go to test."), "{told}");
+    let output = scratch.verb("choose", &assembly, &choose).well();
+    assert!(output.contains("calls of solver go to test."), "{output}");
 
     let best = scratch.path("best.toml");
     scratch.verb("check", &best, &[]).well();
@@ -163,11 +163,14 @@ fn calls_are_sent_elsewhere_while_the_run_learns_where_they_are_fastest() {
         let arguments = [&["--records", "adapted"], &adapt[..], more].concat();
         scratch.verb("run", &assembly, &arguments).well()
     };
-    let told = adapt(&[]);
-    assert!(told.contains("where calls of a size go, now:"), "{told}");
-    assert!(told.contains("test.Rising"), "{told}");
+    let output = adapt(&[]);
+    assert!(
+        output.contains("where calls of a size go, now:"),
+        "{output}"
+    );
+    assert!(output.contains("test.Rising"), "{output}");
     let swaps = ", of which 0 swap, in ";
-    assert!(told.contains(swaps), "{told}");
+    assert!(output.contains(swaps), "{output}");
     let first = scratch.read("adapted/decisions.0.jsonl");
     let line = first.lines().find(|line| line.contains("\"try\""));
     let line = line.expect("a trial");
@@ -193,7 +196,10 @@ fn calls_are_sent_elsewhere_while_the_run_learns_where_they_are_fastest() {
         right += u32::from(class == format!("test.{expected}"));
         assert!(instance.starts_with("solver-"), "{instance}");
     }
-    assert!(all > 100 && 4 * right > 3 * all, "{right} of {all}: {told}");
+    assert!(
+        all > 100 && 4 * right > 3 * all,
+        "{right} of {all}: {output}"
+    );
 
     for mpi in mpis() {
         adapt(&["--ranks", "2", "--mpi", mpi.kind.name()]);
@@ -204,7 +210,7 @@ fn calls_are_sent_elsewhere_while_the_run_learns_where_they_are_fastest() {
 }
 
 #[test]
-fn what_cannot_be_dispatched_is_told() {
+fn what_cannot_be_dispatched_is_an_error() {
     let scratch = Scratch::new();
     let assembly = solvers(&scratch);
     let records = ["--records", "Level"];
@@ -215,21 +221,21 @@ fn what_cannot_be_dispatched_is_told() {
     let alone = text.replace("[\"test.Level\", \"test.Rising\"]", "[\"test.Level\"]");
     let alone = scratch.write("alone.toml", alone.replace("solver = [\"test.Level\"]", ""));
     let adapt = ["--adapt", "models.json", "--dispatch", "--records", "no"];
-    let told = scratch.verb("run", &alone, &adapt).error();
+    let error = scratch.verb("run", &alone, &adapt).error();
     let expected = "cannot dispatch calls in assembly \"solvers\": no [alternatives], expected an instance with two classes";
-    assert!(told.contains(expected), "{told}");
+    assert!(error.contains(expected), "{error}");
     let unknown = text.replace("\"test.Rising\"]", "\"test.Absent\"]");
     let unknown = scratch.write("unknown.toml", unknown);
-    let told = scratch.verb("run", &unknown, &adapt).error();
-    assert!(told.contains("test.Absent"), "{told}");
+    let error = scratch.verb("run", &unknown, &adapt).error();
+    assert!(error.contains("test.Absent"), "{error}");
     let without = ["--dispatch", "--records", "no"];
-    let told = scratch.verb("run", &assembly, &without);
-    assert!(told.stderr.contains("--adapt"), "{told:?}");
+    let ended = scratch.verb("run", &assembly, &without);
+    assert!(ended.stderr.contains("--adapt"), "{ended:?}");
     assert!(!scratch.path("no").exists());
 }
 
 #[test]
-fn a_table_that_does_not_fit_is_told() {
+fn a_table_that_does_not_fit_is_an_error() {
     let scratch = Scratch::new();
     let assembly = solvers(&scratch);
     let text = fs::read_to_string(&assembly).expect("the assembly");
@@ -243,26 +249,26 @@ fn a_table_that_does_not_fit_is_told() {
             "[dispatch]\nsolver = \"table.toml\"\n",
         );
     let file = scratch.write("dispatched.toml", text);
-    let told = scratch.verb("check", &file, &[]).error();
-    assert!(told.contains("cannot read decision table \""), "{told}");
+    let error = scratch.verb("check", &file, &[]).error();
+    assert!(error.contains("cannot read decision table \""), "{error}");
     let table = |step: &str| {
         let text =
             format!("port = \"solver\"\nproviders = [\"a\", \"b\"]\n\n[[methods.solve]]\n{step}\n");
         scratch.write("table.toml", text);
         scratch.verb("check", &file, &[])
     };
-    let told = table("parameter = \"m\"\nbounds = [1]\nnext = [\"a\", \"b\"]").error();
+    let error = table("parameter = \"m\"\nbounds = [1]\nnext = [\"a\", \"b\"]").error();
     let expected = "cannot dispatch calls of \"solver\": parameter \"m\" of \"solve\", expected one of n, nnz, bandwidth";
-    assert!(told.contains(expected), "{told}");
-    let told = table("parameter = \"n\"\nbounds = [1]\nnext = [\"a\", \"c\"]").error();
+    assert!(error.contains(expected), "{error}");
+    let error = table("parameter = \"n\"\nbounds = [1]\nnext = [\"a\", \"c\"]").error();
     assert!(
-        told.contains("provider \"c\", expected one of a, b"),
-        "{told}"
+        error.contains("provider \"c\", expected one of a, b"),
+        "{error}"
     );
-    let told = table("parameters = \"n\"").error();
+    let error = table("parameters = \"n\"").error();
     assert!(
-        told.contains("malformed, expected what choose --dispatch writes"),
-        "{told}"
+        error.contains("malformed, expected what choose --dispatch writes"),
+        "{error}"
     );
     table("parameter = \"n\"\nbounds = [50]\nnext = [\"b\", \"a\"]").well();
     scratch.verb("run", &file, &["--records", "records"]).well();

@@ -73,10 +73,10 @@ fn every_export_has_its_files() {
     let first =
         "run,rank,thread,instance,class,port,method,seq,start_ns,wall_ns,mpi_ns,compute_ns,";
     assert!(header(&csv).starts_with(first), "{}", header(&csv));
-    let records_told = csv.lines().count() as u64 - 1;
-    let told = printed(&["info", &records, "--json"]);
-    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-    assert_eq!(told["records"], records_told);
+    let n_rows = csv.lines().count() as u64 - 1;
+    let info = printed(&["info", &records, "--json"]);
+    let info: serde_json::Value = serde_json::from_str(&info).expect("JSON");
+    assert_eq!(info["records"], n_rows);
     for (format, out, start) in [("parquet", "one", "PAR1"), ("arrow", "all.arrow", "ARROW1")] {
         let bytes = fs::read(&export(format, out, &[])[0]).expect("a file");
         assert!(bytes.starts_with(start.as_bytes()), "{format}");
@@ -215,7 +215,7 @@ fn runs_are_compared_method_by_method() {
 
 /// Which of two runs is faster, by calls with chosen times: those of real runs depend on the machine.
 #[test]
-fn what_became_faster_is_told() {
+fn what_became_faster_is_reported() {
     let scratch = Scratch::new();
     // 20 calls at each of ten sizes, each slightly longer than the one before, by a tenth in all.
     let write = |name: &str, ns_per_element: u64| {
@@ -234,12 +234,12 @@ fn what_became_faster_is_told() {
     write("slow", 40);
     write("fast", 10);
     let compared = |first: &str, second: &str| -> serde_json::Value {
-        let told = scratch
+        let comparison = scratch
             .mastermind(&["compare", first, second, "--json"])
             .well();
-        let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
-        let [flux] = &told["methods"].as_array().expect("a list")[..] else {
-            panic!("one method: {told}")
+        let comparison: serde_json::Value = serde_json::from_str(&comparison).expect("JSON");
+        let [flux] = &comparison["methods"].as_array().expect("a list")[..] else {
+            panic!("one method: {comparison}")
         };
         assert_eq!(flux["name"], "flux.compute");
         flux.clone()

@@ -70,10 +70,10 @@ fn a_table_becomes_models_that_predict() {
         (number("level"), &found["extrapolated"]),
         (0.95, &Value::Bool(false))
     );
-    let told = predict(&["--method", "sort", "--at", "n=1e6,order=sorted"]).well();
+    let output = predict(&["--method", "sort", "--at", "n=1e6,order=sorted"]).well();
     assert!(
-        told.contains("outside the measured range: n = 1000000, measured from 1000 to 64000"),
-        "{told}"
+        output.contains("outside the measured range: n = 1000000, measured from 1000 to 64000"),
+        "{output}"
     );
     // Another run of the same kind lies within the intervals, one of a slower machine does not.
     scratch.write("other.csv", run_of_kernels(2, 1.0));
@@ -256,16 +256,16 @@ fn what_cannot_be_predicted_says_why() {
 }
 
 #[test]
-fn records_in_place_of_models_are_told_of_fit() {
+fn records_in_place_of_models_are_an_error_that_names_fit() {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.path("records")).expect("a folder");
     for words in [
         &["predict", "records"][..],
         &["suggest", "records", "--method", "compute"],
     ] {
-        let told = scratch.mastermind(words).error();
+        let error = scratch.mastermind(words).error();
         let expected = "cannot read models \"records\": a directory, expected a file as `mastermind fit records -o models.json` writes it";
-        assert!(told.contains(expected), "{told}");
+        assert!(error.contains(expected), "{error}");
     }
 }
 
@@ -559,7 +559,7 @@ fn a_curve_says_where_it_holds_the_other_parameter() {
 }
 
 #[test]
-fn notes_that_repeat_are_told_once_below_the_table() {
+fn notes_that_repeat_are_printed_once_below_the_table() {
     let scratch = Scratch::new();
     let mut table = String::from("kernel,n,time_us\n");
     for (kernel, sizes) in [("one", 2), ("two", 2), ("three", 1)] {

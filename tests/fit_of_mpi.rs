@@ -34,8 +34,9 @@ fn record(directory: &Path, method: &str) {
 /// Family and R² of the model, and where its regimes end.
 fn fitted(scratch: &Scratch, options: &[&str]) -> (String, f64, Vec<f64>) {
     let arguments = [&["fit", "records", "--json"], options].concat();
-    let told: Value = serde_json::from_str(&scratch.mastermind(&arguments).well()).expect("JSON");
-    let model = &told["models"][0];
+    let document: Value =
+        serde_json::from_str(&scratch.mastermind(&arguments).well()).expect("JSON");
+    let model = &document["models"][0];
     let terms = model["terms"].as_array().into_iter().flatten();
     let ends = terms.filter_map(|term| term["where"]["to"].as_f64());
     let family = model["family"].as_str().expect("a family");
@@ -68,7 +69,7 @@ fn the_regimes_of_a_ping_pong_are_found_by_default() {
 }
 
 #[test]
-fn a_size_that_did_not_vary_is_no_range_and_none_is_not_told() {
+fn a_size_that_did_not_vary_is_no_range_and_none_is_not_reported() {
     let scratch = Scratch::new();
     let of_one_size = |method: &str, parameter: &str, size: u64| {
         let definition = MethodDefinition {

@@ -73,7 +73,7 @@ fn a_flowchart_of_markdown_is_simulated_checked_drawn_and_transformed() {
 }
 
 #[test]
-fn a_file_of_another_kind_is_named_beside_those_that_are_read() {
+fn a_file_of_another_type_is_named_with_those_that_are_read() {
     let scratch = Scratch::new();
     let machine = root()
         .join("examples/sample/machine.toml")

@@ -36,11 +36,11 @@ fn what_does_not_fit_is_counted() {
         .arg("run")
         .arg(&assembly);
     command.args(flow).args(["--records", "cut"]);
-    let told = scratch.run(&mut command).well();
+    let output = scratch.run(&mut command).well();
     assert_eq!(scratch.read("flow.csv"), expected, "results have changed");
     let (cut, lost) = calls("cut");
     assert!(cut > 1000.0 && lost > 0.0, "{cut} records, {lost} lost");
     assert_eq!(cut + lost, whole);
     let lost = format!("{lost} dropped (File too large");
-    assert!(told.contains(&lost), "{told}");
+    assert!(output.contains(&lost), "{output}");
 }

@@ -95,8 +95,8 @@ fn an_installation_finds_its_own_parts() {
     let solver = scratch.path("solver");
     let mut tree = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     tree.args(["tree", "--offline", "--manifest-path"]);
-    let told = scratch.run(tree.arg(solver.join("Cargo.toml"))).well();
-    assert!(told.contains("demo-solver"), "{told}");
+    let packages = scratch.run(tree.arg(solver.join("Cargo.toml"))).well();
+    assert!(packages.contains("demo-solver"), "{packages}");
 
     // Where the dynamic linker cannot take its path, the program is not started without its measurement.
     let blank = scratch.path("a blank");

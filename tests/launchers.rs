@@ -184,7 +184,7 @@ fn an_error_on_the_first_rank_ends_all() {
 }
 
 #[test]
-fn what_the_first_rank_finds_wrong_is_told_once() {
+fn what_the_first_rank_finds_wrong_is_reported_once() {
     let scratch = Scratch::new();
     let assembly = shock(&scratch);
     for mpi in mpis() {
@@ -216,7 +216,7 @@ fn what_the_first_rank_finds_wrong_is_told_once() {
         command.arg("run").arg(&assembly).args(unwritable);
         let ended = launched(&scratch, &mut command);
         assert_eq!(ended.code, Some(0), "{ended:#?}");
-        let told = "warning: nothing is recorded, the run goes on";
-        assert_eq!(ended.stderr.matches(told).count(), 1, "{ended:#?}");
+        let warning = "warning: nothing is recorded, the run goes on";
+        assert_eq!(ended.stderr.matches(warning).count(), 1, "{ended:#?}");
     }
 }

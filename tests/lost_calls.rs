@@ -171,8 +171,8 @@ fn every_verb_says_what_it_does_not_know() {
             continue;
         }
         let part = &format!("{obstacle:?}");
-        let told = run(&scratch, &assembly, part, obstacle);
-        assert!(told.contains(reason), "{told}");
+        let warnings = run(&scratch, &assembly, part, obstacle);
+        assert!(warnings.contains(reason), "{warnings}");
         let (of_part, said) = choose(&scratch, &assembly, part);
         let without = &format!("have no record: {reason}");
         assert!(said.contains(without), "{said}");

@@ -101,9 +101,9 @@ fn folders_are_not_written_into_unasked() {
     for words in lines {
         scratch.mastermind(words).well();
         let refused = scratch.mastermind(words).error();
-        let told = ["it is not empty", "it exists"];
+        let reasons = ["it is not empty", "it exists"];
         assert!(
-            told.iter().any(|told| refused.contains(told)),
+            reasons.iter().any(|reasons| refused.contains(reasons)),
             "{words:?}: {refused}"
         );
         scratch.mastermind(&[words, &["--force"]].concat()).well();

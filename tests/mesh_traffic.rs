@@ -8,7 +8,7 @@ use mastermind_tests::{Scratch, mpis};
 
 /// Bytes, messages and the other ranks of a call of the mesh.
 #[derive(Debug, Default, PartialEq)]
-struct Seen {
+struct Traffic {
     bytes: i64,
     messages: i64,
     peers: BTreeSet<i64>,
@@ -46,7 +46,7 @@ fn check_communicator(log: &Log, record: &Record<'_>) {
 /// The bytes of each operation.
 fn check(log: &Log) -> BTreeMap<&'static str, i64> {
     // Calls end before the one that they were made from.
-    let mut seen = BTreeMap::<u64, Seen>::new();
+    let mut seen = BTreeMap::<u64, Traffic>::new();
     let mut bytes = BTreeMap::new();
     for record in log.records() {
         let method = record.method;
@@ -76,14 +76,14 @@ fn check(log: &Log) -> BTreeMap<&'static str, i64> {
             continue;
         };
         let seen = seen.remove(&record.seq).unwrap_or_default();
-        let told = [
+        let recorded = [
             value(&record, "bytes"),
             value(&record, "messages"),
             value(&record, "neighbours"),
         ];
         let given = [seen.bytes, seen.messages, seen.peers.len() as i64];
-        assert_eq!(told, given, "{operation}: {record:?}");
-        *bytes.entry(*operation).or_default() += told[0];
+        assert_eq!(recorded, given, "{operation}: {record:?}");
+        *bytes.entry(*operation).or_default() += recorded[0];
     }
     bytes
 }

@@ -35,8 +35,8 @@ fn lines(mpi: &str, before: &[&str], program: &Path, folder: &Path) -> Vec<Strin
 
 /// Calls of each function of MPI, summed over the ranks.
 fn calls(scratch: &Scratch, records: &str) -> BTreeMap<String, u64> {
-    let told = shown(scratch, &["profile", "--mpi", "--json", records]);
-    let rows = told["functions"].as_array().expect("rows");
+    let profile = shown(scratch, &["profile", "--mpi", "--json", records]);
+    let rows = profile["functions"].as_array().expect("rows");
     let call = |row: &Value| {
         let name = row["name"].as_str().expect("a name");
         (name.to_owned(), row["calls"].as_u64().expect("calls"))

@@ -29,30 +29,33 @@ fn run(mpi: &str, program: &Path) -> String {
 }
 
 /// Parses the lines `WHO NAME CALLS TIME` of both ranks: calls and time by name.
-fn told<'a>(text: &'a str, who: &str) -> BTreeMap<&'a str, Vec<(u64, f64)>> {
-    let mut told: BTreeMap<_, Vec<_>> = BTreeMap::new();
+fn parsed<'a>(text: &'a str, who: &str) -> BTreeMap<&'a str, Vec<(u64, f64)>> {
+    let mut parsed: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for line in text.lines() {
         let words: Vec<_> = line.split_whitespace().collect();
         if let [first, name, calls, time] = words[..]
             && first == who
         {
             let value = (calls.parse().expect("calls"), time.parse().expect("time"));
-            told.entry(name).or_default().push(value);
+            parsed.entry(name).or_default().push(value);
         }
     }
-    told
+    parsed
 }
 
 /// Checks that both ranks report these numbers of calls, and no others except those that start and end MPI.
 fn assert_calls(text: &str, expected: &[(&str, u64)]) {
-    let told = told(text, "proxy");
+    let of_name = parsed(text, "proxy");
     for (name, calls) in expected {
-        let found: Vec<_> = told[name].iter().map(|(calls, _)| *calls).collect();
+        let found: Vec<_> = of_name[name].iter().map(|(calls, _)| *calls).collect();
         assert_eq!(found, [*calls; 2], "{name}\n{text}");
-        assert!(told[name].iter().all(|(_, ticks)| *ticks > 0.0), "{name}");
+        assert!(
+            of_name[name].iter().all(|(_, ticks)| *ticks > 0.0),
+            "{name}"
+        );
     }
     let known = |name: &&&str| expected.iter().any(|(other, _)| other == *name);
-    let others: Vec<_> = told.keys().filter(|name| !known(name)).collect();
+    let others: Vec<_> = of_name.keys().filter(|name| !known(name)).collect();
     assert!(
         others
             .iter()

@@ -54,8 +54,8 @@ fn each_table_of_a_wrapped_program() {
             );
             assert!(ns("start_and_end_ns") > 0, "{rank}");
             let percent = 100.0 * ns("mpi_ns") as f64 / ns("application_ns") as f64;
-            let told = rank["mpi_percent"].as_f64().expect("percent");
-            assert!((told - percent).abs() < 1e-9, "{rank}");
+            let reported = rank["mpi_percent"].as_f64().expect("percent");
+            assert!((reported - percent).abs() < 1e-9, "{rank}");
             // Seven barriers, six messages, six that fail, the handler, and the start and end.
             assert_eq!((ns("calls"), ns("failed")), (22, 6), "{mpi}: {rank}");
         }
@@ -127,11 +127,11 @@ fn functions(report: &Value, mpi: &str) {
     let send = named(functions, "MPI_Send");
     assert_eq!(send["calls"], 6 + 12, "{mpi}");
     let sizes = &send["sizes"];
-    let told = |name: &str| sizes[name].as_u64();
-    assert_eq!(told("messages"), Some(6), "{mpi}: {send}");
-    assert_eq!(told("bytes"), Some(70_000 + 100 + 1000), "{mpi}");
+    let sum_of = |name: &str| sizes[name].as_u64();
+    assert_eq!(sum_of("messages"), Some(6), "{mpi}: {send}");
+    assert_eq!(sum_of("bytes"), Some(70_000 + 100 + 1000), "{mpi}");
     assert_eq!(
-        (told("least_bytes"), told("greatest_bytes")),
+        (sum_of("least_bytes"), sum_of("greatest_bytes")),
         (Some(10), Some(70_000))
     );
     assert_eq!(send["sent_percent"], 100.0);

@@ -25,21 +25,24 @@ const SHORTEST_S: f64 = 0.1;
 const N_RUNS: usize = 3;
 
 /// Calls and seconds by rank and function.
-type Told = BTreeMap<(u32, String), (u64, f64)>;
+type CallSums = BTreeMap<(u32, String), (u64, f64)>;
 
 /// Parses the lines `WHO RANK NAME CALLS SECONDS`.
-fn told(text: &str, who: &str) -> Told {
-    let mut told = Told::new();
+fn parsed(text: &str, who: &str) -> CallSums {
+    let mut parsed = CallSums::new();
     for line in text.lines() {
         if let [first, rank, name, calls, seconds] = line.split(' ').collect::<Vec<_>>()[..]
             && first == who
         {
             let key = (rank.parse().expect("a rank"), name.to_owned());
             let value = (calls.parse().expect("calls"), seconds.parse().expect("s"));
-            assert!(told.insert(key, value).is_none(), "{line} twice in {text}");
+            assert!(
+                parsed.insert(key, value).is_none(),
+                "{line} twice in {text}"
+            );
         }
     }
-    told
+    parsed
 }
 
 /// The shim, made without any MPI.
@@ -53,21 +56,21 @@ fn shim(folder: &Path) -> PathBuf {
 
 /// Checks over the shim's functions that the calls are the same in each run, and the seconds of each rank within the
 /// tolerance in one.
-fn assert_same(run: impl Fn() -> (Told, Told)) {
-    let mut told = Vec::new();
+fn assert_same(run: impl Fn() -> (CallSums, CallSums)) {
+    let mut differing = Vec::new();
     for _ in 0..N_RUNS {
         let (by_shim, by_proxy) = run();
         let differs = [0, 1].map(|rank| difference(rank, &by_shim, &by_proxy));
         if differs.iter().all(|differs| *differs < TOLERANCE) {
             return;
         }
-        told.push((differs, by_shim, by_proxy));
+        differing.push((differs, by_shim, by_proxy));
     }
-    panic!("{told:#?}");
+    panic!("{differing:#?}");
 }
 
 /// The difference of a rank's seconds, relative to the shim's.
-fn difference(rank: u32, by_shim: &Told, by_proxy: &Told) -> f64 {
+fn difference(rank: u32, by_shim: &CallSums, by_proxy: &CallSums) -> f64 {
     let (mut shim_s, mut proxy_s) = (0.0, 0.0);
     for ((_, name), (calls, s)) in by_shim.iter().filter(|((r, _), _)| *r == rank) {
         let proxy = by_proxy.get(&(rank, name.clone()));
@@ -88,7 +91,7 @@ fn compare(mpi: &str, program: &Path, shim: &Path) {
     let preload = format!("LD_PRELOAD={}:{}", shim.display(), proxy.display());
     assert_same(|| {
         let text = output(mpirun(mpi, 2, folder).args(["env", &preload]).arg(program));
-        (told(&text, "shim"), told(&text, "proxy"))
+        (parsed(&text, "shim"), parsed(&text, "proxy"))
     });
 }
 
@@ -142,7 +145,7 @@ fn component(mpi: &str, folder: &Path) -> PathBuf {
 }
 
 /// The records of a run, by rank and function.
-fn recorded(records: &str) -> Told {
+fn recorded(records: &str) -> CallSums {
     let mut command = Command::new(bin_dir().join("mastermind"));
     let text = output(command.args(["profile", records, "--per-rank", "--json"]));
     let profile: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -182,7 +185,7 @@ fn seconds_of_a_component() {
             command.arg(bin_dir().join("mastermind"));
             command.arg("run").arg(&assembly);
             let text = output(command.args(["--mpi", mpi, "--records", &records]));
-            (told(&text, "shim"), recorded(&records))
+            (parsed(&text, "shim"), recorded(&records))
         });
     }
 }

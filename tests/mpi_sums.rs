@@ -39,10 +39,10 @@ fn table(report: &Value, name: &str) -> Vec<String> {
         "sizes",
     ];
     let row = |row: &Value| {
-        let told = columns
+        let cells = columns
             .iter()
             .filter_map(|column| Some((*column, row.get(*column)?)));
-        json!(told.collect::<Vec<_>>()).to_string()
+        json!(cells.collect::<Vec<_>>()).to_string()
     };
     let mut rows: Vec<_> = report[name]
         .as_array()

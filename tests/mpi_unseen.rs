@@ -19,7 +19,7 @@ fn wrap(command: &mut Command, options: &[&str]) {
 }
 
 #[test]
-fn own_definitions_and_profiling_names_are_told() {
+fn own_definitions_and_profiling_names_are_reported() {
     for mpi in mpis_with("mpicc") {
         for (options, name) in [(&[][..], "MPI_Send"), (&["-DPROFILING"], "PMPI_Send")] {
             let scratch = Scratch::new();
@@ -30,12 +30,12 @@ fn own_definitions_and_profiling_names_are_told() {
             assert!(ended.stderr.contains(name), "{mpi}: {ended:?}");
             ended.well();
             for arguments in [&[][..], &["--mpi"]] {
-                let told = &shown(&scratch, arguments)["unseen_calls"];
-                let told = told
+                let lines = &shown(&scratch, arguments)["unseen_calls"];
+                let lines = lines
                     .as_array()
                     .unwrap_or_else(|| panic!("{mpi}, {name}, {arguments:?}"));
-                assert_eq!(told.len(), 1, "{mpi}: {told:?}");
-                let line = told[0].as_str().expect("a line");
+                assert_eq!(lines.len(), 1, "{mpi}: {lines:?}");
+                let line = lines[0].as_str().expect("a line");
                 assert!(line.contains(&format!(" {name} ")), "{mpi}: {line}");
             }
         }
@@ -50,7 +50,7 @@ fn own_definitions_and_profiling_names_are_told() {
 }
 
 #[test]
-fn ranks_of_other_programs_are_told() {
+fn ranks_of_other_programs_are_reported() {
     for mpi in mpis_with("mpicc") {
         let scratch = Scratch::new();
         let program = compile_mpi(mpi, "ring.c", &[], &[], &scratch.path(""));

@@ -69,27 +69,30 @@ fn short_forms_that_mean_one_method_are_taken_in_every_verb() {
 }
 
 #[test]
-fn what_means_several_lists_them_and_what_means_none_tells_the_nearest() {
+fn what_means_several_lists_them_and_what_means_none_names_the_nearest() {
     let scratch = recorded();
     let plot = |name: &str| {
         scratch
             .mastermind(&["plot", "records", "--kind", "scatter", "--method", name])
             .error()
     };
-    let told = plot("compute");
+    let error = plot("compute");
     assert!(
-        told.contains("methods of this name, expected one; name "),
-        "{told}"
+        error.contains("methods of this name, expected one; name "),
+        "{error}"
     );
     assert!(
-        told.contains("\"flux.flux.compute\" or ") && told.contains("\"states.states.compute\""),
-        "{told}"
+        error.contains("\"flux.flux.compute\" or ") && error.contains("\"states.states.compute\""),
+        "{error}"
     );
-    let told = plot("flux.comptue");
-    assert!(told.contains("no calls of it, expected one of "), "{told}");
+    let error = plot("flux.comptue");
     assert!(
-        told.contains("the nearest is \"flux.flux.compute\""),
-        "{told}"
+        error.contains("no calls of it, expected one of "),
+        "{error}"
+    );
+    assert!(
+        error.contains("the nearest is \"flux.flux.compute\""),
+        "{error}"
     );
     let fit = scratch
         .mastermind(&["fit", "records", "--method", "stats.compute"])

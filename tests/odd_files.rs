@@ -37,7 +37,7 @@ fn odd_files_give_a_model_or_one_clear_error() {
         };
         let file = folder.join(name).display().to_string();
         let ended = scratch.mastermind(&["fit", &file]);
-        let told = match kind {
+        let output = match kind {
             "model" => ended.well(),
             _ => {
                 let error = ended.error();
@@ -45,8 +45,8 @@ fn odd_files_give_a_model_or_one_clear_error() {
                 error
             }
         };
-        if !told.contains(says) {
-            wrong.push(format!("{name}: {told}"));
+        if !output.contains(says) {
+            wrong.push(format!("{name}: {output}"));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -77,10 +77,10 @@ fn one_call_preempted_among_sizes_measured_once_does_not_decide() {
         let models: serde_json::Value = serde_json::from_str(&models).expect("models");
         for (model, note, n_records) in [(0, "set-aside", 1), (1, "zero", 100)] {
             let notes = models["models"][model]["notes"].as_array().expect("notes");
-            let is_told = |told: &serde_json::Value| {
-                told["note"] == note && told["n_records"].as_u64() == Some(n_records)
+            let is_expected = |entry: &serde_json::Value| {
+                entry["note"] == note && entry["n_records"].as_u64() == Some(n_records)
             };
-            assert!(notes.iter().any(is_told), "{note}: {notes:?}");
+            assert!(notes.iter().any(is_expected), "{note}: {notes:?}");
         }
         let spiky = &models["models"][0];
         assert_eq!(
@@ -102,10 +102,11 @@ fn one_call_preempted_among_sizes_measured_once_does_not_decide() {
                 at,
                 "--json",
             ];
-            let told = scratch.mastermind(&predict).well();
-            let told: serde_json::Value = serde_json::from_str(&told).expect("a prediction");
-            let value_s = told["value_s"].as_f64().expect("a time");
-            assert!((low..high).contains(&value_s), "{at}: {told}");
+            let prediction = scratch.mastermind(&predict).well();
+            let prediction: serde_json::Value =
+                serde_json::from_str(&prediction).expect("a prediction");
+            let value_s = prediction["value_s"].as_f64().expect("a time");
+            assert!((low..high).contains(&value_s), "{at}: {prediction}");
         }
     }
     let plot = [

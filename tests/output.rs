@@ -42,8 +42,8 @@ fn output_that_is_lost_is_an_error() {
     ] {
         let ended = shell(&scratch, &format!("mastermind {verb} > /dev/full"));
         assert_eq!(ended.code, Some(1), "{verb}: {ended:?}");
-        let told = "error: cannot write standard output: No space left on device";
-        assert!(ended.stderr.contains(told), "{verb}: {ended:?}");
+        let error = "error: cannot write standard output: No space left on device";
+        assert!(ended.stderr.contains(error), "{verb}: {ended:?}");
     }
 }
 

@@ -124,14 +124,14 @@ const CALLS: [&str; 20] = [
 #[test]
 fn every_call_is_recorded_with_its_parameters_and_nothing_else_changes() {
     let sums = Sums::new();
-    let told = sums.proxy();
+    let generated = sums.proxy();
     for line in [
         "14 functions recorded, 1 forwarded only, 2 left alone",
         "forwarded: sum_of: variadic",
         "left alone: sum_transposed: skipped by the mark-up",
         "left alone: sum_inline: its body is in the header",
     ] {
-        assert!(told.contains(line), "{line} in {told}");
+        assert!(generated.contains(line), "{line} in {generated}");
     }
     let wrapped = output(&mut sums.wrapped(&[]));
     assert_eq!(wrapped, plain(&sums));
@@ -285,7 +285,7 @@ fn declarations_that_are_not_understood_are_named() {
     let solver = "typedef struct Solver { void *data; int (*solve)(struct Solver *self, int n); int (*reset)(struct Solver *self); } Solver;\n";
     let header = text(&scratch.write("solver.h", format!("{solver}{broken}")));
     for option in ["--define=X", "--json"] {
-        let told = scratch
+        let output = scratch
             .mastermind(&[
                 "proxy",
                 &header,
@@ -296,14 +296,14 @@ fn declarations_that_are_not_understood_are_named() {
                 option,
             ])
             .well();
-        assert!(told.contains("/solver.h:4"), "{told}");
+        assert!(output.contains("/solver.h:4"), "{output}");
     }
 }
 
 /// A shell starts two programs, one by each function of the C library for that. Their records are kept apart, and a
 /// program that is started without an environment is named.
 #[test]
-fn programs_that_others_start_are_told_apart() {
+fn programs_that_others_start_are_distinguished() {
     let sums = Sums::new();
     sums.proxy();
     std::fs::copy(sums.path("program"), sums.path("copied")).expect("a copy");

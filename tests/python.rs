@@ -51,8 +51,8 @@ fn python(scratch: &Scratch) -> Command {
 /// The output of a script, as JSON.
 fn asked(scratch: &Scratch, script: &str) -> Value {
     let script = format!("import json, mastermind\n{script}");
-    let told = succeeds(python(scratch).args(["-W", "error", "-c", &script]));
-    serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told}"))
+    let output = succeeds(python(scratch).args(["-W", "error", "-c", &script]));
+    serde_json::from_str(&output).unwrap_or_else(|error| panic!("{error}: {output}"))
 }
 
 fn notebook(name: &str) {
@@ -153,22 +153,22 @@ tests = {'==': operator.eq, '!=': operator.ne, '<': operator.lt, '<=': operator.
 asked = [[('wall_ns', '>', middle)], [('wall_ns', '>=', middle + 0.5), ('axis', '==', 'y')], [('q', 'in', [1620, 7])], [('axis', '!=', 'x')],
          [('method', 'not in', ['compute', 'fill'])], [('rank', '>=', 1)], [('parent_seq', '<', 20)], [('failed', '==', False), ('q', '>=', 1620)], [('q', '<=', 1620)],
          [('callpath', '==', all['callpath'][3])], [('mpi_ns', '<', 5)]]
-told = []
+checks = []
 for conditions in asked:
     some = list(zip(*r.records(names, where=conditions).to_dict().values()))
     def meets(row, condition):
         value = row[names.index(condition[0])]
         return value is not None and tests[condition[1]](value, condition[2])
     expected = [row for row in rows if not [c for c in conditions if not meets(row, c)]]
-    told.append([some == expected, 0 < len(some) < len(rows)])
-print(json.dumps(told))",
+    checks.append([some == expected, 0 < len(some) < len(rows)])
+print(json.dumps(checks))",
     );
     let found = found.as_array().unwrap();
-    assert!(found.iter().all(|told| told[0] == true), "{found:?}");
+    assert!(found.iter().all(|checks| checks[0] == true), "{found:?}");
     // Each of them distinguishes rows, with two exceptions: no rank has a higher number than the only one, and nothing
     // was measured in MPI.
     assert_eq!(
-        found.iter().filter(|told| told[1] == true).count(),
+        found.iter().filter(|checks| checks[1] == true).count(),
         9,
         "{found:?}"
     );
@@ -211,13 +211,14 @@ print(json.dumps([p, f.mode, mastermind.load_models('saved.json').to_dict() == m
             &at,
             "--json",
         ];
-        let told: Value = serde_json::from_str(&mastermind(&words, &scratch.path(""))).unwrap();
+        let prediction: Value =
+            serde_json::from_str(&mastermind(&words, &scratch.path(""))).unwrap();
         for (key, column) in [
             ("value_s", "value"),
             ("lower_s", "lower"),
             ("upper_s", "upper"),
         ] {
-            assert_eq!(told[key], asked[0][column][place], "{key} at {at}");
+            assert_eq!(prediction[key], asked[0][column][place], "{key} at {at}");
         }
     }
 }
@@ -232,10 +233,10 @@ fn what_a_run_lacks_is_a_warning() {
         .find(|path| path.extension().is_some_and(|e| e == "mmr"));
     cut(&log.expect("a log"));
     let script = "import warnings, mastermind
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as warned:
     warnings.simplefilter('always')
     r = mastermind.open('records')
-assert r.missing and len(told) == len(r.missing) and told[0].category is mastermind.IncompleteRun, (r.missing, told)
+assert r.missing and len(warned) == len(r.missing) and warned[0].category is mastermind.IncompleteRun, (r.missing, warned)
 assert len(r.records(['seq']).to_dict()['seq']) == len(r)";
     succeeds(python(&scratch).args(["-c", script]));
 }
@@ -256,10 +257,10 @@ fn a_run_that_was_killed_says_so() {
     run.kill().unwrap();
     run.wait().unwrap();
     let script = "import warnings, mastermind
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as warned:
     warnings.simplefilter('always')
     r = mastermind.open('records')
-assert r.missing[-1] == 'the run has not ended, or was killed' and len(told) == len(r.missing), (r.missing, told)";
+assert r.missing[-1] == 'the run has not ended, or was killed' and len(warned) == len(r.missing), (r.missing, warned)";
     succeeds(python(&scratch).args(["-c", script]));
 }
 
@@ -288,11 +289,11 @@ fn the_choice_is_that_of_the_command_line() {
     let choose = "choose examples/sod/sod.toml --models models.json --records runs/200-1 --runs runs --earlier runs --set mesh.nx=400 \
                   --best 2 --json";
     let choose: Vec<&str> = choose.split_whitespace().collect();
-    let told: Value = serde_json::from_str(&mastermind(&choose, &folder)).unwrap();
+    let choice: Value = serde_json::from_str(&mastermind(&choose, &folder)).unwrap();
     let found = asked(
         &scratch,
         "m, r = mastermind.load_models('models.json'), mastermind.open('runs/200-1')
-told = mastermind.choose('examples/sod/sod.toml', m, r, runs='runs', earlier='runs', set={'mesh.nx': 400}, best=2)
+choice = mastermind.choose('examples/sod/sod.toml', m, r, runs='runs', earlier='runs', set={'mesh.nx': 400}, best=2)
 errors = []
 for options in [dict(set={'mesh.nx': 400}), dict(runs='nowhere'), dict(runs='runs', set={'mesh.n': 4}), dict(runs='runs', ranks=3)]:
     try:
@@ -300,10 +301,10 @@ for options in [dict(set={'mesh.nx': 400}), dict(runs='nowhere'), dict(runs='run
         errors.append('no error')
     except ValueError as error:
         errors.append(str(error))
-print(json.dumps([told, errors]))",
+print(json.dumps([choice, errors]))",
     );
-    assert_eq!(found[0], told);
-    assert!(told["interval_s"][0].is_f64(), "{told}");
+    assert_eq!(found[0], choice);
+    assert!(choice["interval_s"][0].is_f64(), "{choice}");
     let starts = [
         "cannot scale the workload by mesh.nx: no runs, expected a folder of runs",
         "cannot read runs in \"nowhere\": ",
@@ -322,7 +323,7 @@ fn wrong_use_is_one_clear_error() {
     let errors = asked(
         &scratch,
         "r = mastermind.open('records')
-told = []
+messages = []
 for act in [lambda: mastermind.open('nowhere'), lambda: r.records(['nothing']), lambda: r.records(['seq', 'seq']), lambda: r.records(methods=['flx.compute']),
             lambda: r.fit('nothing'), lambda: r.fit(metric='cycles'), lambda: r.fit(statistic='mode'), lambda: r.fit(formula='a *'),
             lambda: r.fit('flux.compute', modes='apart')[0].predict(p=1), lambda: r.fit('flux.compute', modes='apart')[0].predict(q=[1, 2], axis='z'),
@@ -330,10 +331,10 @@ for act in [lambda: mastermind.open('nowhere'), lambda: r.records(['nothing']), 
             lambda: r.records(where=[('axis', '<', 'y')]), lambda: r.records(where=[('q', '=>', 1)]), lambda: r.records(where=[('z', '==', 1)])]:
     try:
         act()
-        told.append('no error')
+        messages.append('no error')
     except (ValueError, OSError) as error:
-        told.append(str(error))
-print(json.dumps(told))",
+        messages.append(str(error))
+print(json.dumps(messages))",
     );
     let starts = [
         "cannot read records \"nowhere\"",
@@ -352,11 +353,11 @@ print(json.dumps(told))",
         "cannot take comparison \"=>\": unknown, expected ==, !=",
         "cannot read column \"z\": not there, expected one of run",
     ];
-    for (told, start) in errors.as_array().unwrap().iter().zip(starts) {
-        let told = told.as_str().unwrap();
+    for (error, start) in errors.as_array().unwrap().iter().zip(starts) {
+        let error = error.as_str().unwrap();
         assert!(
-            told.starts_with(start) && told != "no error",
-            "{told}\nexpected {start}"
+            error.starts_with(start) && error != "no error",
+            "{error}\nexpected {start}"
         );
     }
 }
@@ -375,7 +376,7 @@ fn a_table_is_fitted_as_by_the_command_line() {
     let found = asked(
         &scratch,
         "import warnings
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as warned:
     warnings.simplefilter('always')
     table = mastermind.open('sort.csv')
     other = mastermind.open('other.csv', time='took', params=['n'])
@@ -385,7 +386,7 @@ for act in [lambda: mastermind.open('other.csv'), lambda: table.fit('nothing'), 
         act()
     except ValueError as error:
         errors.append(str(error))
-print(json.dumps([table.methods, len(told), table.missing, table.fit('sort')[0].to_dict(), other.missing, errors]))",
+print(json.dumps([table.methods, len(warned), table.missing, table.fit('sort')[0].to_dict(), other.missing, errors]))",
     );
     scratch
         .mastermind(&["fit", "sort.csv", "-o", "m.json"])

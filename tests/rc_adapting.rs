@@ -63,7 +63,7 @@ fn a_script_is_adapted_over_all_its_starts() {
     let end = format!("{ALTERNATIVES}go driver go\ngo driver go\n");
     let script = script(&scratch, "s.rc", "test.SlowingFlux", &end);
     let ended = adapt(&scratch, &script, &["--explore", "100%"]);
-    let (told, decided) = (ended.well(), decisions(&scratch, 0));
+    let (output, decided) = (ended.well(), decisions(&scratch, 0));
     assert!(kept(&decided, "test.SteadyFlux"), "{decided:?}");
     // Each start is half of the run.
     let fractions = decided.iter().map(|decision| decision["fraction"].as_f64());
@@ -71,12 +71,15 @@ fn a_script_is_adapted_over_all_its_starts() {
         .map(|fraction| fraction.expect("a number"))
         .collect();
     assert!(fractions.is_sorted() && fractions[0] < 0.5, "{fractions:?}");
-    let steps = told
+    let steps = output
         .lines()
         .find_map(|line| line.split_once(" in ")?.1.split_once(" steps"));
-    assert_eq!(steps.map(|(steps, _)| steps), Some("120"), "{told}");
+    assert_eq!(steps.map(|(steps, _)| steps), Some("120"), "{output}");
     // The script with the chosen class, and the assembly of its last start.
-    assert!(told.contains("--replace flux=test.SteadyFlux"), "{told}");
+    assert!(
+        output.contains("--replace flux=test.SteadyFlux"),
+        "{output}"
+    );
     let adapted = scratch.read("records/adapted.toml");
     assert!(adapted.contains("flux = \"test.SteadyFlux\""), "{adapted}");
     scratch
@@ -95,9 +98,9 @@ fn what_was_recorded_before_all_alternatives_are_there_is_left_out() {
          connect rhs flux flux flux\nconnect flux kernel kernel flux\ngo driver go\n"
     );
     let script = script(&scratch, "s.rc", "test.SlowingFlux", &end);
-    let told = adapt(&scratch, &script, &["--explore", "100%"]).well();
+    let output = adapt(&scratch, &script, &["--explore", "100%"]).well();
     let decided = decisions(&scratch, 0);
-    assert!(kept(&decided, "test.SteadyFlux"), "{told}");
+    assert!(kept(&decided, "test.SteadyFlux"), "{output}");
 }
 
 #[test]
@@ -148,25 +151,25 @@ fn an_instance_that_the_script_makes_anew_is_not_adapted_any_more() {
 fn what_cannot_be_adapted_is_refused_before_anything_starts() {
     let scratch = Scratch::new();
     let plain = script(&scratch, "p.rc", "test.SlowingFlux", "go driver go\n");
-    let told = adapt(&scratch, &plain, &[]).error();
-    assert!(told.contains("#!alternatives"), "{told}");
+    let error = adapt(&scratch, &plain, &[]).error();
+    assert!(error.contains("#!alternatives"), "{error}");
     let end = format!("{ALTERNATIVES}go driver go\n");
     let script = script(&scratch, "s.rc", "test.SlowingFlux", &end);
-    let told = adapt(&scratch, &script, &["--dispatch"]);
-    assert_eq!(told.code, Some(2), "{told:?}");
+    let ended = adapt(&scratch, &script, &["--dispatch"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
     let end = format!("{ALTERNATIVES}go driver go\nremove flux\ngo driver go\n");
     let gone = self::script(&scratch, "g.rc", "test.SlowingFlux", &end);
-    let told = adapt(&scratch, &gone, &[]).error();
-    assert!(told.contains("no instance \"flux\""), "{told}");
+    let error = adapt(&scratch, &gone, &[]).error();
+    assert!(error.contains("no instance \"flux\""), "{error}");
     assert!(!scratch.path("records").exists());
     // Records of another run: that is the only thing reported.
     scratch
         .mastermind(&["run", &script, "--records", "records"])
         .well();
     let run = ["run", &script, "--records", "records", "--adapt"];
-    let told = scratch.mastermind(&run);
-    assert_eq!(told.code, Some(1), "{told:?}");
-    assert!(!told.stderr.contains("nothing was adapted"), "{told:?}");
+    let ended = scratch.mastermind(&run);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(!ended.stderr.contains("nothing was adapted"), "{ended:?}");
 }
 
 /// Components that ask `cca.PerfModel` get answers in a script too.
@@ -183,7 +186,7 @@ fn models_answer_in_a_script() {
         "--models",
         "nothing.json",
     ];
-    let told = scratch.mastermind(&models);
-    assert_eq!(told.code, Some(1), "{told:?}");
-    assert!(told.stderr.contains("nothing.json"), "{told:?}");
+    let ended = scratch.mastermind(&models);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("nothing.json"), "{ended:?}");
 }

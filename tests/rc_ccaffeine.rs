@@ -64,7 +64,7 @@ fn a_script_is_judged_where_it_starts_something() {
 }
 
 #[test]
-fn what_fails_is_told_and_passed_over() {
+fn what_fails_is_reported_and_passed_over() {
     let scratch = Scratch::new();
     let text =
         shock("connect driver mesh mesh mesh\nfrobnicate\ngo driver go\nremove nobody\nlinks\n");
@@ -75,13 +75,13 @@ fn what_fails_is_told_and_passed_over() {
         ended.stdout.contains("driver.mesh -> mesh.mesh"),
         "{ended:?}"
     );
-    let told = [
+    let messages = [
         "cannot connect uses port \"mesh\" of \"driver\"",
         "cannot run command \"frobnicate\": undefined",
         "cannot find instance \"nobody\"",
         "2 lines failed and passed over",
     ];
-    for text in told {
+    for text in messages {
         assert!(ended.stderr.contains(text), "{text}: {ended:?}");
     }
     let ended = on(&scratch, "run", &text, &["--strict"]);
@@ -108,16 +108,16 @@ fn ranks_run_the_scripts_that_one_rank_runs() {
         let ended = on(&scratch, "run", &text, &ranks);
         assert_ne!(ended.code, Some(0), "{ended:?}");
         assert!(ended.stdout.contains("done on 2 ranks"), "{ended:?}");
-        let told = ended
+        let n_messages = ended
             .stderr
             .matches("cannot find instance \"nobody\"")
             .count();
-        assert_eq!(told, 1, "{ended:?}");
+        assert_eq!(n_messages, 1, "{ended:?}");
     }
 }
 
 #[test]
-fn a_script_that_does_not_say_so_is_told_how_to() {
+fn a_script_without_its_first_line_is_an_error_that_names_it() {
     let scratch = Scratch::new();
     let script = scratch.write("script", "# mine\nrepository list\n");
     for verb in ["run", "check", "graph"] {

@@ -75,7 +75,7 @@ fn the_script_runs_to_the_same_bits_on_several_ranks() {
         assert_eq!(from_script.lines().count(), 1 + 96 * 32);
         assert!(from_script == from_toml, "under {}", mpi.kind);
         // The first rank reports for all of them.
-        let told = shown.matches("##specific go command successful").count();
-        assert_eq!(told, 1, "{shown}");
+        let n_messages = shown.matches("##specific go command successful").count();
+        assert_eq!(n_messages, 1, "{shown}");
     }
 }

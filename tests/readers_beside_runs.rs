@@ -122,19 +122,19 @@ const READERS: &[(Answer, &str)] = &[
 ];
 
 /// A folder with an assembly, the records of a run that has ended, and models of these.
-struct Place {
+struct Workspace {
     scratch: Scratch,
     assembly: PathBuf,
     /// Calls of an undisturbed run, by number of steps.
     whole: BTreeMap<u32, Calls>,
 }
 
-impl Place {
+impl Workspace {
     fn new() -> Self {
         let scratch = Scratch::new();
         let edit = ("cfl = 0.4", "cfl = 0.4\nmax_steps = 40");
         let assembly = scratch.example("shock/shock.toml", &[], &[edit]);
-        let mut place = Place {
+        let mut place = Workspace {
             scratch,
             assembly,
             whole: BTreeMap::new(),
@@ -250,7 +250,7 @@ fn rows(folder: &Path) -> Calls {
 ///
 /// # Returns
 /// The calls that it reported, if it reports calls.
-fn read(place: &Place, records: &str, number: usize) -> Option<Calls> {
+fn read(place: &Workspace, records: &str, number: usize) -> Option<Calls> {
     let (answer, words) = READERS[number % READERS.len()];
     let own = format!("out{number}");
     let assembly = place.assembly.display().to_string();
@@ -279,12 +279,12 @@ fn read(place: &Place, records: &str, number: usize) -> Option<Calls> {
         }
         _ => panic!("{words:?}: {ended:#?}"),
     }
-    let told = check(answer, &words, &place.scratch.path(&own), &ended);
+    let calls = check(answer, &words, &place.scratch.path(&own), &ended);
     for left in ["", ".json", ".svg"] {
         let path = place.scratch.path(&format!("{own}{left}"));
         let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
     }
-    told
+    calls
 }
 
 fn check(answer: Answer, words: &[&str], own: &Path, ended: &Ended) -> Option<Calls> {
@@ -308,7 +308,7 @@ fn check(answer: Answer, words: &[&str], own: &Path, ended: &Ended) -> Option<Ca
 }
 
 /// Readers in a loop until the run has ended, and each once more.
-fn round(place: &Place, kind: Kind, number: usize, next: &AtomicUsize) {
+fn round(place: &Workspace, kind: Kind, number: usize, next: &AtomicUsize) {
     let records = match kind {
         Kind::Overwrites => "runs/again".to_owned(),
         _ => format!("runs/r{number}"),
@@ -322,16 +322,16 @@ fn round(place: &Place, kind: Kind, number: usize, next: &AtomicUsize) {
                 while !has_ended.load(Ordering::Relaxed) {
                     let reader = next.fetch_add(1, Ordering::Relaxed);
                     let before = floor.lock().expect("no panic").clone();
-                    let Some(told) = read(place, &records, reader) else {
+                    let Some(calls) = read(place, &records, reader) else {
                         continue;
                     };
                     if kind != Kind::Overwrites
                         && READERS[reader % READERS.len()].0 == Answer::Calls
                     {
-                        check_goes_on("profile", &before, &told);
-                        *floor.lock().expect("no panic") = told.clone();
+                        check_goes_on("profile", &before, &calls);
+                        *floor.lock().expect("no panic") = calls.clone();
                     }
-                    answers.lock().expect("no panic").push((reader, told));
+                    answers.lock().expect("no panic").push((reader, calls));
                 }
             });
         }
@@ -351,10 +351,10 @@ fn round(place: &Place, kind: Kind, number: usize, next: &AtomicUsize) {
     if kind.is_whole() && kind != Kind::Ranks {
         assert_eq!(last, place.whole[&kind.steps()], "round {number}, {kind:?}");
     }
-    for (reader, told) in answers.into_inner().expect("no panic") {
+    for (reader, calls) in answers.into_inner().expect("no panic") {
         let reader = READERS[reader % READERS.len()].1;
         if kind != Kind::Overwrites {
-            check_goes_on(reader, &told, &last);
+            check_goes_on(reader, &calls, &last);
         }
     }
     if kind != Kind::Overwrites {
@@ -386,7 +386,7 @@ fn readers_answer_while_runs_write_and_end() {
         Ok(rounds) => rounds.parse().expect("a number"),
         Err(_) => KINDS.len(),
     };
-    let place = Place::new();
+    let place = Workspace::new();
     let next = AtomicUsize::new(0);
     let has_mpi = !mpis().is_empty();
     for number in 0..rounds {

@@ -70,7 +70,7 @@ fn each_loss_is_named_with_its_cause() {
 }
 
 #[test]
-fn the_profile_has_the_efficiencies_that_sums_tell() {
+fn the_profile_has_the_efficiencies_that_sums_give() {
     for mpi in mpis_with("mpicc") {
         let scratch = Scratch::new();
         record(mpi, &scratch, &[], "records", &["uneven", "10", "10000"]);
@@ -238,7 +238,7 @@ fn what_goes_wrong_is_said() {
     std::fs::create_dir_all(scratch.path("store/recommendations")).expect("a folder");
     scratch.write("store/recommendations/bad.json", "{");
     // One that cannot be read is a warning, and the others count.
-    let told = scratch.mastermind(&["recommend", "records", "--history", "store", "--json"]);
-    let document: Value = serde_json::from_str(&told.well()).expect("a document");
+    let ended = scratch.mastermind(&["recommend", "records", "--history", "store", "--json"]);
+    let document: Value = serde_json::from_str(&ended.well()).expect("a document");
     assert!(document["elapsed_s"].as_f64() > Some(0.0));
 }

@@ -87,8 +87,8 @@ fn where_no_records_can_be_written_the_run_goes_on() {
             "file",
         ];
         let ended = scratch.verb("run", &assembly, &arguments);
-        let told = ended.stderr.matches("nothing is recorded").count();
-        assert_eq!(told, 1, "{ended:?}");
+        let n_warnings = ended.stderr.matches("nothing is recorded").count();
+        assert_eq!(n_warnings, 1, "{ended:?}");
         let said = ended.well();
         assert!(said.contains("done on 2 ranks"), "{said}");
     }

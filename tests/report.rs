@@ -85,7 +85,7 @@ fn a_run_is_one_page() {
 }
 
 #[test]
-fn a_report_tells_that_calls_have_no_record() {
+fn a_report_notes_that_calls_have_no_record() {
     let scratch = Scratch::new();
     let assembly = scratch.example("sod/sod.toml", &[], &[]);
     let html = |records: &str, more: &[&str]| {
@@ -95,12 +95,12 @@ fn a_report_tells_that_calls_have_no_record() {
             .well();
         scratch.mastermind(&["report", records, "-o", "-"])
     };
-    let told = "calls have no record: times and numbers of calls are sums over all of them";
-    assert!(!html("whole", &[]).well().contains(told));
+    let note = "calls have no record: times and numbers of calls are sums over all of them";
+    assert!(!html("whole", &[]).well().contains(note));
     assert!(
         html("part", &["--records-limit", "64K"])
             .well()
-            .contains(told)
+            .contains(note)
     );
 }
 

@@ -7,7 +7,7 @@ use mastermind_tests::{Scratch, bin_dir};
 use serde_json::Value;
 
 #[test]
-fn models_beside_a_library_count_until_there_are_own_ones() {
+fn models_next_to_a_library_count_until_there_are_own_ones() {
     let scratch = Scratch::new();
     // A vendor's folder: one flux, with the models of its times at the vendor's.
     fs::create_dir(scratch.path("vendor")).expect("a folder");
@@ -42,8 +42,8 @@ fn models_beside_a_library_count_until_there_are_own_ones() {
     let ended = choose("own.json", &[]);
     let note = "note: models of hydro.EfmFlux came with its library, ";
     assert!(ended.stderr.contains(note), "{ended:#?}");
-    let told = ended.well();
-    assert!(told.contains("hydro.EfmFlux "), "{told}");
+    let output = ended.well();
+    assert!(output.contains("hydro.EfmFlux "), "{output}");
     let json = choose("own.json", &["--json"]).well();
     let chosen: Value = serde_json::from_str(&json).expect("JSON");
     let shipped = chosen["shipped_models"].as_array().expect("a list");

@@ -60,7 +60,7 @@ fn library(scratch: &Scratch, c: &Path, compiler: &str, standard: &str, source: 
 }
 
 #[test]
-fn components_in_c_and_cpp_are_joined_and_measured() {
+fn components_in_c_and_cpp_are_connected_and_measured() {
     let scratch = Scratch::new();
     let c = made(&scratch).join("c");
     let libraries = [
@@ -76,8 +76,8 @@ fn components_in_c_and_cpp_are_joined_and_measured() {
     let file = scratch.write("solving.toml", assembly);
     scratch.verb("check", &file, &[]).well();
     scratch.verb("run", &file, &[]).well();
-    let told = scratch.verb("run", &file, &["--records", "records"]).well();
-    assert!(!told.contains("no proxy"), "{told}");
+    let output = scratch.verb("run", &file, &["--records", "records"]).well();
+    assert!(!output.contains("no proxy"), "{output}");
     let run = Run::open(&scratch.path("records")).expect("records");
     let of = |method: &str| -> Vec<String> {
         let logs = run.logs().iter();
@@ -145,8 +145,8 @@ fn a_component_in_fortran_provides_and_uses_a_port() {
     );
     let file = scratch.write("refining.toml", assembly);
     scratch.verb("check", &file, &[]).well();
-    let told = scratch.verb("run", &file, &["--records", "records"]).well();
-    assert!(!told.contains("no proxy"), "{told}");
+    let output = scratch.verb("run", &file, &["--records", "records"]).well();
+    assert!(!output.contains("no proxy"), "{output}");
     let run = Run::open(&scratch.path("records")).expect("records");
     let calls = |class: &str, method: &str| {
         let records = run.logs().iter().flat_map(|log| log.records());
@@ -199,12 +199,12 @@ fn the_ports_of_this_project_are_made_of_sidl() {
         .display()
         .to_string();
     let framework = root().join("framework").display().to_string();
-    let told = scratch
+    let output = scratch
         .mastermind(&["proxy", &sidl, "-o", "made", "--framework", &framework])
         .well();
     assert!(
-        told.contains("ports.sidl: 10 ports") && !told.contains("left out"),
-        "{told}"
+        output.contains("ports.sidl: 10 ports") && !output.contains("left out"),
+        "{output}"
     );
     let made = scratch.path("made");
     cargo(&["check"], &made.join("rust"));
@@ -231,7 +231,7 @@ fn the_ports_of_this_project_are_made_of_sidl() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn what_is_wrong_is_reported() {
     let scratch = Scratch::new();
     let file = |name: &str, text: &str| scratch.write(name, text).display().to_string();
     let bad = file(

@@ -37,7 +37,7 @@ fn structs_of_functions_are_ports() {
     let fixtures = root().join("tests/fixtures");
     let libraries = fixtures.join("libraries");
     let text = |name: &str| libraries.join(name).display().to_string();
-    let told = scratch
+    let output = scratch
         .mastermind(&[
             "proxy",
             &text("model.h"),
@@ -47,8 +47,14 @@ fn structs_of_functions_are_ports() {
             "made",
         ])
         .well();
-    assert!(told.contains("port model.Model with 6 methods"), "{told}");
-    assert!(told.contains("left out: Model.print: variadic"), "{told}");
+    assert!(
+        output.contains("port model.Model with 6 methods"),
+        "{output}"
+    );
+    assert!(
+        output.contains("left out: Model.print: variadic"),
+        "{output}"
+    );
     let ports = scratch.path("made/ports");
     let include = [ports.display().to_string(), libraries.display().to_string()];
     let model = compile(
@@ -69,8 +75,8 @@ fn structs_of_functions_are_ports() {
     let file = scratch.write("modelling.toml", assembly);
     scratch.verb("check", &file, &[]).well();
     scratch.verb("run", &file, &[]).well();
-    let told = scratch.verb("run", &file, &["--records", "records"]).well();
-    assert!(!told.contains("no proxy"), "{told}");
+    let output = scratch.verb("run", &file, &["--records", "records"]).well();
+    assert!(!output.contains("no proxy"), "{output}");
     let run = Run::open(&scratch.path("records")).expect("records");
     let mut calls = BTreeMap::<(&str, &str), Vec<(String, bool)>>::new();
     for record in run.logs().iter().flat_map(|log| log.records()) {
@@ -96,18 +102,18 @@ fn structs_of_functions_are_ports() {
         assert_eq!(of("get_names"), [(String::new(), true)], "{class}");
         assert_eq!(of("get_time").len() + of("finalize").len(), 2, "{class}");
     }
-    let told = scratch.mastermind(&["profile", "records"]).stderr;
+    let warnings = scratch.mastermind(&["profile", "records"]).stderr;
     let reason = "have no record: an expression of the mark-up of first.get_value divides by zero";
-    assert!(told.contains(reason), "{told}");
+    assert!(warnings.contains(reason), "{warnings}");
     let wrong = scratch.write(
         "wrong.toml",
         std::fs::read_to_string(&file)
             .expect("the assembly")
             .replace("register_doubling", "nothing"),
     );
-    let told = scratch.verb("run", &wrong, &[]).error();
+    let error = scratch.verb("run", &wrong, &[]).error();
     assert!(
-        told.contains("has no function \"nothing\", expected one that fills it"),
-        "{told}"
+        error.contains("has no function \"nothing\", expected one that fills it"),
+        "{error}"
     );
 }

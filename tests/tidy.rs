@@ -345,6 +345,13 @@ fn private_words_become_fewer() {
             "\"{word}\" in {found} lines, expected at most {most}: see \"What to write instead\" in CONTRIBUTING.md"
         );
     }
+    for (word, most) in figures::PRIVATE_NAMES {
+        let found = figures::lines_with_name(word, &sources);
+        assert!(
+            found <= most,
+            "names with \"{word}\" in {found} lines, expected at most {most}: name a thing by what it is"
+        );
+    }
 }
 
 /// For `cargo xtask tidy --figures`.
@@ -359,6 +366,13 @@ fn print_figures() {
         let found = figures::lines_with(word, &sources);
         println!(
             "lines with {:<25} {found} of at most {most}",
+            format!("\"{word}\"")
+        );
+    }
+    for (word, most) in figures::PRIVATE_NAMES {
+        let found = figures::lines_with_name(word, &sources);
+        println!(
+            "lines with names of {:<16} {found} of at most {most}",
             format!("\"{word}\"")
         );
     }

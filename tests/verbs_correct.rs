@@ -120,7 +120,7 @@ fn the_same_seed_gives_the_same_document() {
 }
 
 #[test]
-fn nothing_is_overwritten_unasked_and_wrong_use_is_told() {
+fn nothing_is_overwritten_unasked_and_wrong_use_is_an_error() {
     let scratch = Scratch::new();
     let (specification, data) = (example("evh1.toml"), example("evh1.csv"));
     let models = scratch.path("models.json");
@@ -144,7 +144,7 @@ fn nothing_is_overwritten_unasked_and_wrong_use_is_told() {
 }
 
 #[test]
-fn data_that_cannot_be_fitted_are_told_by_line() {
+fn data_that_cannot_be_fitted_are_errors_with_their_line() {
     let scratch = Scratch::new();
     let specification = example("evh1.toml");
     let of = |rows: &str| {
@@ -172,7 +172,7 @@ fn data_that_cannot_be_fitted_are_told_by_line() {
             "no finite value at nx = 512, np = 0, T = 1",
         ),
     ] {
-        let told = of(rows);
-        assert!(told.contains(part), "{told}\nlacks {part}");
+        let error = of(rows);
+        assert!(error.contains(part), "{error}\nlacks {part}");
     }
 }

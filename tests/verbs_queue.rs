@@ -59,7 +59,7 @@ fn a_network_that_is_none_is_refused() {
 /// Workers that ask one rank, whose computation varies: the queue's formula is within 10 % of the simulation, from no contention to a
 /// rank that is always busy.
 #[test]
-fn the_formula_of_a_queue_stands_beside_its_simulation() {
+fn the_formula_of_a_queue_is_compared_with_its_simulation() {
     let scratch = Scratch::new();
     let [model, machine, study] = [
         "queueing/requests.toml",

@@ -146,7 +146,7 @@ fn the_shell_runs_a_script_and_then_its_input() {
 }
 
 #[test]
-fn what_a_script_says_wrong_is_told_with_its_line() {
+fn errors_of_a_script_have_its_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = "# one\nfrobnicate\nrepository get hydro.Nobody\ninstantiate hydro.Nobody x\n";
     let file = script(folder.path(), "wrong.rc", text);

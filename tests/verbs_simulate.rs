@@ -123,18 +123,23 @@ fn a_schedule_ends_when_loggp_says() {
 }
 
 #[test]
-fn a_schedule_on_too_few_processors_is_told() {
+fn a_schedule_on_too_few_processors_is_warned_of() {
     let scratch = Scratch::new();
     scratch.write("ping.goal", SCHEDULE);
     let simulate = ["simulate", "ping.goal", "--machine", "m.toml"];
-    for (nodes, is_told) in [(1, true), (2, false)] {
+    for (nodes, is_warned_of) in [(1, true), (2, false)] {
         scratch.write(
             "m.toml",
             format!("[nodes]\ncount = {nodes}\nwaiting = \"yields\"\n"),
         );
         let ended = scratch.mastermind(&simulate);
         let warning = "warning: 2 ranks on a node of 1 processors: each rank of a schedule";
-        assert_eq!(ended.stderr.contains(warning), is_told, "{}", ended.stderr);
+        assert_eq!(
+            ended.stderr.contains(warning),
+            is_warned_of,
+            "{}",
+            ended.stderr
+        );
         ended.well();
     }
 }
@@ -201,10 +206,10 @@ fn a_schedule_with_a_message_that_nobody_receives_is_an_error() {
     );
     let machine = example("sweep3d/machine.toml");
     let simulate = ["simulate", "lost.goal", "--machine", &machine];
-    let told = scratch.mastermind(&simulate).error();
+    let error = scratch.mastermind(&simulate).error();
     assert!(
-        told.contains("1 of 1 messages were received by nobody"),
-        "{told}"
+        error.contains("1 of 1 messages were received by nobody"),
+        "{error}"
     );
 }
 
@@ -216,9 +221,9 @@ fn a_limit_ends_a_run_with_an_error() {
     for model in [model.as_str(), "ping.goal"] {
         let simulate = ["simulate", model, "--machine", &machine, "--ranks", "2"];
         let limited = |limit| [&simulate[..], &["--limit", limit, "--json"]].concat();
-        let told = scratch.mastermind(&limited("events=2,time=1")).error();
+        let error = scratch.mastermind(&limited("events=2,time=1")).error();
         let expected = "expected at most 2 events and 1000000000 ns";
-        assert!(told.contains(expected), "{told}");
+        assert!(error.contains(expected), "{error}");
         scratch.mastermind(&limited("events=100,time=1")).well();
         let misused = scratch.mastermind(&limited("rounds=2"));
         assert_eq!(misused.code, Some(2), "{misused:#?}");
@@ -234,27 +239,27 @@ fn what_a_schedule_has_not_is_refused() {
     scratch.write("ping.goal", SCHEDULE);
     let simulate = ["simulate", "ping.goal", "--machine", &machine];
     for option in [["--main", "x"], ["--set", "a=1"]] {
-        let told = scratch
+        let error = scratch
             .mastermind(&[&simulate[..], &option].concat())
             .error();
-        assert!(told.contains(option[0]), "{told}");
+        assert!(error.contains(option[0]), "{error}");
     }
-    let told = scratch
+    let error = scratch
         .mastermind(&[&simulate[..], &["--ranks", "3"]].concat())
         .error();
     assert!(
-        told.contains("--ranks 3, expected its own number, 2"),
-        "{told}"
+        error.contains("--ranks 3, expected its own number, 2"),
+        "{error}"
     );
     for verb in ["check", "graph", "convert"] {
         let mut words = vec![verb, "ping.goal"];
         if verb == "convert" {
             words.extend(["-o", "made"]);
         }
-        let told = scratch.mastermind(&words).error();
+        let error = scratch.mastermind(&words).error();
         assert!(
-            told.contains("a GOAL schedule, expected a program model"),
-            "{verb}: {told}"
+            error.contains("a GOAL schedule, expected a program model"),
+            "{verb}: {error}"
         );
     }
 }

@@ -89,9 +89,9 @@ fn a_launcher_can_be_wrapped() {
             .arg(launcher.get_program())
             .args(launcher.get_args());
         let ended = scratch.run(command.arg(&program));
-        let (told, from) = (&ended.stderr, |text| ended.stderr.find(text));
-        assert!(told.contains(" s a rank on 2 ranks ("), "{told}");
-        assert!(told.contains("most of it: MPI_"), "{told}");
+        let (summary, from) = (&ended.stderr, |text| ended.stderr.find(text));
+        assert!(summary.contains(" s a rank on 2 ranks ("), "{summary}");
+        assert!(summary.contains("most of it: MPI_"), "{summary}");
         assert!(from("MPI: ") < from("all of it: mastermind profile --mpi <dir>/calls.c.records"));
         ended.well();
         // Folder and run have the name of the program, not of the launcher or shell that started it.

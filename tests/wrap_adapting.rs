@@ -211,16 +211,16 @@ fn text(path: &Path) -> &str {
 #[test]
 fn calls_go_to_the_faster_library_and_stay_there() {
     let work = Work::new(30, 1);
-    let told = work.adapted("keep");
+    let output = work.adapted("keep");
     let kept = ["try libwork.so libother.so", "keep libother.so libother.so"];
-    assert_eq!(work.acts(), kept, "{told}");
+    assert_eq!(work.acts(), kept, "{output}");
     assert_eq!(work.answered(), ["libwork.so", "libother.so"]);
     for line in [
         "work: try libwork.so to libother.so: ",
         "work: keep libother.so: 0.",
         "adapted: ",
     ] {
-        assert!(told.contains(line), "{line} in {told}");
+        assert!(output.contains(line), "{line} in {output}");
     }
     let info = work.scratch.mastermind(&["info", "records"]).well();
     assert!(info.contains("work: keep libother.so"), "{info}");
@@ -246,26 +246,26 @@ fn without_models_all_is_learnt_in_the_run() {
 #[test]
 fn calls_come_back_from_a_library_that_is_no_faster() {
     let work = Work::new(5, 15);
-    let told = work.adapted("back");
+    let output = work.adapted("back");
     let came_back = ["try libwork.so libother.so", "back libother.so libwork.so"];
-    assert_eq!(work.acts(), came_back, "{told}");
+    assert_eq!(work.acts(), came_back, "{output}");
     assert_eq!(work.answered(), ["libwork.so", "libother.so", "libwork.so"]);
     assert!(
-        told.contains("work: back libother.so to libwork.so: "),
-        "{told}"
+        output.contains("work: back libother.so to libwork.so: "),
+        "{output}"
     );
     assert!(
-        told.contains("no model of libother.so in \"models.json\""),
-        "{told}"
+        output.contains("no model of libother.so in \"models.json\""),
+        "{output}"
     );
 }
 
 #[test]
-fn what_cannot_be_chosen_is_told_and_who_sends_calls_by_hand_has_them() {
+fn wrong_choices_are_errors_and_calls_can_be_sent_by_hand() {
     let work = Work::new(1, 1);
     let refused = |options: &[&str], why: &str| {
-        let told = work.ended(options, &["1"]).error();
-        assert!(told.contains(why), "{why} in {told}");
+        let error = work.ended(options, &["1"]).error();
+        assert!(error.contains(why), "{why} in {error}");
     };
     refused(
         &["--adapt", "models.json", "--"],
@@ -391,7 +391,7 @@ fn ranks_come_back_in_the_same_call() {
 
 /// If ranks cannot decide together they keep their libraries, and none waits for another.
 #[test]
-fn ranks_that_cannot_decide_together_are_told() {
+fn ranks_that_cannot_decide_together_are_warned_of() {
     let work = Work::new(100, 3);
     let mastermind = bin_dir().join("mastermind");
     let wrapped = [&[text(&mastermind)][..], &WRAP, &ADAPT].concat();

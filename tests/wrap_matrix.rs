@@ -578,10 +578,10 @@ fn each_definition_is_a_target_of_its_own() {
         let ended = fixture
             .scratch
             .run(&mut fixture.command(&case, Some(&again)));
-        let told = ended.stderr;
-        assert!(told.contains("tally@2: tally of <dir>/"), "{told}");
-        let has_version = told.contains("libtally.so, version TALLY_");
-        assert_eq!(has_version, case.libraries == "versions", "{told}");
+        let report = ended.stderr;
+        assert!(report.contains("tally@2: tally of <dir>/"), "{report}");
+        let has_version = report.contains("libtally.so, version TALLY_");
+        assert_eq!(has_version, case.libraries == "versions", "{report}");
     }
 }
 

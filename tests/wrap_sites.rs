@@ -7,7 +7,7 @@ use mastermind_tests::{Scratch, bin_dir, output, root};
 use serde_json::Value;
 
 #[test]
-fn calls_are_told_apart_by_function_file_and_line() {
+fn calls_are_distinguished_by_function_file_and_line() {
     let scratch = Scratch::new();
     let fixture = |name: &str| root().join("tests/fixtures/round_about").join(name);
     let cc = |options: &[&str], result: &str, source: &str| {

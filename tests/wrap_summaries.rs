@@ -23,7 +23,7 @@ fn has_summary(scratch: &Scratch) -> bool {
 }
 
 /// The output of `info` for it.
-fn told(scratch: &Scratch) -> String {
+fn info(scratch: &Scratch) -> String {
     let text = scratch.mastermind(&["info", "records"]).well();
     let line = text.lines().find(|line| line.starts_with("summary"));
     line.unwrap_or_default().to_owned()
@@ -44,11 +44,11 @@ fn it_says_what_the_logs_say() {
             let rows = logs["rows"].as_array().expect("rows");
             let barrier = rows.iter().find(|row| row["name"] == "MPI_Barrier()");
             assert_eq!(barrier.expect("a row")["spread"]["ranks"], 3);
-            assert!(told(&scratch).contains("of all ranks"));
+            assert!(info(&scratch).contains("of all ranks"));
         }
         wrap(&scratch, mpi, 3, &["--no-summary"], &[&program]).well();
         assert!(!has_summary(&scratch), "that of the run before is gone");
-        assert!(told(&scratch).contains("none"));
+        assert!(info(&scratch).contains("none"));
     }
 }
 
@@ -90,12 +90,12 @@ fn ranks_that_run_without_leave_no_summary_of_all() {
         scratch.run(&mut command).well();
         assert!(!has_summary(&scratch));
         assert!(
-            told(&scratch).contains("none, only 1 ranks"),
+            info(&scratch).contains("none, only 1 ranks"),
             "{}",
-            told(&scratch)
+            info(&scratch)
         );
         // A later run is not mixed with the files of this one.
         wrap(&scratch, mpi, 2, &[], &[&program]).well();
-        assert!(told(&scratch).contains("of all ranks"));
+        assert!(info(&scratch).contains("of all ranks"));
     }
 }

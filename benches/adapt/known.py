@@ -79,13 +79,13 @@ def known(kinds, middle, n_called):
         warnings.simplefilter("ignore")
         for name, make in predictors().items():
             # BestSingle is fitted to times, the other predictors to ratios.
-            told = numpy.log(middle) if make is BestSingle else y
+            targets = numpy.log(middle) if make is BestSingle else y
             left_out = []
             for kind in called:
                 others = called[called != kind]
-                left_out.append(make().fit(x[others], told[others]).predict(x[[kind]])[0].argmin())
+                left_out.append(make().fit(x[others], targets[others]).predict(x[[kind]])[0].argmin())
             trusted[name] = share(middle[:n_called], left_out)
-            fitted = make().fit(x[called], told[called])
+            fitted = make().fit(x[called], targets[called])
             apart[name] = share(middle[n_called:], fitted.predict(x[n_called:]).argmin(axis=1))
     trust, best = max(trusted, key=trusted.get), max(apart, key=apart.get)
     return (trust, apart[trust]), (best, apart[best])

@@ -66,11 +66,11 @@ def compare(steps):
     ratios, kept, shares = [], [], []
     for _ in range(RUNS):
         oracle_s, _ = mastermind("run", knowing, "--records", "known", "--overwrite")
-        adapted_s, told = mastermind("run", slowing, "--records", "adapted", "--overwrite", "--adapt", "models.json")
+        adapted_s, output = mastermind("run", slowing, "--records", "adapted", "--overwrite", "--adapt", "models.json")
         ratios.append(adapted_s / oracle_s)
         decisions = decided(steps)
         kept.append([(d["act"], d["to"], d["step"]) for d in decisions if d["act"] in ("keep", "back", "failed")])
-        shares.append(float(told.split(" s spent on it")[0].split()[-1]) / adapted_s)
+        shares.append(float(output.split(" s spent on it")[0].split()[-1]) / adapted_s)
         known_slow_s = oracle_s
     never_s, _ = mastermind("run", slowing, "--records", "adapted", "--overwrite")
     ratio = statistics.median(ratios)

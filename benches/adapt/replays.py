@@ -26,15 +26,15 @@ def sequence(kinds, seconds, mix, order):
 
 def replayed(replay, path, kinds, seconds, mix):
     """Results of each policy: shares by name and order, and the replay's report on each order."""
-    shares, told = {}, []
+    shares, reports = {}, []
     for order in range(ORDERS):
         made = sequence(kinds, seconds, mix, order)
         path.write_text(json.dumps(made))
-        told.append(json.loads(subprocess.run([replay, path], check=True, capture_output=True, text=True).stdout))
-        of_order = told[-1]["share"] | rivals.shares(made, order < TREE_ORDERS)
+        reports.append(json.loads(subprocess.run([replay, path], check=True, capture_output=True, text=True).stdout))
+        of_order = reports[-1]["share"] | rivals.shares(made, order < TREE_ORDERS)
         for name, share in of_order.items():
             shares.setdefault(name, []).append(share)
-    return shares, told
+    return shares, reports
 
 
 def difference(ours, other):

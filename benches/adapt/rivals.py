@@ -11,7 +11,7 @@ import math
 import numpy
 from mabwiser.mab import MAB, LearningPolicy, NeighborhoodPolicy
 
-TOLD = ", told the oracle's times"
+WITH_ORACLE = ", told the oracle's times"
 
 
 def contexts(kinds):
@@ -74,17 +74,17 @@ def share(policy, over, replayed):
     over = over(replayed)
     chosen = numpy.zeros(n_calls, dtype=int)
 
-    def told(block):
+    def observed(block):
         rewards = [over.reward(called[i], times[i, chosen[i]]) for i in block]
         return chosen[block], numpy.array(rewards), of_kind[called[block]]
 
     first = numpy.arange(2 * n_arms)
     chosen[first] = first % n_arms
-    policy.fit(*told(first))
+    policy.fit(*observed(first))
     for begin, end in blocks(n_calls, n_arms):
         block = numpy.arange(begin, end)
         chosen[block] = policy.predict(of_kind[called[block]])
-        policy.partial_fit(*told(block))
+        policy.partial_fit(*observed(block))
     return oracle / times[numpy.arange(n_calls), chosen].sum()
 
 
@@ -95,7 +95,7 @@ def shares(replayed, with_tree):
     for name, over in (
         ("LinUCB over the least seen", OverLeastSeen),
         ("LinUCB over a regression", OverRegression),
-        ("LinUCB" + TOLD, OverOracle),
+        ("LinUCB" + WITH_ORACLE, OverOracle),
     ):
         found[name] = share(MAB(arms, LearningPolicy.LinUCB(alpha=0.5)), over, replayed)
     if with_tree:

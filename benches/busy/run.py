@@ -25,7 +25,7 @@ from collections import defaultdict
 
 WITHIN = 0.25
 MIN_CALLS = 20
-MOST_PLACES = 12
+MAX_PLACES = 12
 FIXED = {"run", "rank", "thread", "instance", "class", "port", "method", "seq", "start_ns", "wall_ns", "mpi_ns", "compute_ns", "callpath",
          "parent_seq", "failed"}
 
@@ -88,18 +88,18 @@ def fits(records):
         if not names or len(places) < 3:
             continue
         places.sort(key=lambda place: [float(dict(place[0])[name]) for name in names])
-        step = max(1, len(places) // MOST_PLACES)
+        step = max(1, len(places) // MAX_PLACES)
         ratios = []
         for at, median in places[::step]:
             words = ",".join(f"{name}={value}" for name, value in at)
-            told = mastermind("predict", "models.json", "--method", model["method"], "--at", words, "--json")
-            ratios.append(json.loads(told)["value_s"] / median)
+            output = mastermind("predict", "models.json", "--method", model["method"], "--at", words, "--json")
+            ratios.append(json.loads(output)["value_s"] / median)
         third = max(1, len(ratios) // 3)
         parts = [statistics.median(ratios[:third]), statistics.median(ratios[third:-third] or ratios), statistics.median(ratios[-third:])]
-        told = any(note["note"] in ("no-model", "poor", "uneven", "beside-medians") for note in model["notes"])
+        has_note = any(note["note"] in ("no-model", "poor", "uneven", "beside-medians") for note in model["notes"])
         good = all(abs(part - 1) <= WITHIN for part in parts)
-        found = "predicted by median " + ", ".join(f"{part:.2f}" for part in parts) + (" (told)" if told else "")
-        row(f"fit {model['method']} {' '.join(mode.values())}".strip(), found, "within 25 % or told", good or told)
+        found = "predicted by median " + ", ".join(f"{part:.2f}" for part in parts) + (" (told)" if has_note else "")
+        row(f"fit {model['method']} {' '.join(mode.values())}".strip(), found, "within 25 % or told", good or has_note)
 
 
 def verdict(first, second):

@@ -120,9 +120,9 @@ def run(path, folder, *options, disturbed=False):
 def fresh_s(path, folder, disturbed=False):
     """Processor seconds of a fresh run, of its components."""
     run(path, folder, disturbed=disturbed)
-    told = json.loads(mastermind("choose", path, "--models", MODELS[path], "--records", folder, "--json"))
+    choice = json.loads(mastermind("choose", path, "--models", MODELS[path], "--records", folder, "--json"))
     shutil.rmtree(WORK / folder)
-    return told["measured"]["processor_s"]
+    return choice["measured"]["processor_s"]
 
 
 # The models of each assembly file.
@@ -168,8 +168,8 @@ def study(name, measured, missed):
     for label, path in study.assemblies():
         MODELS[path] = models
         options = ["--models", models, "--records", f"{planned}/run1-1", "--runs", planned, "--earlier", before, "--json"]
-        told = json.loads(mastermind("choose", path, *options))
-        predictions[label] = (path, told["predicted_s"], told["interval_s"], told["between_runs"])
+        choice = json.loads(mastermind("choose", path, *options))
+        predictions[label] = (path, choice["predicted_s"], choice["interval_s"], choice["between_runs"])
     widest = max((high / low) ** 0.5 - 1 for _, _, (low, high), _ in predictions.values())
     errors, means = {}, {}
     for turn in range(FRESH):
@@ -245,18 +245,18 @@ def predict_larger(what, name, settings, wanted, measured, missed):
     path, inputs = smaller(measured, name, settings)
     before = earlier(measured)
     options = ["--models", f"{name}.json", "--records", inputs[-1], "--runs", name, "--earlier", before, "--json", *wanted]
-    told = json.loads(mastermind("choose", path, *options))
-    on_ranks = told.get("on_ranks")
+    choice = json.loads(mastermind("choose", path, *options))
+    on_ranks = choice.get("on_ranks")
     shared = on_ranks is not None and on_ranks["ranks"] > (on_ranks["processors"] or on_ranks["ranks"])
 
     def fresh_s():
         run(path, "large", *wanted)
-        told = json.loads(mastermind("choose", path, "--models", f"{name}.json", "--records", "large", "--json"))
-        return told["measured"]["computation_s"], told["measured"]["mpi_s"]
+        choice = json.loads(mastermind("choose", path, "--models", f"{name}.json", "--records", "large", "--json"))
+        return choice["measured"]["computation_s"], choice["measured"]["mpi_s"]
 
     fresh = [measured.get(f"{what} fresh {turn}", fresh_s) for turn in range(FRESH)]
     totals = [computation_s + mpi_s for computation_s, mpi_s in fresh]
-    rows = [("in all", told["predicted_s"], told["interval_s"], totals, not shared)]
+    rows = [("in all", choice["predicted_s"], choice["interval_s"], totals, not shared)]
     if on_ranks:
         computing = on_ranks["computation_s"], on_ranks["computation_interval_s"]
         rows.append(("computing", *computing, [computation_s for computation_s, _ in fresh], True))

@@ -75,10 +75,10 @@ def trial(options, number, disturbed):
         chosen = json.loads(verb(program, "choose", assembly, "--models", models, "--records", first, "--runs", runs, "--json"))
         replaced = [word for instance, name in chosen["best"].items() for word in ("--replace", f"{instance}={name}")]
         verb(program, "run", assembly, "--records", target, *replaced, *SETTINGS)
-        told = json.loads(verb(program, "choose", assembly, "--models", models, "--records", target, "--json"))
+        choice = json.loads(verb(program, "choose", assembly, "--models", models, "--records", target, "--json"))
     if chosen["interval_s"][0] is None:
         sys.exit("no interval: too few runs were repeated; more --repeat")
-    measured = sum(row["measured_s"] for row in told["instances"] if row["measured_s"] is not None)
+    measured = sum(row["measured_s"] for row in choice["instances"] if row["measured_s"] is not None)
     return chosen["interval_s"], chosen["predicted_s"], measured
 
 

@@ -99,11 +99,11 @@ def tables(rng, files):
         labels = [kind, law, noise]
         yield "clean", labels, 0, x, times
         height = 10 ** rng.uniform(numpy.log10(3), 3)
-        told = [f"height {'3-10' if height < 10 else '10-30' if height < 30 else '30-1000'}"]
+        height_label = [f"height {'3-10' if height < 10 else '10-30' if height < 30 else '30-1000'}"]
         for what, row in ("spike", int(rng.integers(1, len(x) - 1))), ("first", 0):
             spiky = times.copy()
             spiky[row] *= height
-            yield what, told + (labels if height >= 10 else []), 1, x, spiky
+            yield what, height_label + (labels if height >= 10 else []), 1, x, spiky
         n = int(rng.integers(2, 5))
         several = times.copy()
         several[rng.choice(numpy.arange(1, len(x) - 1), n, replace=False)] *= 10 ** rng.uniform(numpy.log10(3), 3, n)

@@ -13,7 +13,7 @@ import numpy
 
 from extrap.modelers.single_parameter.basic import SingleParameterModeler
 
-FAR = 4  # times the largest parameter
+FAR_FACTOR = 4  # times the largest parameter
 N_NEAR = 10
 
 
@@ -225,7 +225,7 @@ def draw(rng, plan, noise):
         return max(exact(point) * NOISE[plan.noise](rng, noise), 1e-9)
 
     points = grid(sizes, plan.n_params, plan.cross)
-    far = [FAR * max(sizes)] * plan.n_params
+    far = [FAR_FACTOR * max(sizes)] * plan.n_params
     low, high = math.log(min(sizes)), math.log(max(sizes))
     near = [[math.exp(rng.uniform(low, high)) for _ in range(plan.n_params)] for _ in range(N_NEAR)]
     return {

@@ -3,8 +3,8 @@
 `fit`, of one parameter: a selector that knows how many terms there are, and the noise. For each choice of terms it finds the constant
 and the coefficients by maximum likelihood, with the spread of a measurement proportional to the function. Its guess is the likeliest
 terms, and its prediction is the median over all choices by likelihood.
-`untold`: the same selector without the number of terms, one or two.
-`family_untold`: a selector that does not know the family, for functions of other families.
+`unknown_terms`: the same selector without the number of terms, one or two.
+`unknown_family`: a selector that does not know the family, for functions of other families.
 `half_width`: of the interval of a selector that does not know the family, but knows that a normal form has one term.
 `known`: a selector that knows the form, and fits its coefficients and its other parameters.
 `cover`: the intervals of a selector that knows the function and the standard deviation of the noise, and treats the noise as normal.
@@ -79,7 +79,7 @@ def fit(kernel, n_terms):
     return [TERMS[term] for term in choices[int(likelihood.argmax())]], middle(likelihood, there)
 
 
-def untold(kernel):
+def unknown_terms(kernel):
     """The value at the far point by a selector that does not know the number of terms. One and two are equally likely, each shared by its
     choices, and the additional coefficient costs Schwarz's penalty.
     """
@@ -99,15 +99,15 @@ def likely(kernel, fitted, n_free):
     return -n / 2 * math.log(squares / n + 1e-20) - repetitions * numpy.log(fitted).sum() - n_free / 2 * math.log(n)
 
 
-def family_untold(kernel):
+def unknown_family(kernel):
     """The value at the far point by a selector among the forms of the other families, increasing and decreasing terms, each equally likely
     before any measurement.
     """
     likelihoods, there = [], []
     forms = [(kernel | {"form": name}, FORMS[name][1] is not None) for name in FORMS]
     terms = [[[(0, e, l)]] for e, l in TERMS] + [[[(0, -e, l)]] for e, l in TERMS if e > 0 and l == 0]
-    for told, is_searched in forms + [(kernel | {"form": None, "terms": term}, False) for term in terms]:
-        value, fitted, n_coefficients, _ = known_fit(told)
+    for form, is_searched in forms + [(kernel | {"form": None, "terms": term}, False) for term in terms]:
+        value, fitted, n_coefficients, _ = known_fit(form)
         likelihoods.append(likely(kernel, fitted, n_coefficients + is_searched))
         there.append(value)
     return middle(numpy.array(likelihoods), numpy.array(there))
@@ -191,7 +191,7 @@ def cover(case, noise):
     return 100 * numpy.mean([abs(value / exact - 1) <= 1.96 * noise for value, exact in pairs])
 
 
-def errors_untold(kernel):
+def errors_with_unknown_terms(kernel):
     """The error at the far point, in per cent, for each penalty of a second term."""
     (_, one, there_one), (_, two, there_two) = (fits(kernel, n_terms) for n_terms in (1, 2))
     there = numpy.concatenate([there_one, there_two])
@@ -212,7 +212,7 @@ def main():
     for noise in (0.02, 0.05, 0.10):
         for n_terms, what in ((1, "one term"), (2, "two terms")):
             drawn = [kernels(seed, options.kernels, Plan(n_terms=n_terms), noise) for seed in seeds]
-            found = numpy.median([errors_untold(kernel) for some in drawn for kernel in some], axis=0)
+            found = numpy.median([errors_with_unknown_terms(kernel) for some in drawn for kernel in some], axis=0)
             print(f"{noise:5.0%}  {what:13}" + "".join(f"{error:8.2f}" for error in found), flush=True)
 
 

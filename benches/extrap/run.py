@@ -96,7 +96,7 @@ class Row:
         that does not know which; in several parameters one that knows the form.
         """
         if self._best_error is None:
-            selector = limit.untold if self.plan.functions == "terms" else limit.family_untold
+            selector = limit.unknown_terms if self.plan.functions == "terms" else limit.unknown_family
             one_parameter = self.plan.n_params == 1
             self._best_error = self.errors([selector(kernel) for kernel in self.case]) if one_parameter else self.limit_error
         return self._best_error
@@ -208,10 +208,10 @@ def misses(row, targets, index):
 
 def wide(row, what, by, widths):
     """The miss of the target by our half-widths, compared with those of a selector that does not know the family."""
-    median, (ours, told) = numpy.median, widths
+    median, (ours, of_known_family) = numpy.median, widths
     best = numpy.array([limit.half_width(kernel) for kernel in row.case])
     apart = beyond(ours, best, 1.0, median)
-    return Miss(what, by, f"{100 * median(best):.1f} %", beyond(best, told, 1.2, median), apart, median(best) <= median(ours))
+    return Miss(what, by, f"{100 * median(best):.1f} %", beyond(best, of_known_family, 1.2, median), apart, median(best) <= median(ours))
 
 
 def rivals(case, path, reuse, progress, negative):
@@ -295,7 +295,7 @@ def main():
     warnings.filterwarnings("ignore")
     seeds = options.seed.split(",")
     rows = [(plan, targets) for plan, targets in ROWS if options.only is None or options.only in plan.name()]
-    print(f"{options.kernels * len(seeds)} kernels a row, in several parameters half as many; seed {options.seed}; error at {kernels.FAR} x the "
+    print(f"{options.kernels * len(seeds)} kernels a row, in several parameters half as many; seed {options.seed}; error at {kernels.FAR_FACTOR} x the "
           "range; functions, parameters, terms, coefficients, sizes x repetitions, noise")
     print(f"{'':42}           | exact %           | median error %            | cover % half-width % | CPU ms a kernel")
     print(f"{'set':42} noise   n | Extra-P our limit |  Extra-P     ours   limit |    in   4x  plain   told | Extra-P   ours ratio")

@@ -19,7 +19,7 @@ import sys
 
 from kernels import COEFFICIENTS, NOISE, Plan, kernels
 
-FAR = 10  # times the shown formula
+MAX_FACTOR = 10  # times the shown formula
 ROUNDING = 2e-3  # of numbers with four digits
 PLACES = [1 / 4, 4, 16]  # of the smallest or the largest size
 NUMBER = r"(-?[0-9.]+(?:e-?[0-9]+)?|-?inf|NaN)"
@@ -65,13 +65,13 @@ def silent(text, value, shown, interval):
         return "negative or no number"
     if value == 0:
         return None if "do not rely on it" in text else "0"
-    told = "the shown formula alone gives" in text or "do not rely on it" in text
-    if told or shown is None:
+    has_warning = "the shown formula alone gives" in text or "do not rely on it" in text
+    if has_warning or shown is None:
         return None
     if interval and not interval[0] * (1 - ROUNDING) <= value <= interval[1] * (1 + ROUNDING):
         return f"outside the shown formula's interval, {interval[0]} to {interval[1]}"
-    if not shown / FAR <= value <= shown * FAR:
-        return f"beyond {FAR} x the shown formula's {shown}"
+    if not shown / MAX_FACTOR <= value <= shown * MAX_FACTOR:
+        return f"beyond {MAX_FACTOR} x the shown formula's {shown}"
     return None
 
 
@@ -83,7 +83,7 @@ def main():
     parser.add_argument("--seed", default="told")
     options = parser.parse_args()
     problems = list(drawn(options.seed, options.problems))
-    counts, failures = {"predictions": 0, "outside the shown interval": 0, f"beyond {FAR} x": 0, "told": 0, "0": 0, "errors": 0}, []
+    counts, failures = {"predictions": 0, "outside the shown interval": 0, f"beyond {MAX_FACTOR} x": 0, "told": 0, "0": 0, "errors": 0}, []
     for n_params in (1, 2, 3):
         some = [(i, *problem) for i, problem in enumerate(problems) if len(problem[2]["params"]) == n_params]
         if not some:
@@ -112,7 +112,7 @@ def main():
                 counts["told"] += "the shown formula alone gives" in text
                 if value and shown is not None:
                     counts["outside the shown interval"] += bool(interval) and not interval[0] <= value <= interval[1]
-                    counts[f"beyond {FAR} x"] += not shown / FAR <= value <= shown * FAR
+                    counts[f"beyond {MAX_FACTOR} x"] += not shown / MAX_FACTOR <= value <= shown * MAX_FACTOR
                 if (why := silent(text, value, shown, interval)) is not None:
                     failures.append(f"problem{i} ({plan.name()}, noise {noise}) at {at}: {value}: {why}")
     print("\n".join(failures))

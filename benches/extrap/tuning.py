@@ -77,13 +77,13 @@ def main():
                     best_share = 100 * numpy.mean([is_exact(t, k) for t, k in zip(found, case)])
             near = 100 * sum(a["near_inside"] for a in answers) / sum(len(k["near"]) for k in case)
             far = 100 * sum(a["far_inside"] for a in answers) / sum(len(k["far_values"]) for k in case)
-            half, told = (
+            half, half_known = (
                 100 * numpy.median([numpy.inf if a[key] is None else a[key] for a in answers])
                 for key in ("half_width", "half_width_told")
             )
             cpu = 1e3 * numpy.mean([a["cpu_s"] for a in answers])
             print(f"{plan.name():44} {noise:4.0%} {exact:6.1f} {best_share:6.1f} {numpy.median(error):9.3f} {best:7.3f} "
-                  f"{numpy.quantile(error, 0.9):9.2f} | {near:4.1f} {far:5.1f} {half:6.1f} {told:6.1f} | {cpu:.3f}", flush=True)
+                  f"{numpy.quantile(error, 0.9):9.2f} | {near:4.1f} {far:5.1f} {half:6.1f} {half_known:6.1f} | {cpu:.3f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SIZES = {"a": 1_000_000, "b": 300_000, "c": 131_072}
 BLOCK = 131_072
 # squashfs compresses its own tables in pieces of this many bytes at most.
-MOST_METADATA = 8192
+MAX_METADATA_BYTES = 8192
 STATEMENTS = ["create table t(x integer, y text);", "insert into t values (1, 'one'), (2, 'two');", "select sum(x), max(y) from t;"]
 
 
@@ -43,7 +43,7 @@ def blocks():
 
 
 def squashed(calls):
-    found = sorted(int(call["size"]) for call in calls if int(call["size"]) > MOST_METADATA)
+    found = sorted(int(call["size"]) for call in calls if int(call["size"]) > MAX_METADATA_BYTES)
     return found == blocks(), f"{len(found)} blocks, {sum(found)} bytes"
 
 

@@ -18,7 +18,7 @@ FITTED = [10, 14, 20, 28, 40, 57, 80, 100]
 MEASURED = 48
 TRUE = [12, 24, 35, 65, 90]
 FACTOR = 0.6
-MOST = {"gemm": 400, "sort": 200000, "sum": 400000, "stencil": 700, "copy": 400000}
+MAX_SIZES = {"gemm": 400, "sort": 200000, "sum": 400000, "stencil": 700, "copy": 400000}
 
 # Targets on a second processor with one measured call of each implementation.
 MEDIAN, P90, WIDTH = 0.15, 0.40, 2.5
@@ -94,7 +94,7 @@ def carry(mastermind, work, wheels, plain):
 
         times = {}
         for name, n, time in truth:
-            if n > MOST[name.split("_")[0]] * 0.08:
+            if n > MAX_SIZES[name.split("_")[0]] * 0.08:
                 times.setdefault((name, n), []).append(time)
         with_calls, without, kept = {}, {}, {}
         for key, found in times.items():
@@ -111,7 +111,7 @@ def carry(mastermind, work, wheels, plain):
                 repeat_errors.append(abs(kept[key][0] / true - 1))
         parts = []
         reached = True
-        for family in MOST:
+        for family in MAX_SIZES:
             best, carried, unchanged = [], [], []
             for n in sorted({n for name, n in times if name.startswith(family + "_")}):
                 true = {name: statistics.median(found) for (name, size), found in times.items() if size == n and name.startswith(family + "_")}

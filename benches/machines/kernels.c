@@ -7,7 +7,7 @@
 
 #include "kernels.h"
 
-#define MOST 4000000
+#define MAX_ELEMENTS 4000000
 
 static double *a, *b, *c;
 static uint32_t *keys, *other;
@@ -16,13 +16,13 @@ static void (*blas)(int, int, int, long, long, long, double, const double *, lon
 __attribute__((constructor)) static void begin(void) {
     double **doubles[] = {&a, &b, &c};
     for (int i = 0; i < 3; i++) {
-        *doubles[i] = malloc(MOST * sizeof(double));
-        for (int j = 0; j < MOST; j++) (*doubles[i])[j] = (j * 7 + i) % 1000 * 1e-3;
+        *doubles[i] = malloc(MAX_ELEMENTS * sizeof(double));
+        for (int j = 0; j < MAX_ELEMENTS; j++) (*doubles[i])[j] = (j * 7 + i) % 1000 * 1e-3;
     }
-    keys = malloc(MOST * sizeof *keys);
-    other = malloc(MOST * sizeof *other);
-    memset(other, 1, MOST * sizeof *other);
-    memset(keys, 1, MOST * sizeof *keys);
+    keys = malloc(MAX_ELEMENTS * sizeof *keys);
+    other = malloc(MAX_ELEMENTS * sizeof *other);
+    memset(other, 1, MAX_ELEMENTS * sizeof *other);
+    memset(keys, 1, MAX_ELEMENTS * sizeof *keys);
     const char *path = getenv("KERNELS_BLAS");
     void *library = path ? dlopen(path, RTLD_NOW) : NULL;
     if (path && !library) fprintf(stderr, "%s\n", dlerror());

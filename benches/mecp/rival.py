@@ -21,7 +21,7 @@ import warnings
 import numpy
 from pyoperon.sklearn import SymbolicRegressor
 
-MOST_S = 0.5
+MAX_S = 0.5
 SHARE = 1 / 6
 ROUNDS = 2
 SPLITS = {"r": "random half", "c": "cells held out", "e": "extrapolation"}
@@ -80,7 +80,7 @@ def ratios(path, n_trials):
     return found
 
 
-def tell(split, name, values):
+def print_row(split, name, values):
     share = lambda is_so: 100 * sum(map(is_so, values)) / len(values)
     print(f"{SPLITS[split]:15} {name:13} | {share(lambda r: r < 1):8.1f} | {share(lambda r: r > 1.05):14.1f} | "
           f"{100 * (1 - statistics.median(values)):18.1f} | {max(values):.3g}", flush=True)
@@ -95,10 +95,10 @@ def accuracy(folder, n_trials):
         paths = sorted(folder.glob(f"{split}-*.csv"))
         if not paths:
             continue
-        tell(split, "Operon", [value for path in paths for value in ratios(path, n_trials)])
+        print_row(split, "Operon", [value for path in paths for value in ratios(path, n_trials)])
         for (of, case), values in sorted(ours.items()):
             if of == split:
-                tell(split, f"ours, case {case}", values)
+                print_row(split, f"ours, case {case}", values)
 
 
 def costs(executable, folder):
@@ -109,8 +109,8 @@ def costs(executable, folder):
             inputs, ratio, _ = problem(path)
             theirs.append(run(inputs, ratio, seed=1)[1])
             place = path.stem.split("-")[1]
-            told = subprocess.run([executable, "--cost", place], check=True, capture_output=True, text=True).stdout
-            for row in csv.DictReader(told.splitlines()):
+            output = subprocess.run([executable, "--cost", place], check=True, capture_output=True, text=True).stdout
+            for row in csv.DictReader(output.splitlines()):
                 seconds = float(row["cpu_s"])
                 ours[row["case"]].append((seconds, seconds / theirs[-1]))
     return theirs, ours
@@ -125,10 +125,10 @@ def main():
     missed = 0
     for case, runs in sorted(ours.items()):
         seconds, share = (statistics.median(values) for values in zip(*runs))
-        is_reached = seconds <= MOST_S and share <= SHARE
+        is_reached = seconds <= MAX_S and share <= SHARE
         missed += not is_reached
         verdict = "reached " if is_reached else "MISSED  "
-        print(f"must reach: {verdict} case {case}: {seconds:.2f} CPU s a run, at most {MOST_S}; "
+        print(f"must reach: {verdict} case {case}: {seconds:.2f} CPU s a run, at most {MAX_S}; "
               f"{share:.3f} of Operon's, at most {SHARE:.3f}", flush=True)
     accuracy(folder, n_trials)
     return 1 if missed or not ours else 0

@@ -148,8 +148,8 @@ def many():
         least = min(seconds)
         row(f"{rows} records, {what}", f"{least:.3f} s", f"at most {SECONDS} s", least <= SECONDS and rows >= 10**7)
         # The peak of a process of its own, which begins with nothing to reuse.
-        told = subprocess.run([sys.executable, "-c", MEASURE_MEMORY, json.dumps(columns)], check=True, stdout=subprocess.PIPE)
-        ratio = float(told.stdout)
+        ran = subprocess.run([sys.executable, "-c", MEASURE_MEMORY, json.dumps(columns)], check=True, stdout=subprocess.PIPE)
+        ratio = float(ran.stdout)
         row(f"memory at its peak, {what}", f"{ratio:.2f} of the columns", f"at most {MEMORY}", ratio <= MEMORY)
 
 
@@ -158,8 +158,8 @@ def main():
     megabytes = os.path.getsize(wheel) / 1e6
     row("wheel", f"{megabytes:.1f} MB", f"below {WHEEL_MB} MB", megabytes < WHEEL_MB)
     script = "import mastermind, sys; r = mastermind.open('shock'); print(len(r.records(['seq']).to_dict()['seq']) == len(r) > 0)"
-    told = subprocess.run([fresh, "-c", script], stdout=subprocess.PIPE, text=True).stdout.strip()
-    row("without any other package", told, "True expected", told == "True")
+    output = subprocess.run([fresh, "-c", script], stdout=subprocess.PIPE, text=True).stdout.strip()
+    row("without any other package", output, "True expected", output == "True")
     many()
     tables()
     hatchet()

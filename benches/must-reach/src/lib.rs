@@ -326,11 +326,11 @@ mod tests {
         );
         assert_eq!(lines[1], "must reach: unknown  u: no such thing");
         let (n, lines) = judged(&[3.0, 1.5]);
-        let told = "must reach: reached  t: 1.50 s, at most 2 s; tries 3.00, 1.50";
-        assert_eq!((n, &*lines[0]), (2, told));
+        let expected = "must reach: reached  t: 1.50 s, at most 2 s; tries 3.00, 1.50";
+        assert_eq!((n, &*lines[0]), (2, expected));
         let (n, lines) = judged(&[3.0, 2.5, 4.0]);
-        let told = "must reach: MISSED   t: 2.50 s, at most 2 s; tries 3.00, 2.50, 4.00";
-        assert_eq!((n, &*lines[0]), (3, told));
+        let expected = "must reach: MISSED   t: 2.50 s, at most 2 s; tries 3.00, 2.50, 4.00";
+        assert_eq!((n, &*lines[0]), (3, expected));
     }
 
     #[test]
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_beside_a_busy_neighbour_are_set_aside() {
+    fn rounds_next_to_a_busy_neighbour_are_set_aside() {
         let quiet = [2.0, 3.0, 2.1];
         let rounds = [
             quiet,
