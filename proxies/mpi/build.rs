@@ -247,9 +247,11 @@ fn role(name: &str, arguments: usize, moves: bool) -> String {
                 arguments - 1
             )
         }
-        "Request_get_status" => "Role::Looks { flag: 1 }".into(),
-        "Request_get_status_all" | "Request_get_status_some" => "Role::Looks { flag: 2 }".into(),
-        "Request_get_status_any" => "Role::Looks { flag: 3 }".into(),
+        "Request_get_status" => "Role::TestsOnly { flag: 1 }".into(),
+        "Request_get_status_all" | "Request_get_status_some" => {
+            "Role::TestsOnly { flag: 2 }".into()
+        }
+        "Request_get_status_any" => "Role::TestsOnly { flag: 3 }".into(),
         "Sendrecv" | "Sendrecv_replace" => {
             format!("Role::Exchanges {{ status: {} }}", arguments - 1)
         }

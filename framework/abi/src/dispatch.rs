@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_without_bounds_looks_at_no_parameter() {
+    fn a_node_without_bounds_reads_no_parameter() {
         let next = [7];
         let node = DecisionNode {
             parameter: 0,

@@ -46,7 +46,7 @@ pub(crate) enum Role {
         flag: Option<usize>,
     },
     /// Tests whether requests are complete, and leaves them as they are.
-    Looks {
+    TestsOnly {
         /// Index of the argument that tests for a completed one.
         flag: usize,
     },
@@ -103,7 +103,7 @@ impl Role {
             // `MPI_Waitsome` is among the latter; it never finds 0.
             Self::Completes(Completion::Testall | Completion::Waitsome) => Some(2),
             Self::Completes(Completion::Testany) => Some(3),
-            Self::Looks { flag } => Some(flag),
+            Self::TestsOnly { flag } => Some(flag),
             _ => None,
         }
     }
@@ -184,7 +184,7 @@ impl Requests {
                 | Role::Begins { .. }
                 | Role::Prepares { .. }
                 | Role::Exchanges { .. }
-                | Role::Looks { .. }
+                | Role::TestsOnly { .. }
                 | Role::Receives { .. } => {}
             }
         }
@@ -322,7 +322,7 @@ impl Requests {
             Role::None
             | Role::Begins { .. }
             | Role::Exchanges { .. }
-            | Role::Looks { .. }
+            | Role::TestsOnly { .. }
             | Role::Receives { .. } => moved,
         }
     }

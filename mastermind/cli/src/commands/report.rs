@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use mastermind_component::{Calls, workload};
-use mastermind_composition::{ChooseOptions, choose_with};
+use mastermind_composition::{ChooseOptions, Row, choose_with};
 use mastermind_models::{
     FitOptions, Metric, Model, ModelSet, Samples, SuggestOptions, fit_with, suggest,
 };
@@ -316,18 +316,7 @@ impl Report {
         );
         page.section("swap", "What to swap", &options);
         let Some(path) = &self.assembly else {
-            let most: Vec<_> = shares
-                .by_time()
-                .into_iter()
-                .take(3)
-                .map(|(name, _)| name.clone())
-                .collect();
-            page.paragraph(&format!(
-                "Most is to be won where most time goes: {}. Records of runs with other classes there (run --replace INSTANCE=CLASS), \
-                 fitted together with these, and an assembly with [alternatives] tell which to take; with --assembly and --models they \
-                 are compared here.",
-                most.join(", ")
-            ));
+            page.paragraph(&where_to_swap(shares));
             return Ok(());
         };
         let (assembly, _) = read_assembly(path, &[], &[], false)?;
@@ -353,38 +342,54 @@ impl Report {
         if let Some(line) = choice.held_up_line() {
             page.paragraph(&format!("{line}."));
         }
-        let rows = choice
-            .instances
-            .iter()
-            .filter(|row| !row.measured_only)
-            .map(|row| {
-                let marks = [
-                    (row.chosen, "take this"),
-                    (row.current, "ran"),
-                    (row.extrapolated, "extrapolated"),
-                ];
-                let marks: Vec<_> = marks
-                    .iter()
-                    .filter(|(is, _)| *is)
-                    .map(|(_, mark)| *mark)
-                    .collect();
-                let measured = row.measured_s.map_or(Cell::Text(String::new()), |s| {
-                    Cell::Number(format!("{s:.4}"), s)
-                });
-                vec![
-                    Cell::Text(row.instance.clone()),
-                    Cell::Text(row.class.clone()),
-                    Cell::Number(format!("{:.4}", row.predicted_s), row.predicted_s),
-                    measured,
-                    Cell::Text(marks.join(", ")),
-                ]
-            });
+        let rows = choice.instances.iter();
+        let rows = rows.filter(|row| !row.measured_only).map(choice_row);
         page.table(
             &["instance", "class", "predicted s", "measured s", ""],
             rows,
         );
         Ok(())
     }
+}
+
+/// What to compare, for a report without an assembly: the components with the most time.
+fn where_to_swap(shares: &Shares) -> String {
+    let most: Vec<_> = shares
+        .by_time()
+        .into_iter()
+        .take(3)
+        .map(|(name, _)| name.clone())
+        .collect();
+    format!(
+        "Most is to be won where most time goes: {}. Records of runs with other classes there (run --replace INSTANCE=CLASS), \
+         fitted together with these, and an assembly with [alternatives] tell which to take; with --assembly and --models they \
+         are compared here.",
+        most.join(", ")
+    )
+}
+
+/// A class of an instance, with its predicted and its measured time.
+fn choice_row(row: &Row) -> Vec<Cell> {
+    let marks = [
+        (row.chosen, "take this"),
+        (row.current, "ran"),
+        (row.extrapolated, "extrapolated"),
+    ];
+    let marks: Vec<_> = marks
+        .iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, mark)| *mark)
+        .collect();
+    let measured = row.measured_s.map_or(Cell::Text(String::new()), |s| {
+        Cell::Number(format!("{s:.4}"), s)
+    });
+    vec![
+        Cell::Text(row.instance.clone()),
+        Cell::Text(row.class.clone()),
+        Cell::Number(format!("{:.4}", row.predicted_s), row.predicted_s),
+        measured,
+        Cell::Text(marks.join(", ")),
+    ]
 }
 
 /// Own time of a component on a rank, milliseconds.

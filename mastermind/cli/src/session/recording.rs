@@ -505,7 +505,7 @@ pub fn check_ended(directory: &Path, logs: &[PathBuf]) -> anyhow::Result<()> {
 /// arbitrary, for a busy machine.
 const PATIENCE_WITH_RANKS: Duration = Duration::from_secs(2);
 /// Time between two checks of whether they have ended.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Waits for ranks that end at the same time as this one: on a busy machine one of them may not have finished.
 ///
@@ -533,7 +533,7 @@ pub fn await_ranks(directory: &Path, n_ranks: Option<usize>) -> bool {
         if began.elapsed() >= PATIENCE_WITH_RANKS {
             return false;
         }
-        sleep(BETWEEN_LOOKS);
+        sleep(POLL_INTERVAL);
     }
 }
 

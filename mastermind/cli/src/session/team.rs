@@ -150,7 +150,7 @@ impl Team {
     /// * `add` - adds the value of the following processes to the value of some processes
     ///
     /// # Returns
-    /// The joined value on the first process, `None` elsewhere.
+    /// The merged value on the first process, `None` elsewhere.
     ///
     /// # Errors
     /// MPI's.
@@ -164,7 +164,7 @@ impl Team {
         };
         let mut undecoded = None;
         let to_bytes = |own: &T| serde_json::to_vec(own).unwrap_or_default();
-        let joined =
+        let merged =
             session
                 .framework
                 .with_port::<dyn CommPort, _>(COMM, COMM_PORT, |comm| {
@@ -183,7 +183,7 @@ impl Team {
             Err(anyhow::Error::new(error).context("cannot join what other processes read"))
         });
         self.together(lacks)?;
-        Ok(joined)
+        Ok(merged)
     }
 
     /// Broadcasts a value of the first process. Collective.

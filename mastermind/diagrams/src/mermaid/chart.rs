@@ -123,7 +123,7 @@ struct Parser<'a> {
 }
 
 /// Statements for the appearance of an element, or for a click on it.
-const LOOKS: [&str; 8] = [
+const APPEARANCE: [&str; 8] = [
     "style",
     "classDef",
     "class",
@@ -240,7 +240,7 @@ impl<'a> Parser<'a> {
             self.skip(|c| c == '}');
             return Ok(());
         }
-        let word = LOOKS.iter().find(|word| {
+        let word = APPEARANCE.iter().find(|word| {
             let after = self.rest().strip_prefix(**word);
             after.is_some_and(|rest| {
                 rest.starts_with([' ', '\t']) || (word.starts_with("acc") && rest.starts_with(':'))
