@@ -344,7 +344,7 @@ fn a_crossed_design_predicts_no_time_of_0() {
     }
 }
 
-/// Work that `p` divides and communication that grows with it, crossed at one point beside the axes: along `p` the time falls and rises, so
+/// Work that `p` divides and communication that grows with it, with one point off the axes: along `p` the time falls and rises, so
 /// that no single term follows it. A formula without `p`, half of the time at the points and ten times it beyond, was the answer.
 #[test]
 fn a_parameter_that_divides_work_and_adds_communication_needs_two_terms() {

@@ -1,7 +1,7 @@
 //! The step of the clock that times were read off, where nobody recorded it.
 //!
 //! In: the calls of all coordinates. Out: the largest number of which all readings are multiples, if it is not small
-//! beside the shortest one.
+//! compared with the shortest one.
 //!
 //! ```text
 //! 3, 3, 4 ms   5, 6, 6 ms   11, 12, 13 ms     a step of 1 ms

@@ -45,7 +45,7 @@ const SETTLED: f64 = 0.01;
 const N_MIXTURE: f64 = 5.0;
 
 /// Expected number of delayed calls below which a mixture is none: no call is likelier delayed than clean.
-const LEAST_DELAYED: f64 = 0.5;
+const FEW_DELAYED: f64 = 0.5;
 
 /// Coefficients of a form that delayed calls stand out from: a constant and two terms.
 const N_STIFF: usize = 3;
@@ -149,7 +149,7 @@ fn settled(
         let change = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         weights = next;
         if change < SETTLED || turn == TURNS {
-            if n_delayed(points, &weights) < LEAST_DELAYED {
+            if n_delayed(points, &weights) < FEW_DELAYED {
                 return None;
             }
             let likely = mixture.ln_likelihood(calls, &curve_s) - lacks;

@@ -57,8 +57,8 @@ const EXCESS: f64 = 0.25;
 const LN_ALL: f64 = -4.0;
 
 /// Prior of delays of a size that have a level of their own, as logarithms of their ratio to the time of a clean call: mean and
-/// standard deviation of the level, and the equally likely standard deviations of a call about it. Arbitrary: delays of a fifth of the call to 20
-/// times the call, equal or as different as those of other sizes.
+/// standard deviation of the level, and the equally likely standard deviations of a call about it. Arbitrary: delays of a fifth of
+/// the call to 20 times the call, equal or as different as those of other sizes.
 const OWN_LEVEL: [f64; 2] = [0.7, 1.15];
 const OWN_SCALES: [f64; 3] = [0.1, 0.3, 1.0];
 
