@@ -169,6 +169,21 @@ fn forms_end_on_several_ranks_as_on_one() {
     }
 }
 
+/// Records of a run before stay, so a run that records nothing must say so.
+#[test]
+fn a_script_that_starts_nothing_is_not_recorded_and_says_so() {
+    let scratch = stand_ins();
+    let begin = "#!ccaffeine\nrepository get GoTest\ncreate GoTest a\n";
+    scratch.write("one.rc", format!("{begin}go a go\n"));
+    scratch.write("none.rc", begin);
+    let records = ["--records", "records"];
+    on(&scratch, "run", "one.rc", &records).well();
+    let ended = on(&scratch, "run", "none.rc", &records);
+    let warning = "warning: nothing is recorded\n  cannot record into \"records\"";
+    assert!(ended.stderr.starts_with(warning), "{ended:?}");
+    ended.well();
+}
+
 /// The started component fails on some ranks only: the run ends, whether or not the other ranks wait for those.
 #[test]
 fn a_start_that_fails_on_some_ranks_ends_the_run() {

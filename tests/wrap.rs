@@ -153,6 +153,12 @@ fn how_the_program_ended_is_passed_on_and_no_mpi_is_said() {
         );
         assert!(fs::metadata(scratch.path("records")).is_err());
     }
+    // Without `--` too: options after the program's name are the program's.
+    let plain = scratch.mastermind(&["wrap", "sh", "-c", "exit 5"]);
+    assert_eq!(plain.code, Some(5), "{plain:?}");
+    let misspelt = scratch.mastermind(&["wrap", "--recrods", "x", "sh"]);
+    assert_eq!(misspelt.code, Some(2), "{misspelt:?}");
+    assert!(misspelt.stderr.contains("'--records'"), "{misspelt:?}");
     let missing = scratch
         .mastermind(&["wrap", "--", "no-such-program"])
         .error();

@@ -100,7 +100,7 @@ pub struct Signature {
     json: bool,
     /// The program and its arguments, with {NAME} where the size stands
     #[arg(
-        last = true,
+        trailing_var_arg = true,
         required_unless_present = "read",
         value_name = "PROGRAM ARGUMENTS"
     )]

@@ -153,7 +153,7 @@ pub struct Wrap {
     #[command(flatten)]
     tried: TryArguments,
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM ARGS")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM ARGS")]
     program: Vec<OsString>,
 }
 

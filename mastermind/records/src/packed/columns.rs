@@ -125,22 +125,29 @@ pub(super) fn put_column(values: &[u64], into: &mut Vec<u8>) {
     let least = values.iter().copied().min().unwrap_or_default();
     let most = values.iter().copied().max().unwrap_or_default();
     let above: Vec<u64> = values.iter().map(|value| value - least).collect();
-    let mut shortest = vec![BITS];
-    put_number(least, &mut shortest);
-    put_bits(&above, &mut shortest);
+    let pairs = values.windows(2);
+    let differences: Vec<u64> = pairs
+        .map(|pair| folded(pair[1].wrapping_sub(pair[0])))
+        .collect();
+    // Only the shorter of the two is written.
+    let (bits_above, bits_of_differences) = (GroupBits::of(&above), GroupBits::of(&differences));
+    let n_above = n_bytes_of_number(least) + bits_above.n_bytes;
+    let n_differences = n_bytes_of_number(first) + bits_of_differences.n_bytes;
+    let mut shortest = Vec::with_capacity(1 + n_above.min(n_differences));
+    if n_differences < n_above {
+        shortest.push(DIFFERENCES);
+        put_number(first, &mut shortest);
+        bits_of_differences.put(&differences, &mut shortest);
+    } else {
+        shortest.push(BITS);
+        put_number(least, &mut shortest);
+        bits_above.put(&above, &mut shortest);
+    }
     let mut keep = |form: Vec<u8>| {
         if form.len() < shortest.len() {
             shortest = form;
         }
     };
-    let pairs = values.windows(2);
-    let differences: Vec<u64> = pairs
-        .map(|pair| folded(pair[1].wrapping_sub(pair[0])))
-        .collect();
-    let mut form = vec![DIFFERENCES];
-    put_number(first, &mut form);
-    put_bits(&differences, &mut form);
-    keep(form);
     if values.len() >= MIN_REPEATED {
         if may_repeat(&above) {
             keep(bytes_form(&above, least, most - least));
@@ -304,56 +311,110 @@ fn n_bits(value: u64) -> usize {
     (64 - value.leading_zeros()) as usize
 }
 
-/// The number of bits at which 64 values take the fewest bytes, with larger values stored separately.
-fn best_bits(values: &[u64]) -> usize {
-    let mut with_bits = [0_usize; 65];
-    values
-        .iter()
-        .for_each(|value| with_bits[n_bits(*value)] += 1);
-    let (mut best, mut fewest) = (64, usize::MAX);
+/// Number of bytes that [`put_number`] appends.
+fn n_bytes_of_number(number: u64) -> usize {
+    n_bits(number).div_ceil(7).max(1)
+}
+
+/// The numbers of bits at which the values of a column take the fewest bytes, with larger values stored separately.
+struct GroupBits {
+    /// Number of bits for each 64 values.
+    bits: Vec<u8>,
+    /// Number of bytes of the column.
+    n_bytes: usize,
+}
+
+impl GroupBits {
+    fn of(values: &[u64]) -> Self {
+        let mut bits = Vec::with_capacity(values.len().div_ceil(GROUP));
+        let mut n_bytes = 0;
+        for group in values.chunks(GROUP) {
+            let mut with_bits = [0_u8; 65];
+            let mut all = 0;
+            for value in group {
+                with_bits[n_bits(*value)] += 1;
+                all |= value;
+            }
+            let most = n_bits(all);
+            let best = best_bits(&with_bits, most);
+            bits.push(best as u8);
+            // The number of bits, the number of larger values, the position and upper part of each, the words.
+            n_bytes += 2 + 8 * (group.len() * best).div_ceil(64);
+            for (more, n_values) in with_bits[best..=most].iter().enumerate().skip(1) {
+                n_bytes += usize::from(*n_values) * (1 + more.div_ceil(7));
+            }
+        }
+        Self { bits, n_bytes }
+    }
+
+    fn put(&self, values: &[u64], into: &mut Vec<u8>) {
+        for (group, bits) in values.chunks(GROUP).zip(&self.bits) {
+            let bits = usize::from(*bits);
+            into.push(bits as u8);
+            let at = into.len();
+            into.push(0);
+            let limit = u64::MAX.checked_shr(64 - bits as u32).unwrap_or(0);
+            for (place, value) in group.iter().enumerate() {
+                if *value > limit {
+                    into[at] += 1;
+                    into.push(place as u8);
+                    put_number(value >> bits, into);
+                }
+            }
+            put_lower_bits(group, bits, into);
+        }
+    }
+}
+
+/// The number of bits at which 64 values take the fewest bytes.
+///
+/// # Arguments
+/// * `with_bits` - how many of the values have each number of bits
+/// * `most` - the greatest number of bits of a value
+fn best_bits(with_bits: &[u8; 65], most: usize) -> usize {
+    let (mut best, mut fewest) = (most, usize::MAX);
     let (mut n_more, mut upper_bits) = (0, 0);
-    for bits in (0..=64).rev() {
+    for bits in (0..=most).rev() {
         // An upper part takes a byte for 7 bits, and its position one more.
         let bytes = 8 * bits + n_more + (upper_bits / 7) + n_more;
         if bytes < fewest {
             (best, fewest) = (bits, bytes);
         }
-        n_more += with_bits[bits];
+        n_more += usize::from(with_bits[bits]);
         upper_bits += n_more;
     }
     best
 }
 
-fn put_bits(values: &[u64], into: &mut Vec<u8>) {
-    for group in values.chunks(GROUP) {
-        let bits = best_bits(group);
-        into.push(bits as u8);
-        let upper = |value: u64| value.checked_shr(bits as u32).unwrap_or(0);
-        let more = group
-            .iter()
-            .enumerate()
-            .filter(|(_, value)| upper(**value) > 0);
-        into.push(more.clone().count() as u8);
-        for (place, value) in more {
-            into.push(place as u8);
-            put_number(upper(*value), into);
-        }
-        if bits == 0 {
-            continue;
-        }
-        let mut words = [0_u64; GROUP + 1];
-        let mask = u64::MAX >> (64 - bits);
-        for (place, value) in group.iter().enumerate() {
-            let (word, shift) = (place * bits / 64, place * bits % 64);
-            let value = value & mask;
-            words[word] |= value << shift;
-            words[word + 1] |= (value >> 1) >> (63 - shift);
-        }
-        let n_words = (group.len() * bits).div_ceil(64);
-        for word in &words[..n_words] {
-            into.extend_from_slice(&word.to_le_bytes());
+/// Appends the lowest `bits` of at most 64 values, the first one in the lowest bits of the first word.
+fn put_lower_bits(group: &[u64], bits: usize, into: &mut Vec<u8>) {
+    if bits == 0 {
+        return;
+    }
+    let mask = u64::MAX >> (64 - bits);
+    // The word that is not full yet is in a register: memory that was just written is slow to read.
+    let (mut word, mut n_filled) = (0_u64, 0);
+    let (mut words, mut n_words) = ([0_u64; GROUP + 1], 0);
+    for value in group {
+        let value = value & mask;
+        word |= value << n_filled;
+        n_filled += bits;
+        if n_filled >= 64 {
+            words[n_words] = word;
+            n_words += 1;
+            n_filled -= 64;
+            // The bits that did not fit; none if the word is exactly full.
+            word = (value >> 1) >> (bits - n_filled - 1);
         }
     }
+    words[n_words] = word;
+    for word in &words[..(group.len() * bits).div_ceil(64)] {
+        into.extend_from_slice(&word.to_le_bytes());
+    }
+}
+
+fn put_bits(values: &[u64], into: &mut Vec<u8>) {
+    GroupBits::of(values).put(values, into);
 }
 
 /// Skips a column of `n` values.
@@ -493,6 +554,14 @@ mod tests {
         #[test]
         fn any_column_is_read_as_it_was_written(values in prop::collection::vec(numbers(), 0..300)) {
             round_trip(&values);
+        }
+
+        #[test]
+        fn the_length_of_packed_bits_is_known_before(values in prop::collection::vec(numbers(), 0..300)) {
+            let mut bytes = Vec::new();
+            let bits = GroupBits::of(&values);
+            bits.put(&values, &mut bytes);
+            prop_assert_eq!(bits.n_bytes, bytes.len());
         }
 
         #[test]

@@ -366,6 +366,14 @@ impl Run {
             adapting.print_outcome(&session, &self.assembly, records, ended.is_ok());
         }
         ended?;
+        if let (Some(records), false, 0) = (&self.records, running.has_started, session.rank) {
+            crate::output::complain!(
+                "warning: nothing is recorded\n  cannot record into \"{}\": script \"{}\" starts no component, expected a line \
+                 go INSTANCE PORT; records that are there are of another run",
+                records.display(),
+                self.assembly.display()
+            );
+        }
         let (mastermind, failed) = (running.mastermind.take(), running.failed_lines);
         if failed > 0 && session.rank == 0 {
             let (name, lines) = (

@@ -100,8 +100,8 @@ fn why_none(config: &WrapConfig, found: &Trace) -> String {
             .into();
     }
     format!(
-        "0 calls seen, expected at least 1; does it call none, only from a program that is linked statically, or where no file of \
-         \"{directory}\" can be opened (another user, limits)?"
+        "0 calls seen; possible causes: there are none, they are in a program that is linked statically or started with \
+         another LD_PRELOAD, or no file in \"{directory}\" could be opened (another user, limits)"
     )
 }
 
