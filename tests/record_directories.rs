@@ -50,6 +50,33 @@ fn records_are_not_written_over_others() {
     assert!(contents(&scratch, "records") != before, "old records");
 }
 
+/// How many calls a damaged log lacks is not known, which each count of lost calls says.
+#[test]
+fn a_damaged_log_may_hide_calls() {
+    let scratch = Scratch::new();
+    scratch
+        .verb("run", &sod(&scratch), &["--records", "records"])
+        .well();
+    let shown = |verb: &[&str]| scratch.mastermind(&[verb, &["records"]].concat()).well();
+    assert!(shown(&["profile"]).contains(" records, 0 lost\n"));
+    let log = scratch.path("records/rank0000-thread00.mmr");
+    let mut bytes = fs::read(&log).expect("a log");
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 100].fill(0xff);
+    fs::write(&log, bytes).expect("a damaged log");
+    for verb in [&["profile"][..], &["profile", "--tree"], &["info"]] {
+        let text = shown(verb);
+        assert!(
+            text.contains(" lost and an unknown number in 1 damaged log"),
+            "{text}"
+        );
+    }
+    for verb in [&["profile", "--json"][..], &["info", "--json"]] {
+        let text = shown(verb);
+        assert!(text.contains("\"damaged_logs\": 1"), "{text}");
+    }
+}
+
 #[test]
 fn a_directory_with_other_files_is_fine() {
     let scratch = Scratch::new();

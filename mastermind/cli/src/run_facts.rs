@@ -19,6 +19,18 @@ use crate::session::team::Team;
 /// Maximum number of methods that are named if calls have no record. Arbitrary: nobody reads more.
 const MAX_METHODS: usize = 10;
 
+/// How many calls have no record, for the line below a table.
+///
+/// # Arguments
+/// * `damaged` - number of logs of which a part cannot be read
+pub fn lost(lost: u64, damaged: u64) -> String {
+    match damaged {
+        0 => format!("{lost} lost"),
+        1 => format!("{lost} lost and an unknown number in 1 damaged log"),
+        n => format!("{lost} lost and an unknown number in {n} damaged logs"),
+    }
+}
+
 /// Findings when the logs were opened.
 #[derive(Default, Serialize, Deserialize)]
 struct Opened {

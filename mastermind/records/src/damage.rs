@@ -48,6 +48,13 @@ pub enum Damage {
     },
 }
 
+impl Damage {
+    /// Whether calls may be missing because of it.
+    pub fn may_hide_calls(&self) -> bool {
+        !matches!(self, Self::Excess { .. })
+    }
+}
+
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -76,6 +76,9 @@ pub struct RunInfo {
     pub records: u64,
     /// Calls without a record.
     pub lost_records: u64,
+    /// Number of logs of which a part cannot be read: an unknown number of further calls is missing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub damaged_logs: u64,
     /// Connections whose calls should be recorded and are not; the number of these calls is not known.
     pub unmonitored: BTreeSet<UnmonitoredDefinition>,
     /// The parts that cannot be read.
@@ -105,6 +108,10 @@ pub struct ClockInfo {
     pub record_ns: Option<f64>,
     /// Ranks with this clock.
     pub ranks: Vec<u32>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl RunInfo {
@@ -155,6 +162,7 @@ impl RunInfo {
             finished: run.is_finished(),
             records: run.n_records(),
             lost_records: run.dropped(),
+            damaged_logs: run.damaged_logs(),
             unmonitored: run.unmonitored(),
             damage: run.damage().map(ToString::to_string).collect(),
         }
@@ -207,6 +215,7 @@ impl RunInfo {
         }
         self.records += later.records;
         self.lost_records += later.lost_records;
+        self.damaged_logs += later.damaged_logs;
         self.unmonitored.append(&mut later.unmonitored);
         self.damage.append(&mut later.damage);
     }

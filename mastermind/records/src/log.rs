@@ -574,6 +574,11 @@ impl Log {
         &self.damage
     }
 
+    /// Whether a part cannot be read, so that an unknown number of calls is missing.
+    pub fn lacks_a_part(&self) -> bool {
+        self.damage.iter().any(Damage::may_hide_calls)
+    }
+
     /// Whether the file was shorter at a later reading than when it was opened; later readings are then incomplete.
     pub fn was_cut(&self) -> bool {
         self.file.is_cut()

@@ -370,6 +370,12 @@ impl Run {
         self.logs.iter().flat_map(Log::damage)
     }
 
+    /// Number of logs of which a part, or all, cannot be read: an unknown number of their calls is missing.
+    pub fn damaged_logs(&self) -> u64 {
+        let in_part = self.logs.iter().filter(|log| log.lacks_a_part());
+        (in_part.count() + self.unreadable().len()) as u64
+    }
+
     /// Step of the clock, nanoseconds, the largest of all logs; `None` if it is not known.
     ///
     /// A wall time from such a clock may be one step too long or too short, with a variance of one sixth of the squared

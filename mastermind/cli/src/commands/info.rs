@@ -137,9 +137,9 @@ pub fn summary(info: &RunInfo) -> String {
     let started = info
         .started_unix_ns
         .map_or_else(String::new, |ns| format!(", {}", time(ns)));
-    let lost = info.lost_records;
+    let lost = run_facts::lost(info.lost_records, info.damaged_logs);
     format!(
-        "{ranks} on {hosts}{started}; {} calls recorded, {lost} lost",
+        "{ranks} on {hosts}{started}; {} calls recorded, {lost}",
         info.records
     )
 }
@@ -173,10 +173,10 @@ pub fn rows(info: &RunInfo, decisions: &[Decision]) -> Vec<(&'static str, String
         let text = format!("{user}.{uses} to {provider}.{provides}: {reason}");
         rows.push(("not recorded", text));
     }
-    let (records, lost) = (info.records, info.lost_records);
+    let lost = run_facts::lost(info.lost_records, info.damaged_logs);
     rows.push((
         "records",
-        format!("{records} in {} logs, {lost} lost", info.logs),
+        format!("{} in {} logs, {lost}", info.records, info.logs),
     ));
     if !info.finished {
         rows.push(("end", "has not ended, or was killed".into()));

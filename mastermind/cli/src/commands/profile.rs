@@ -166,11 +166,13 @@ impl Profile {
             ranks,
             openmp,
             has_ended,
+            damaged_logs,
         } = report;
         profile.rows.truncate(self.top.unwrap_or(usize::MAX));
         if self.json {
             return output::json(&Document {
                 profile: &profile,
+                damaged_logs,
                 mpi_ranks: &ranks,
                 unseen_calls: &unseen_calls::read(&self.records),
                 dispatch: recorded_dispatch::read(&self.records).as_ref(),
@@ -212,9 +214,9 @@ impl Profile {
             ", mean over them"
         };
         output::line(format!(
-            "{ranks}{mean}; {} records, {} lost{}",
+            "{ranks}{mean}; {} records, {}{}",
             profile.records,
-            profile.lost_records,
+            run_facts::lost(profile.lost_records, damaged_logs),
             match profile.lost_reasons.is_empty() {
                 true => String::new(),
                 false => {
@@ -237,6 +239,7 @@ struct ProfileReport {
     ranks: Vec<mpi::RankRow>,
     openmp: Vec<String>,
     has_ended: bool,
+    damaged_logs: u64,
 }
 
 /// The part of the profile from one of several processes.
@@ -246,6 +249,7 @@ struct Share {
     ranks: Vec<MpiRank>,
     openmp: Vec<String>,
     is_finished: bool,
+    damaged_logs: u64,
 }
 
 impl Share {
@@ -255,6 +259,7 @@ impl Share {
             ranks: run.mpi_ranks(),
             openmp: openmp::lines(run),
             is_finished: run.is_finished(),
+            damaged_logs: run.damaged_logs(),
         }
     }
 
@@ -263,6 +268,7 @@ impl Share {
         self.ranks.extend(later.ranks);
         self.openmp.extend(later.openmp);
         self.is_finished &= later.is_finished;
+        self.damaged_logs += later.damaged_logs;
     }
 }
 
@@ -281,6 +287,7 @@ impl Profile {
             ranks: Vec::new(),
             openmp: Vec::new(),
             has_ended: true,
+            damaged_logs: 0,
         })
     }
 
@@ -303,8 +310,13 @@ impl Profile {
             ranks: mpi::rows(share.ranks),
             openmp: share.openmp,
             has_ended: share.is_finished,
+            damaged_logs: share.damaged_logs,
         }))
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The JSON document: the profile, and for a wrapped program how each rank spent its time.
@@ -312,6 +324,9 @@ impl Profile {
 struct Document<'a> {
     #[serde(flatten)]
     profile: &'a Table,
+    /// Logs of which a part cannot be read: an unknown number of further calls is missing.
+    #[serde(skip_serializing_if = "is_zero")]
+    damaged_logs: u64,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     mpi_ranks: &'a [mpi::RankRow],
     /// Findings of `wrap` on calls that are not in the records.

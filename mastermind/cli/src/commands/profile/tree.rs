@@ -3,7 +3,8 @@
 use mastermind_records::{CallTree, Run};
 use serde::Serialize;
 
-use crate::output;
+use super::is_zero;
+use crate::{output, run_facts};
 
 /// The tree as it is printed: means over the ranks, times in nanoseconds.
 #[derive(Serialize)]
@@ -12,6 +13,8 @@ pub struct Tree {
     /// Over all ranks.
     records: u64,
     lost_records: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    damaged_logs: u64,
     /// Callers before callees; the callees of one caller by inclusive time.
     nodes: Vec<Node>,
 }
@@ -46,16 +49,9 @@ impl Tree {
         };
         Self {
             ranks: tree.ranks,
-            records: run
-                .logs()
-                .iter()
-                .map(mastermind_records::Log::n_records)
-                .sum(),
-            lost_records: run
-                .logs()
-                .iter()
-                .map(mastermind_records::Log::dropped)
-                .sum(),
+            records: run.n_records(),
+            lost_records: run.dropped(),
+            damaged_logs: run.damaged_logs(),
             nodes: tree.nodes.iter().enumerate().map(node).collect(),
         }
     }
@@ -88,8 +84,8 @@ impl Tree {
             1 => "1 rank".to_owned(),
             n => format!("{n} ranks, mean over them"),
         };
-        let (records, lost) = (self.records, self.lost_records);
+        let lost = run_facts::lost(self.lost_records, self.damaged_logs);
         let table = output::table(&header, &[0, 1, 2, 3], rows);
-        format!("{table}\n{mean}; {records} records, {lost} lost")
+        format!("{table}\n{mean}; {} records, {lost}", self.records)
     }
 }
