@@ -188,7 +188,7 @@ impl Profile {
             true => spread::text(&profile),
             false => text(&profile),
         });
-        self.print_numbers(&profile);
+        self.print_numbers(&profile, damaged_logs);
         print_events(&profile);
         print_missing_counters(&profile);
         print_unseen_calls(&unseen_calls::read(&self.records));
@@ -202,7 +202,7 @@ impl Profile {
     }
 
     /// Prints the numbers of ranks and records, and the step of the clock if it is large.
-    fn print_numbers(&self, profile: &Table) {
+    fn print_numbers(&self, profile: &Table, damaged_logs: u64) {
         let ranks = if profile.ranks == 1 {
             "1 rank".into()
         } else {
