@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use self::states::State;
 use fastrand::Rng;
 use mastermind_composition::adapt::{
     AdaptSettings, Adapter, Admitted, Batch, CallKind, Decision, Limits, Report,
@@ -14,6 +15,7 @@ use mastermind_models::Coordinate;
 
 mod earlier;
 mod fresh;
+mod states;
 
 /// Sizes of a call, by its number in the step.
 type SizesOfCall = Box<dyn Fn(&mut Rng, usize) -> Vec<f64>>;
@@ -47,6 +49,8 @@ struct World {
     stretch: (f64, u64, f64),
     /// By what all is slower, by the part of the run that is done.
     machine: fn(f64) -> f64,
+    /// Chance that the whole machine becomes slower in a step: 2 to 12 times, for 2 to 12 steps.
+    states: f64,
     /// By what stored models are wrong, by the first size; None without models.
     models: Option<fn(f64) -> f64>,
     /// Whether calls that a class on trial is not to get go to the class before it.
@@ -65,6 +69,7 @@ impl World {
             noisier: |_| 1.0,
             stretch: (0.0, 0, 1.0),
             machine: |_| 1.0,
+            states: 0.0,
             models: None,
             is_limited: true,
         }
@@ -138,6 +143,7 @@ fn run(world: &World, seed: u64) -> Outcome {
         .map(|s| vec![0; s.classes.len()])
         .collect();
     let mut slow_until = 0;
+    let mut state = State::default();
     let (mut total_s, mut rest_s) = (0.0, 0.0);
     let (mut calls, mut met_at) = (BTreeMap::<(u64, usize), Vec<f64>>::new(), 0);
     let mut decisions = Vec::new();
@@ -156,6 +162,11 @@ fn run(world: &World, seed: u64) -> Outcome {
         if step < slow_until {
             machine *= world.stretch.2;
         }
+        if world.states > 0.0 {
+            state.step(&mut rng, world.states);
+        }
+        let n_calls_in_step: usize = world.sites.iter().map(|site| site.calls).sum();
+        let mut n_before = 0;
         let begun_s = total_s;
         let on_trial = adapter.on_trial();
         let on_trial: Vec<usize> = on_trial
@@ -183,9 +194,14 @@ fn run(world: &World, seed: u64) -> Outcome {
                     true => before_trial[at],
                     false => at_work[at],
                 };
+                let slowed = match world.states > 0.0 {
+                    true => state.slows(&mut rng, n_before as f64 / n_calls_in_step as f64),
+                    false => 1.0,
+                };
+                n_before += 1;
                 for (other, cost) in site.classes.iter().enumerate() {
                     let noise = world.noise * (world.noisier)(done) * normal(&mut rng);
-                    let slower = machine * noise.exp();
+                    let slower = machine * slowed * noise.exp();
                     let own_s = cost(&sizes, done) * slower;
                     for beside in 0..fixed.seconds[at].len() {
                         let sizes = site.grown(&base, |_| beside);
@@ -607,7 +623,8 @@ fn runs_in_which_a_class_on_trial_gets_all_calls_reach_it_too() {
 }
 
 fn reach(changed: impl Fn(World, [f64; 2]) -> (World, [f64; 2])) {
-    for (name, world, least) in worlds(2000).into_iter().chain(earlier::worlds(2000)) {
+    let all = worlds(2000).into_iter().chain(earlier::worlds(2000));
+    for (name, world, least) in all.chain(states::worlds(2000)) {
         let (world, [given, mut fixed]) = changed(world, least);
         if !world.is_limited && name == "one 100 times" {
             fixed = 0.6;
@@ -671,7 +688,7 @@ fn long() {
             "{steps} steps: given/total mean worst, fixed/total mean worst, decisions, longest µs of one, classes at the end"
         );
         let all = worlds(steps).into_iter().chain(earlier::worlds(steps));
-        for (name, world, _) in all.chain(fresh::worlds(steps)) {
+        for (name, world, _) in all.chain(fresh::worlds(steps)).chain(states::worlds(steps)) {
             if !name.contains(&only) {
                 continue;
             }

@@ -19,7 +19,7 @@ use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use serde::{Deserialize, Serialize};
 
 use super::noise::{Level, Noise, Normal, WOBBLE};
-use super::posterior::{Posterior, Ratio};
+use super::posterior::{Posterior, Ratio, half_solve};
 use super::spread::{OWN_OF_OTHERS, OWN_STORED, REACHES, SHARED_STORED, Scales, Spread};
 
 /// The reference class. Others are compared with it alone, because one far slower class says nothing about the next.
@@ -46,6 +46,9 @@ pub const MOST_CALLS: f64 = 200.0;
 
 /// Number of recent batches that determine a level. Source: chosen on the synthetic worlds of `tests/worlds.rs`, where 31 was tried too.
 const RECENT: usize = 15;
+
+/// Part of the oldest batch's calls that a batch must be worth to take its place. Arbitrary.
+const LEAST_PART: f64 = 0.1;
 
 /// Standard deviations by which a level must move before the posterior is computed again. Arbitrary: smaller moves hardly change a decision.
 const MOVED: f64 = 2.0;
@@ -97,6 +100,10 @@ struct Cell {
 impl Cell {
     fn add(&mut self, (calls, ln_mean): (f64, f64), noise: &Noise) {
         self.calls = (self.calls + calls).min(MOST_CALLS);
+        let oldest = self.recent.front().map_or(0.0, |(calls, _)| *calls);
+        if self.recent.len() == RECENT && calls < LEAST_PART * oldest {
+            return;
+        }
         if self.recent.len() == RECENT
             && let Some(oldest) = self.recent.pop_front()
         {
@@ -155,7 +162,6 @@ pub struct Beliefs {
     stored: Vec<Vec<Option<f64>>>,
     /// Deviation of recent calls of any kind from their stored models, shape `[n_arms]`; empty once the models are rejected.
     off_stored: Vec<Cell>,
-    /// Shape `[n_arms][n_kinds]`.
     cells: Vec<Vec<Cell>>,
     noise: Noise,
     /// Scales of the prior where no stored model exists.
@@ -256,7 +262,7 @@ impl Beliefs {
     /// * `ln_mean` - mean logarithm of their time in seconds
     pub fn observe(&mut self, arm: usize, kind: usize, calls: f64, ln_mean: f64) {
         self.count(arm, kind, calls, ln_mean);
-        self.believe(arm, kind, calls, ln_mean);
+        self.believe((arm, kind), calls, (calls, ln_mean));
     }
 
     /// The part of [`Self::observe`] that updates the spread of calls, whether or not the calls also move the level.
@@ -269,10 +275,13 @@ impl Beliefs {
     }
 
     /// The part of [`Self::observe`] that updates the time of the class.
-    pub fn believe(&mut self, arm: usize, kind: usize, calls: f64, ln_mean: f64) {
+    /// `counted` of the calls count as seen.
+    pub fn believe(&mut self, (arm, kind): (usize, usize), counted: f64, batch: (f64, f64)) {
+        let (calls, ln_mean) = batch;
         let cell = &mut self.cells[arm][kind];
         let before = cell.calls;
         cell.add((calls, ln_mean), &self.noise);
+        cell.calls = (before + counted).min(MOST_CALLS);
         if let (Some(stored), Some(off)) = (self.stored[arm][kind], self.off_stored.get_mut(arm)) {
             off.add((calls, ln_mean - stored), &self.noise);
         }
@@ -282,7 +291,6 @@ impl Beliefs {
         }
     }
 
-    /// The spread of calls.
     pub(super) fn noise(&self) -> &Noise {
         &self.noise
     }
@@ -673,13 +681,6 @@ impl Beliefs {
         let rough = if i == j { spread.rough } else { 0.0 };
         offset + spread.slope * spread.slope * slopes + smooth + rough * rough
     }
-}
-
-/// Solves the triangular system of the factor for several right-hand sides.
-fn half_solve(cholesky: &Cholesky<f64, Dyn>, mut sides: DMatrix<f64>) -> DMatrix<f64> {
-    // The diagonal of a factor is positive, so this does not fail.
-    cholesky.l_dirty().solve_lower_triangular_mut(&mut sides);
-    sides
 }
 
 #[cfg(test)]

@@ -51,6 +51,33 @@ impl Growth {
         self.powers = solved.map_or_else(|| self.powers.clone(), |of| of.solve(&self.xy));
     }
 
+    /// Number of calls.
+    pub fn calls(&self) -> f64 {
+        self.n
+    }
+
+    /// Median logarithm of the seconds of calls with these logarithms of sizes; `None` before the first call.
+    pub fn at(&self, x: &[f64]) -> Option<f64> {
+        let off = x.iter().zip(&self.mean_x).map(|(x, mean)| x - mean);
+        let terms = off.zip(&self.powers).map(|(off, power)| off * power);
+        (self.n > 0.0).then(|| self.mean_y + terms.sum::<f64>())
+    }
+
+    /// Shifts all times by the logarithm of a factor.
+    pub fn shift(&mut self, by: f64) {
+        self.mean_y += by;
+    }
+
+    /// Reduces the weight of the calls so far to that of `most`.
+    pub fn forget(&mut self, most: f64) {
+        if self.n > most {
+            let kept = most / self.n;
+            self.n = most;
+            self.xx *= kept;
+            self.xy *= kept;
+        }
+    }
+
     /// Growth of the logarithm of a time over these differences of logarithms of sizes.
     pub fn over(&self, off_x: &[f64]) -> f64 {
         let powers = self.powers.iter().zip(off_x);

@@ -1,17 +1,26 @@
-//! Registry of each [`CallKind`] by number: names are resolved once, when a kind first appears.
+//! Registry of each [`CallKind`] by number: names are resolved once, when a kind first appears. It knows the usual time of
+//! calls of each kind, from which the state of the machine is estimated ([`machine`](super::machine)).
+//!
+//! The usual time of a kind lies between a power of its sizes, fitted to all calls of a class with the same method and labels,
+//! and the mean of its own calls: where sizes never repeat, few calls of a kind are known.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use mastermind_models::Coordinate;
 use serde::{Deserialize, Serialize};
 
-use super::level::{STATE, weighted_median};
-use super::site::{OfSite, Site, kind_key, own_key};
+use super::growth::Growth;
+use super::level::weighted_median;
+use super::machine::{Machine, Residual, State};
+use super::site::{OfSite, Site, kind_key, own_key, sizes_of};
 use super::{Batch, Report};
 
-/// Number of other instances needed to infer the state of the machine.
-const LEAST_OTHERS: usize = 3;
-
-/// Number of calls of a kind needed to know its usual time.
+/// Number of calls of a class, method and labels needed to know their usual time.
 const LEAST_USUAL: f64 = 20.0;
+
+/// Weight of the power of the sizes in the usual time of a kind, in calls: the error of the power is about twice the
+/// spread of a call.
+const OF_POWER: f64 = 4.0;
 
 /// Maximum weight of the usual time, in calls, so that it follows a slow change. The common state is subtracted from
 /// each instance's time before its usual time is updated, so only this memory fixes the common level: with a tenth of
@@ -60,6 +69,10 @@ pub struct KnownKind {
     pub of_site: Option<OfSite>,
     /// Number of the instance.
     pub instance: usize,
+    /// Number of its class, method and labels.
+    group: usize,
+    /// Logarithms of its sizes.
+    x: Vec<f64>,
     /// Calls so far, up to [`MOST_USUAL`].
     calls: f64,
     /// Usual time of a call: median logarithm of its seconds.
@@ -71,6 +84,9 @@ pub struct KnownKind {
 pub struct Kinds {
     pub known: Vec<KnownKind>,
     instances: Vec<String>,
+    groups: BTreeMap<String, usize>,
+    powers: Vec<Growth>,
+    pub machine: Machine,
 }
 
 impl Kinds {
@@ -87,30 +103,78 @@ impl Kinds {
         let site = sites.iter().position(|s| s.is_answered_by(&kind.instance));
         let place =
             site.and_then(|site| Some((site, sites[site].arm(&kind.instance, &kind.class)?)));
+        let (group, x) = sizes_of(kind);
+        let n_groups = self.groups.len();
+        let group = format!("{} {} {group}", kind.instance, kind.class);
+        let group = *self.groups.entry(group).or_insert(n_groups);
+        self.powers.resize_with(self.groups.len(), Growth::default);
         self.known.push(KnownKind {
             kind: kind.clone(),
             place,
             of_site: None,
             instance,
+            group,
+            x,
             calls: 0.0,
             usual_ln: 0.0,
         });
         self.known.len() - 1
     }
 
-    /// Logarithm of how much slower than usual each instance runs now, by number of the instance; `None` if unknown.
-    pub fn residuals(&self, batches: &[Batch]) -> Vec<Option<f64>> {
-        let mut residuals = vec![Vec::new(); self.instances.len()];
+    /// Usual time of a call: median logarithm of its seconds; `None` after few calls.
+    fn usual_ln(&self, known: &KnownKind) -> Option<f64> {
+        let power = &self.powers[known.group];
+        let of_power = power.at(&known.x);
+        let of_power = of_power.filter(|_| power.calls() >= LEAST_USUAL)?;
+        let sum = known.calls * known.usual_ln + OF_POWER * of_power;
+        Some(sum / (known.calls + OF_POWER))
+    }
+
+    /// By step: how much slower than usual each instance ran, if its usual time is known.
+    pub fn residuals(&self, batches: &[Batch]) -> BTreeMap<u64, Vec<Residual>> {
+        let mut steps: BTreeMap<u64, BTreeMap<usize, Vec<(f64, f64)>>> = BTreeMap::new();
         for batch in batches.iter().filter(|batch| batch.calls > 0) {
-            let known = self.known.get(batch.kind);
-            if let Some(known) = known.filter(|known| known.calls >= LEAST_USUAL) {
-                let residual = (batch.calls as f64, batch.ln_mean - known.usual_ln);
-                residuals[known.instance].push(residual);
+            let of_step = steps.entry(batch.step).or_default();
+            if let Some(known) = self.known.get(batch.kind)
+                && let Some(usual_ln) = self.usual_ln(known)
+            {
+                let of_instance = of_step.entry(known.instance).or_default();
+                of_instance.push((batch.calls as f64, batch.ln_mean - usual_ln));
             }
         }
-        let told = residuals.into_iter();
-        told.map(|mut all| (!all.is_empty()).then(|| weighted_median(&mut all)))
-            .collect()
+        let steps = steps.into_iter().map(|(step, of_step)| {
+            let residuals = of_step.into_iter().map(|(instance, mut all)| Residual {
+                instance,
+                calls: all.iter().map(|(calls, _)| calls).sum(),
+                ln: weighted_median(&mut all),
+            });
+            (step, residuals.collect())
+        });
+        steps.collect()
+    }
+
+    /// State of the machine in each step, by site, and for all instances together as the last one.
+    pub fn states(
+        &mut self,
+        residuals: &BTreeMap<u64, Vec<Residual>>,
+        sites: &[Site],
+    ) -> BTreeMap<u64, Vec<State>> {
+        let mut states = BTreeMap::new();
+        for (step, residuals) in residuals {
+            let of_sites = sites.iter().map(|site| {
+                let is_own = |instance: usize| site.is_answered_by(&self.instances[instance]);
+                self.machine.state(residuals, is_own)
+            });
+            let mut of_step: Vec<State> = of_sites.collect();
+            let of_all = match residuals.len() < 2 {
+                true => State::default(),
+                false => self.machine.state(residuals, |_| false),
+            };
+            self.machine.learn(residuals, of_all);
+            of_step.push(of_all);
+            states.insert(*step, of_step);
+        }
+        states
     }
 
     /// Usual seconds of the reported calls of each instance whose class is fixed, by number of the instance; 0 for
@@ -120,22 +184,25 @@ impl Kinds {
         for batch in report.batches.iter().filter(|batch| batch.calls > 0) {
             let known = self.known.get(batch.kind);
             if let Some(known) = known.filter(|known| known.place.is_none()) {
-                let ln_s = match known.calls > 0.0 {
-                    true => known.usual_ln,
-                    false => batch.ln_mean,
-                };
+                let ln_s = self.usual_ln(known).unwrap_or(batch.ln_mean);
                 work_s[known.instance] += batch.calls as f64 / report.told * ln_s.exp();
             }
         }
         work_s
     }
 
-    /// Forgets the usual times of an instance after its time has changed; until they are learnt again, the instance
-    /// does not count for the state of the machine.
-    pub fn forget(&mut self, instance: &str) {
-        let known = self.known.iter_mut();
-        for known in known.filter(|known| known.kind.instance == instance) {
-            known.calls = 0.0;
+    /// Shifts the usual times of a class by the logarithm of a factor.
+    pub fn shift(&mut self, instance: &str, class: &str, by: f64) {
+        for known in &mut self.known {
+            if known.kind.instance == instance && known.kind.class == class {
+                known.usual_ln += by;
+            }
+        }
+        let name = format!("{instance} {class} ");
+        for (group, at) in &self.groups {
+            if group.starts_with(&name) {
+                self.powers[*at].shift(by);
+            }
         }
     }
 
@@ -146,62 +213,42 @@ impl Kinds {
 
     /// Usual time of a call: median logarithm of its seconds, and its standard deviation.
     pub fn expected(&self, call: &CallKind) -> Option<(f64, f64)> {
-        let known = self.known.iter().find(|known| known.kind == *call);
-        let known = known.filter(|known| known.calls > 0.0)?;
-        Some((known.usual_ln, USUAL_DEVIATION))
+        let known = self.known.iter().find(|known| known.kind == *call)?;
+        Some((self.usual_ln(known)?, USUAL_DEVIATION))
     }
 
-    /// Effect of the state of the machine on instances, in logarithms. With fewer than three instances, any of them
-    /// may have changed itself, so only the slowdown or speedup that all of them share counts.
+    /// Number of instances among those asked for that show the state of the machine.
+    pub fn n_showing(
+        &self,
+        residuals: &BTreeMap<u64, Vec<Residual>>,
+        is_asked: impl Fn(&str) -> bool,
+    ) -> usize {
+        let all = residuals.values().flatten();
+        let asked = all.filter(|of| is_asked(&self.instances[of.instance]));
+        let asked: BTreeSet<usize> = asked.map(|of| of.instance).collect();
+        asked.len()
+    }
+
+    /// Updates the usual times.
     ///
     /// # Arguments
-    /// * `is_asked` - whether an instance counts
-    pub fn machine(&self, residuals: &[Option<f64>], is_asked: impl Fn(&str) -> bool) -> f64 {
-        let mut asked: Vec<_> = self.residuals_among(residuals, is_asked).collect();
-        if asked.len() >= LEAST_OTHERS {
-            return weighted_median(&mut asked).clamp(-STATE, STATE);
-        }
-        let ends = asked.iter().map(|(_, residual)| *residual);
-        let least = ends.clone().fold(f64::INFINITY, f64::min);
-        let most = ends.fold(f64::NEG_INFINITY, f64::max);
-        // A single instance may have changed itself, and a state of the machine explains at most `STATE`.
-        match asked.len() < 2 {
-            true => 0.0,
-            false => (least.max(0.0) + most.min(0.0)).clamp(-STATE, STATE),
-        }
-    }
-
-    /// Whether enough instances show the state of the machine.
-    pub fn is_machine_known(
-        &self,
-        residuals: &[Option<f64>],
-        is_asked: impl Fn(&str) -> bool,
-    ) -> bool {
-        self.residuals_among(residuals, is_asked).count() >= LEAST_OTHERS
-    }
-
-    /// Residuals of the instances that count, each with weight 1.
-    fn residuals_among(
-        &self,
-        residuals: &[Option<f64>],
-        is_asked: impl Fn(&str) -> bool,
-    ) -> impl Iterator<Item = (f64, f64)> {
-        let asked = self.instances.iter().zip(residuals);
-        let asked = asked.filter(move |(instance, _)| is_asked(instance));
-        asked.filter_map(|(_, residual)| Some((1.0, (*residual)?)))
-    }
-
-    /// # Arguments
-    /// * `machine` - state of the machine, which is subtracted before usual times are updated
-    pub fn learn(&mut self, batches: &[Batch], machine: f64) {
+    /// * `states` - of each step, the last one for all instances together
+    pub fn learn(&mut self, batches: &[Batch], states: &BTreeMap<u64, Vec<State>>) {
         for batch in batches.iter().filter(|batch| batch.calls > 0) {
             let Some(known) = self.known.get_mut(batch.kind) else {
                 continue;
             };
-            let new = batch.calls as f64;
+            let state = states.get(&batch.step).and_then(|of| of.last());
+            let state = state.copied().unwrap_or_default();
+            let new = self
+                .machine
+                .worth(state, known.instance, batch.calls as f64);
+            let ln_mean = batch.ln_mean - state.ln;
             known.calls = (known.calls + new).min(MOST_USUAL);
-            let off = batch.ln_mean - machine - known.usual_ln;
-            known.usual_ln += off * (new / known.calls).min(1.0);
+            known.usual_ln += (ln_mean - known.usual_ln) * (new / known.calls).min(1.0);
+            let powers = &mut self.powers[known.group];
+            powers.add(&known.x, ln_mean, new);
+            powers.forget(MOST_USUAL);
         }
     }
 }

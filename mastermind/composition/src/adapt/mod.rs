@@ -14,7 +14,8 @@
 //! The policy:
 //!
 //! * [`belief`] estimates the times of the classes of a site: from stored models where they exist, corrected by the
-//!   observed calls. A state of the machine that slows all other instances as well is subtracted.
+//!   observed calls. A state of the machine ([`machine`]), of any size, that slows
+//!   all instances is subtracted from the times of each step.
 //! * When the time of a class at equal parameters changes ([`LevelWatch`]), its estimate is corrected at all sizes at
 //!   once. [`noise`] infers from all calls of a site which of them were delayed.
 //! * Another class is tried if the expected saving over all calls to come, given the uncertainty about it, exceeds
@@ -44,6 +45,7 @@ mod kinds;
 mod learned;
 mod level;
 mod limits;
+mod machine;
 mod noise;
 mod posterior;
 mod sending;
@@ -60,7 +62,7 @@ pub use belief::{Beliefs, Kept, Kind};
 pub use decision::{Act, Decision};
 pub use kinds::CallKind;
 pub use learned::Learned;
-pub use level::{Level, LevelWatch, weighted_median};
+pub use level::weighted_median;
 pub use limits::{Admitted, Limits};
 pub use posterior::{Posterior, expected_saving};
 pub use sending::{Allowed, Calls, Expected, Sending, Sent};
@@ -70,6 +72,7 @@ use crate::decide::Decisions;
 use crate::workload::{Alternatives, Assembly};
 use coupling::Work;
 use kinds::Kinds;
+use machine::State;
 use site::{GIVEN, Seen, Site};
 
 /// Prediction of a stored model: maps class, method (`PORT.METHOD`) and coordinate to seconds per call; `None`
@@ -301,19 +304,12 @@ impl Adapter {
     /// Takes in a report and decides. The caller must make the swaps before the next call.
     pub fn decide(&mut self, report: &Report<'_>) -> Vec<Decision> {
         let residuals = self.kinds.residuals(report.batches);
-        let sites = self.sites.iter();
-        let machine: Vec<f64> = sites
-            .map(|site| {
-                let is_other = |instance: &str| !site.is_answered_by(instance);
-                self.kinds.machine(&residuals, is_other)
-            })
-            .collect();
-        let of_all = self.kinds.machine(&residuals, |_| true);
+        let states = self.kinds.states(&residuals, &self.sites);
         let mut work_s = self.kinds.work_s(report);
-        self.kinds.learn(report.batches, of_all);
+        self.kinds.learn(report.batches, &states);
         let done = report.fraction.clamp(0.0, 1.0);
         let seen: Vec<Seen> = (0..self.sites.len())
-            .map(|index| self.take(index, report, &machine, &mut work_s))
+            .map(|index| self.take(index, report, &states, &mut work_s))
             .collect();
         self.compare_work(report.step, &work_s);
         // The budget is a part of the run with the given classes: otherwise an expensive trial would allow another
@@ -512,7 +508,7 @@ impl Adapter {
         &mut self,
         index: usize,
         report: &Report<'_>,
-        machine: &[f64],
+        states: &BTreeMap<u64, Vec<State>>,
         work_s: &mut [f64],
     ) -> Seen {
         let mut seen = Seen::default();
@@ -543,13 +539,11 @@ impl Adapter {
             }
             let calls = batch.calls as f64;
             let n = [calls, calls / report.told];
-            let ln_mean = batch.ln_mean - machine[index];
-            let instance = known.instance;
-            taken.push((
-                batch.step,
-                instance,
-                site.answered(arm, of_site, n, ln_mean),
-            ));
+            let state = states.get(&batch.step).map(|of_sites| of_sites[index]);
+            let state = state.unwrap_or_default();
+            let at = (batch.ln_mean - state.ln, state);
+            let answered = site.answered(arm, of_site, n, at);
+            taken.push(((batch.step, state), known.instance, answered));
         }
         if taken.is_empty() {
             return seen;
@@ -557,17 +551,24 @@ impl Adapter {
         // One posterior from before these calls serves all of them: a fit per call would take longer than the calls.
         let before = site.beliefs.posterior();
         let is_known = site.beliefs.calls(GIVEN) > 0.0;
-        for (step, instance, calls) in taken {
-            let ln_s = match is_known {
-                true => before.ln_mean(GIVEN, calls.kind),
-                false => calls.ln_mean,
-            };
-            work_s[instance] += calls.stand_for * calls.length * ln_s.exp();
-            self.sent_s += site.trial_cost_s(&before, calls);
-            site.take(&before, calls, step, &mut seen);
+        for of_step in taken.chunk_by(|one, other| one.0.0 == other.0.0) {
+            let (at, ..) = of_step[0];
+            let mut calls_of_step = Vec::with_capacity(of_step.len());
+            for (_, instance, calls) in of_step {
+                let ln_s = match is_known {
+                    true => before.ln_mean(GIVEN, calls.kind),
+                    false => calls.ln_mean,
+                };
+                work_s[*instance] += calls.stand_for * calls.length * ln_s.exp();
+                self.sent_s += at.1.ln.exp() * site.trial_cost_s(&before, *calls);
+                calls_of_step.push(*calls);
+            }
+            site.take(&before, at, &calls_of_step, &mut seen);
         }
-        if seen.changed.is_some() {
-            self.kinds.forget(&site.instance);
+        if let Some((arm, factor)) = seen.changed {
+            let changed = &site.arms[arm];
+            self.kinds
+                .shift(&changed.instance, &changed.class, factor.ln());
         }
         seen
     }

@@ -51,6 +51,9 @@ pub(super) const WOBBLE: f64 = 0.03;
 /// Memory of the spread, in batches, so that it follows the latest. Arbitrary: their spread is then known to 5 %.
 const MEMORY: f64 = 400.0;
 
+/// Lower bound of the number of undisturbed calls that disturbed ones are worth.
+const LEAST_CALLS: f64 = 1e-3;
+
 /// Rounds of expectation and maximisation; three are as good as ten.
 const ROUNDS: usize = 3;
 
@@ -132,7 +135,7 @@ impl Noise {
 
     /// Variance of a batch about its level.
     pub(super) fn spread(&self, calls: f64) -> f64 {
-        self.variance() / calls.max(1.0) + WOBBLE * WOBBLE
+        self.variance() / calls.max(LEAST_CALLS) + WOBBLE * WOBBLE
     }
 
     /// Logarithm of the density of a batch's deviation.
@@ -155,7 +158,7 @@ impl Noise {
     }
 
     /// Probability that a batch is undelayed.
-    fn clean(&self, calls: f64, off: f64, more: f64) -> f64 {
+    pub(super) fn clean(&self, calls: f64, off: f64, more: f64) -> f64 {
         let [clean, other] = self.densities(calls, off, more);
         clean / (clean + other)
     }

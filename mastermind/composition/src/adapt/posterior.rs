@@ -1,6 +1,6 @@
 //! Posterior of the times of classes, and the quantities that decisions need from it.
 
-use nalgebra::DMatrix;
+use nalgebra::{Cholesky, DMatrix, Dyn};
 
 /// Posterior of the logarithms of times after the calls seen so far.
 #[derive(Debug, Clone, Default)]
@@ -82,6 +82,13 @@ pub fn expected_saving(ln_ratio: f64, deviation: f64) -> f64 {
     let z = -ln_ratio / deviation;
     let ratio = (ln_ratio + deviation * deviation / 2.0).exp();
     (below(z) - ratio * below(z - deviation)).max(0.0)
+}
+
+/// Solves the triangular system of the factor for several right-hand sides.
+pub(super) fn half_solve(cholesky: &Cholesky<f64, Dyn>, mut sides: DMatrix<f64>) -> DMatrix<f64> {
+    // The diagonal of a factor is positive, so this does not fail.
+    cholesky.l_dirty().solve_lower_triangular_mut(&mut sides);
+    sides
 }
 
 /// Mean of `max(0, x)` and of its square for a normal number `x`.

@@ -20,7 +20,9 @@ use mastermind_models::{Coordinate, Value};
 use super::belief::{Beliefs, Kind};
 use super::coupling::{Compared, Effect};
 use super::growth::Growth;
-use super::level::{Level, LevelWatch, STATE, StepStates};
+use super::level::{Level, LevelWatch, STATE, StepStates, weighted_median};
+use super::machine::State;
+use super::noise::RANGE;
 use super::posterior::Posterior;
 use super::sending::{Allowed, Calls, Expected, Sending, Sent};
 use super::{Act, CallKind, Predict};
@@ -81,6 +83,20 @@ pub fn own_key(port_method: &str, coordinate: &Coordinate) -> String {
         key.push_str(&part);
     }
     key
+}
+
+/// Key of a call's group, its method and labels, and the logarithms of its sizes.
+pub fn sizes_of(call: &CallKind) -> (String, Vec<f64>) {
+    let mut group = call.port_method.clone();
+    let mut x = Vec::new();
+    for (name, value) in &call.coordinate.values {
+        match value {
+            Value::Label(label) => group.push_str(&format!(" {name}={label}")),
+            // To base e, as `Beliefs` expects.
+            Value::Number(size) => x.push(ln(*size) * std::f64::consts::LN_2),
+        }
+    }
+    (group, x)
 }
 
 /// Bounds of the sizes that have the same kind as this size.
@@ -473,55 +489,59 @@ impl Site {
         self.arms.iter().any(|arm| arm.instance == instance)
     }
 
-    /// Takes in answered calls of this site.
+    /// Takes in the calls of this site in a step.
     ///
     /// # Arguments
     /// * `before` - the posterior before these calls
-    /// * `step` - the step in which the calls were made
-    pub fn take(&mut self, before: &Posterior, taken: Answered, step: u64, seen: &mut Seen) {
-        let Answered {
-            arm,
-            kind,
-            calls,
-            stand_for,
-            ln_mean,
-            length,
-        } = taken;
-        self.calls[kind] += stand_for;
-        self.lengths[kind] += stand_for * length;
-        if let Some(dispatched) = &mut self.dispatched {
-            dispatched.sending.answered(kind, arm);
+    /// * `step` - the step
+    /// * `state` - state of the machine in it, which the calls' times do not contain
+    pub fn take(
+        &mut self,
+        before: &Posterior,
+        (step, state): (u64, State),
+        taken: &[Answered],
+        seen: &mut Seen,
+    ) {
+        let mut residuals: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
+        let mut new: Vec<(Answered, f64)> = Vec::with_capacity(taken.len());
+        for answered in taken {
+            let Answered { arm, kind, .. } = *answered;
+            self.calls[kind] += answered.stand_for;
+            self.lengths[kind] += answered.stand_for * answered.length;
+            if let Some(dispatched) = &mut self.dispatched {
+                dispatched.sending.answered(kind, arm);
+            }
+            if self.recalled.is_some() && self.calibrate(*answered) {
+                continue;
+            }
+            let usual = self.account(before, state, answered);
+            if let Some(usual) = usual {
+                let of_arm = residuals.entry(arm).or_default();
+                of_arm.push((answered.calls, answered.ln_mean - usual));
+            }
+            let worth = state.worth(answered.calls, self.beliefs.noise());
+            self.beliefs.count(arm, kind, worth, answered.ln_mean);
+            new.push((*answered, worth));
         }
-        if self.recalled.is_some() && self.calibrate(taken) {
-            return;
-        }
-        let delay_s = (self.delays.0 / self.delays.1.max(1.0)).max(0.0);
-        let more_s = |than: usize| {
-            let a_call_s = before.ln_mean(than, kind).exp();
-            stand_for * (length * (ln_mean.exp() - a_call_s) - delay_s)
+        // Where no other instance shows the state of the machine, only its duration distinguishes it from a change.
+        let most_state = match state.is_seen {
+            true => STATE,
+            false => RANGE,
         };
-        if arm != GIVEN && self.dispatched.is_none() {
-            self.account_s += more_s(GIVEN);
-        }
-        self.beliefs.count(arm, kind, calls, ln_mean);
-        let trial = self.trial.as_mut().filter(|_| arm == self.current);
-        if let Some(trial) = trial {
-            trial.calls += calls;
-            trial.excess_s += more_s(trial.from);
-        } else if let Some(usual) = self.beliefs.seen_ln(arm, kind)
-            && self.beliefs.is_settled(arm, kind)
-        {
+        let mut suspected = Vec::new();
+        for (arm, mut residuals) in residuals {
+            let calls = residuals.iter().map(|(calls, _)| calls).sum();
+            let calls = state.worth(calls, self.beliefs.noise());
+            let residual = weighted_median(&mut residuals);
             let deviation = self.beliefs.deviation();
-            self.delays.0 += stand_for * length * (ln_mean.exp() - usual.exp());
-            self.delays.1 += stand_for;
-            self.states.take((step, calls), ln_mean - usual, deviation);
+            self.states.take((step, calls), residual, deviation);
             let watch = &mut self.arms[arm].watch;
-            match watch.take((step, calls), ln_mean - usual, self.beliefs.noise()) {
+            match watch.take((calls, residual), self.beliefs.noise(), most_state) {
                 Level::Same => {}
-                Level::Suspected => return,
+                Level::Suspected => suspected.push(arm),
                 Level::Changed(by) => {
                     self.beliefs.shift(arm, by, CALLS_AFTER_CHANGE);
-                    // A state of the machine cannot explain so large a change, so earlier trials no longer count.
+                    // Earlier trials do not count after so large a change.
                     if by.abs() > STATE {
                         self.patience = 1.0;
                     }
@@ -529,25 +549,70 @@ impl Site {
                 }
             }
         }
-        self.beliefs.believe(arm, kind, calls, ln_mean);
-        let wrong = self.beliefs.drop_wrong_models(arm, FIRST_CALLS + 1.0);
-        seen.off_models = wrong.map(|off| (arm, off.exp())).or(seen.off_models);
+        for (of, worth) in new.iter().filter(|(of, _)| !suspected.contains(&of.arm)) {
+            let arm = of.arm;
+            let counted = state.counted(of.calls);
+            self.beliefs
+                .believe((arm, of.kind), counted, (*worth, of.ln_mean));
+            let wrong = self.beliefs.drop_wrong_models(arm, FIRST_CALLS + 1.0);
+            seen.off_models = wrong.map(|off| (arm, off.exp())).or(seen.off_models);
+        }
+    }
+
+    /// Charges calls to the account and to the trial.
+    ///
+    /// # Returns
+    /// The logarithm of their usual time, if the class is not on trial and its time is known.
+    fn account(&mut self, before: &Posterior, state: State, of: &Answered) -> Option<f64> {
+        let Answered {
+            arm,
+            kind,
+            stand_for,
+            ln_mean,
+            length,
+            ..
+        } = *of;
+        let slower = state.ln.exp();
+        let delay_s = (self.delays.0 / self.delays.1.max(1.0)).max(0.0);
+        let more_s = |than: usize| {
+            let a_call_s = before.ln_mean(than, kind).exp();
+            stand_for * slower * (length * (ln_mean.exp() - a_call_s) - delay_s)
+        };
+        if arm != GIVEN && self.dispatched.is_none() {
+            self.account_s += more_s(GIVEN);
+        }
+        let worth = state.worth(of.calls, self.beliefs.noise());
+        let trial = self.trial.as_mut().filter(|_| arm == self.current);
+        if let Some(trial) = trial {
+            trial.calls += state.counted(of.calls);
+            trial.excess_s += more_s(trial.from);
+            return None;
+        }
+        let usual = self.beliefs.seen_ln(arm, kind)?;
+        if !self.beliefs.is_settled(arm, kind) {
+            return None;
+        }
+        let told = stand_for * worth / of.calls;
+        self.delays.0 += told * length * (ln_mean.exp() - usual.exp());
+        self.delays.1 += told;
+        Some(usual)
     }
 
     /// Converts calls of a kind to the sizes of the kind's first call.
     ///
     /// # Arguments
-    /// * `ln_mean` - median logarithm of their seconds
+    /// * `ln_mean` - median logarithm of their seconds without the state of the machine
     pub fn answered(
         &mut self,
         arm: usize,
         of: &OfSite,
         [calls, stand_for]: [f64; 2],
-        ln_mean: f64,
+        (ln_mean, state): (f64, State),
     ) -> Answered {
+        let worth = state.worth(calls, self.beliefs.noise());
         let growth = &mut self.growth[of.group];
         if self.trial.is_none() {
-            growth.add(&of.x, ln_mean, calls);
+            growth.add(&of.x, ln_mean, worth);
         }
         let grown = growth.over(&of.off);
         Answered {
@@ -614,15 +679,7 @@ impl Site {
             true => own_key(&call.port_method, &call.coordinate),
             false => kind_key(&call.port_method, &call.coordinate),
         };
-        let mut group = call.port_method.clone();
-        let mut x = Vec::new();
-        for (name, value) in &call.coordinate.values {
-            match value {
-                Value::Label(label) => group.push_str(&format!(" {name}={label}")),
-                // To base e, as `Beliefs` expects.
-                Value::Number(size) => x.push(ln(*size) * std::f64::consts::LN_2),
-            }
-        }
+        let (group, x) = sizes_of(call);
         Names { key, group, x }
     }
 

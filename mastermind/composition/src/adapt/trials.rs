@@ -16,14 +16,18 @@
 //! step 46: flux: keep B: 0.790 times the time of A, within a factor 1.04, after 20 calls
 //! ```
 
-use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use super::belief::MOST_CALLS;
 use super::coupling::Effect;
 use super::limits;
+use super::machine::Residual;
 use super::posterior::{Posterior, Ratio, expected_saving};
 use super::site::{FIRST_CALLS, GIVEN, Seen, Site, Trial, failed_calls};
 use super::{Act, Adapter, Decision, Report, TO_A_TRIAL};
+
+/// Number of instances without a trial that surely show the state of the machine: the majority of them.
+const LEAST_OTHERS: usize = 3;
 
 /// Maximum number of trials of one class.
 const MOST_TRIALS: u32 = 20;
@@ -150,47 +154,59 @@ impl Adapter {
     /// Begins trials in the order of their expected gain.
     ///
     /// # Arguments
-    /// * `residuals` - logarithm of how much slower than usual each instance runs now; `None` if unknown
+    /// * `residuals` - by step, how much slower than usual each instance ran
     pub(super) fn begin_trials(
         &mut self,
         to_come: f64,
-        residuals: &[Option<f64>],
+        residuals: &BTreeMap<u64, Vec<Residual>>,
         report: &Report<'_>,
         decisions: &mut Vec<Decision>,
     ) {
         let worth: Vec<_> = (0..self.sites.len())
-            .map(|index| self.worth_trying(index, to_come, report).map(|w| w.0))
+            .map(|index| self.worth_trying(index, to_come, report))
             .collect();
         let mut order: Vec<usize> = (0..worth.len()).filter(|at| worth[*at].is_some()).collect();
-        order.sort_by(|a, b| worth[*b].partial_cmp(&worth[*a]).unwrap_or(Ordering::Equal));
+        let gain_s = |at: &usize| worth[*at].as_ref().map_or(0.0, |(gain_s, ..)| *gain_s);
+        order.sort_by(|a, b| gain_s(b).total_cmp(&gain_s(a)));
         for index in order {
-            if !self.may_begin_beside(index, residuals) {
-                continue;
-            }
             // Earlier trials in this order have taken their shares of the remaining budget.
-            if let Some((_, arm, reason)) = self.worth_trying(index, to_come, report) {
+            if let Some((_, arm, reason)) = self.worth_trying(index, to_come, report)
+                && self.may_begin_beside((index, arm), residuals)
+            {
                 decisions.push(self.begin_trial(index, arm, reason, report));
             }
         }
     }
 
-    /// Whether a trial may begin at a site while others go on: if the state of the machine is known now, it must stay
-    /// known from instances without a trial.
-    fn may_begin_beside(&self, index: usize, residuals: &[Option<f64>]) -> bool {
-        let on_trial: Vec<&Site> = self.sites.iter().filter(|s| s.trial.is_some()).collect();
-        if on_trial.is_empty() {
+    /// Whether a trial may begin at a site while others go on or classes are suspected to have changed: enough of the
+    /// other instances must show the state of the machine, or at least one where there are fewer. Before any
+    /// does, only classes with stored models begin together.
+    fn may_begin_beside(
+        &self,
+        (index, arm): (usize, usize),
+        residuals: &BTreeMap<u64, Vec<Residual>>,
+    ) -> bool {
+        let is_doubtful = |at: usize| {
+            let site = &self.sites[at];
+            at != index && (site.trial.is_some() || site.is_suspected())
+        };
+        if !(0..self.sites.len()).any(is_doubtful) {
             return true;
         }
-        let is_known_without = |sites: &[&Site]| {
-            let is_other = |instance: &str| !sites.iter().any(|s| s.is_answered_by(instance));
-            self.kinds.is_machine_known(residuals, is_other)
+        let n_without = |is_left_out: &dyn Fn(usize) -> bool| {
+            let is_other = |instance: &str| {
+                let mut left_out = (0..self.sites.len()).filter(|at| is_left_out(*at));
+                !left_out.any(|at| self.sites[at].is_answered_by(instance))
+            };
+            self.kinds.n_showing(residuals, is_other)
         };
-        let with_it: Vec<&Site> = on_trial
-            .iter()
-            .copied()
-            .chain([&self.sites[index]])
-            .collect();
-        is_known_without(&with_it) || !is_known_without(&on_trial)
+        let n_others = n_without(&|at| at == index || is_doubtful(at));
+        if n_others >= LEAST_OTHERS {
+            return true;
+        }
+        let n_now = n_without(&is_doubtful);
+        let is_known = self.sites[index].is_known(arm);
+        n_now < LEAST_OTHERS && (n_others > 0 || (n_now == 0 && is_known))
     }
 
     /// Budget for a new trial: the running ones have their shares.

@@ -19,7 +19,7 @@ fn affine(a: f64, b: f64) -> Cost {
 }
 
 /// Forty sizes, of which a few are most of the calls.
-fn zipf(rng: &mut Rng, _: usize) -> Vec<f64> {
+pub(super) fn zipf(rng: &mut Rng, _: usize) -> Vec<f64> {
     let place = (40.0_f64.powf(rng.f64())).floor();
     vec![(30.0 * 1.15_f64.powf((place * 17.0) % 40.0)).round()]
 }
