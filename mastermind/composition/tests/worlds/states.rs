@@ -1,4 +1,4 @@
-//! Worlds in which the whole machine is slower for some steps, as beside another tenant: by factors of 2 to 12, for 2 to 12 steps, from a call
+//! Worlds in which the whole machine is slower for some steps, as with another tenant: by factors of 2 to 12, for 2 to 12 steps, from a call
 //! in the middle of a step on, and not equally for all calls.
 
 use super::fresh::zipf;
