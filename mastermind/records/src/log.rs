@@ -71,8 +71,7 @@ pub struct Log {
     last: Option<(u32, u64)>,
     open: Vec<OpenCallInfo>,
     latest_mpi_ns: u64,
-    /// The MPI function that the thread was in when the log was opened, by its index in the totals, and when it was
-    /// called.
+    /// The MPI function that the thread was in when the log was opened, by its index in the totals, and when it was called.
     mpi_now: Option<(usize, u64)>,
     damage: Vec<Damage>,
     /// Totals of the thread's MPI functions when the log was opened, for functions that were called.
@@ -98,8 +97,8 @@ impl Log {
     /// Opens the log of a finished, killed or running program.
     ///
     /// # Errors
-    /// [`RecordsError::Io`], [`RecordsError::TooShort`], [`RecordsError::NotALog`], [`RecordsError::Version`]. Lesser
-    /// problems are [`Log::damage`].
+    /// [`RecordsError::Io`], [`RecordsError::TooShort`], [`RecordsError::NotALog`], [`RecordsError::Version`]. Lesser problems are
+    /// [`Log::damage`].
     pub fn open(path: &Path) -> Result<Self, RecordsError> {
         Self::open_behind(path, None)
     }
@@ -265,8 +264,7 @@ impl Log {
         (definitions, scanned)
     }
 
-    /// Reads the sums of calls without a record, and the latest of these calls, which a killed program had not summed
-    /// up yet.
+    /// Reads the sums of calls without a record, and the latest of these calls, which a killed program had not summed up yet.
     fn read_unrecorded(&mut self, header: &HeaderWords) {
         let mut words = header.totals().to_vec();
         let latest = add_calls(&mut words, header.latest_calls(), &self.definitions);
@@ -293,8 +291,8 @@ impl Log {
 
     /// Where the entries end, if not at the committed count.
     ///
-    /// One complete entry may follow the count, if the program was killed just before the commit. More of them mean
-    /// that the count is wrong, unless a program that still runs has written them since.
+    /// One complete entry may follow the count, if the program was killed just before the commit. More of them mean that it is wrong,
+    /// unless a running program has written them since.
     fn end_beyond(
         &mut self,
         file: &mut Source,
@@ -551,8 +549,8 @@ impl Log {
         &self.open
     }
 
-    /// The MPI function that the thread was in when the log was opened, and the start of that call, nanoseconds since
-    /// the start of the run; `None` for a finished log.
+    /// The MPI function that the thread was in when the log was opened, with its start, nanoseconds since the start of the run; `None` for a
+    /// finished log.
     pub fn mpi_call_now(&self) -> Option<(&str, u64)> {
         if self.finished {
             return None;
@@ -584,8 +582,7 @@ impl Log {
         self.file.is_cut()
     }
 
-    /// Totals of the MPI functions that this log's thread called, as of when the log was opened. Empty if a definition
-    /// gives the totals of the whole rank.
+    /// Totals of the MPI functions that this log's thread called, as of when the log was opened. Empty if the rank's totals are defined.
     pub(crate) fn mpi_totals(&self) -> &[MpiRoutineDefinition] {
         &self.mpi_totals
     }
@@ -597,9 +594,8 @@ impl Log {
 
     /// Reads the thread's totals of MPI functions.
     ///
-    /// A definition of the rank's totals takes precedence, since the totals in the log also count later calls, which
-    /// gather the sums of all ranks. To be sure that the totals read are from before such a definition, this searches
-    /// for it once more afterwards.
+    /// A definition of the rank's totals takes precedence, since the totals in the log also count later calls, which gather the sums of all
+    /// ranks. To be sure that the totals read are from before such a definition, this searches for it once more afterwards.
     fn read_mpi_totals(&mut self, file: &mut Source) {
         if self.definitions.mpi_routines.is_some() {
             return;
