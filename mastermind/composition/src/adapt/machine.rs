@@ -39,7 +39,7 @@ const UNEQUAL: [(f64, f64); 4] = [(0.0, 0.8), (0.1, 0.1), (0.3, 0.07), (1.0, 0.0
 const CLEAN: f64 = 0.75;
 
 /// Standard deviation of the logarithm of a time up to which calls distinguish classes. Arbitrary: two classes with the
-/// ratio that a trial looks for, 1.35.
+/// ratio that a trial seeks, 1.35.
 const TELLING: f64 = 0.3;
 
 /// Steps towards a maximum; three are as good as ten.

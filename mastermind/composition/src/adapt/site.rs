@@ -592,9 +592,9 @@ impl Site {
         if !self.beliefs.is_settled(arm, kind) {
             return None;
         }
-        let told = stand_for * worth / of.calls;
-        self.delays.0 += told * length * (ln_mean.exp() - usual.exp());
-        self.delays.1 += told;
+        let undisturbed = stand_for * worth / of.calls;
+        self.delays.0 += undisturbed * length * (ln_mean.exp() - usual.exp());
+        self.delays.1 += undisturbed;
         Some(usual)
     }
 
