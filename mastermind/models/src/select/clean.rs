@@ -9,6 +9,7 @@
 use rayon::prelude::*;
 
 use crate::families::candidate::{Alternative, Candidate};
+use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::points::Points;
 use crate::samples::sample::Summary;
@@ -87,7 +88,7 @@ pub(crate) fn clean(
     let has_zero = points.bins.iter().flatten().any(|bin| bin.mean_s == 0.0);
     let is_told = !has_zero && n_calls >= best.coefficients.len() as f64 + N_MIXTURE;
     // A searched break, or many coefficients, go through delayed calls and leave nothing of them.
-    let has_break = best.n_free > best.coefficients.len();
+    let has_break = matches!(best.family, Family::Regimes | Family::Stairs);
     let is_pliant = has_break || best.coefficients.len() > N_STIFF;
     if !is_told || !(is_pliant || is_worth_a_look(points, best)) {
         return None;
