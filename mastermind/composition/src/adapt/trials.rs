@@ -329,7 +329,7 @@ impl Adapter {
             false => "",
         };
         let after = format!(
-            "{ratio:.3} times the time of {}{others}, within a factor {within:.2}, after {} calls",
+            "{ratio:.3} times the time of {}{others}, within a factor {within:.2}, after {:.0} calls",
             site.class(from),
             trial.calls
         );
@@ -344,12 +344,12 @@ impl Adapter {
             self.end_trial(index, false, reason, report, decisions);
         } else if !trial.is_admitted.is_empty() && !trial.is_admitted.contains(&true) {
             let reason = format!(
-                "what is left bears no more of its calls, after {}",
+                "what is left bears no more of its calls, after {:.0}",
                 trial.calls
             );
             self.end_trial(index, false, reason, report, decisions);
         } else if trial.excess_s > 0.0 && spent_s > self.budget_s {
-            let reason = format!("the budget is spent after {} calls", trial.calls);
+            let reason = format!("the budget is spent after {:.0} calls", trial.calls);
             self.end_trial(index, false, reason, report, decisions);
         }
     }
@@ -391,7 +391,7 @@ impl Adapter {
                 }
             };
             let reason = format!(
-                "stopped inside a step, {:.4} s slower in {} calls: {believed}",
+                "stopped inside a step, {:.4} s slower in {:.0} calls: {believed}",
                 trial.excess_s, trial.calls
             );
             self.end_trial(index, false, reason, report, decisions);
