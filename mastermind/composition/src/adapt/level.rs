@@ -7,7 +7,7 @@
 //! ```text
 //! usual     each is noise about 0, or a delay                          ∏ f(r)
 //! stretch   another state affects this class alone for some steps      P(begins) · stays^(steps − 1) · ∫ ∏ f(r − μ) p(μ) dμ,  |μ| ≤ ln 2;
-//!           any μ where no other instance shows the machine's state
+//!           μ ~ N(0, 1) where no other instance shows the machine's state
 //! change    the class has another level from here on                   P(changes) · ∫ ∏ f(r − μ) p(μ) dμ
 //! f(r) = (1 − p) N(0, σ²/calls + ω²) + p / 8                           noise and delays ([`noise`](super::noise))
 //! ```
@@ -41,6 +41,10 @@ const LN_STAYS: f64 = -0.223;
 /// Maximum effect of a state that affects one class alone on the logarithm of a time: a neighbour on the same core or
 /// in the same cache takes at most half of its speed.
 pub const STATE: f64 = LN_2;
+
+/// Variance of the logarithm of the factor by which a state of the machine slows calls down, where other instances do
+/// not show it. Chosen on recorded runs beside other tenants of a machine: factors of 2 to 12, the largest ones rare.
+const OF_MACHINE: f64 = 1.0;
 
 /// Logarithm of the odds at which a change is accepted: 19 to 1.
 const LN_ODDS: f64 = 2.944;
@@ -76,12 +80,12 @@ impl LevelWatch {
     /// # Arguments
     /// * `residual` - median logarithm of the ratio of their time to the expected one
     /// * `noise` - noise of the site
-    /// * `most_state` - maximum effect of a passing state on the logarithm of the time
+    /// * `is_machine_seen` - whether other instances show the state of the machine
     pub(super) fn take(
         &mut self,
         (calls, residual): (f64, f64),
         noise: &Noise,
-        most_state: f64,
+        is_machine_seen: bool,
     ) -> Level {
         self.since.push((residual, calls));
         let mut is_unusual = false;
@@ -92,13 +96,10 @@ impl LevelWatch {
                 continue;
             }
             is_unusual = true;
-            let stretch = match level.abs() <= most_state {
-                true => {
-                    let narrower = (RANGE / (2.0 * most_state)).ln();
-                    LN_STRETCH + narrower + LN_STAYS * (n_steps - 1) as f64
-                }
-                false => f64::NEG_INFINITY,
-            };
+            let stretch = LN_STRETCH
+                + ln_of_state(level, is_machine_seen)
+                + RANGE.ln()
+                + LN_STAYS * (n_steps - 1) as f64;
             if LN_CHANGES + gain >= LN_ODDS && LN_CHANGES - stretch >= LN_ODDS {
                 self.since.clear();
                 return Level::Changed(level);
@@ -114,6 +115,15 @@ impl LevelWatch {
     /// Whether recent calls were unusual.
     pub fn is_suspecting(&self) -> bool {
         !self.since.is_empty()
+    }
+}
+
+/// Logarithm of the prior density of the effect of a passing state on the logarithm of a time.
+fn ln_of_state(level: f64, is_machine_seen: bool) -> f64 {
+    match is_machine_seen {
+        true if level.abs() <= STATE => -(2.0 * STATE).ln(),
+        true => f64::NEG_INFINITY,
+        false => -0.5 * (level * level / OF_MACHINE + (TAU * OF_MACHINE).ln()),
     }
 }
 
@@ -238,7 +248,7 @@ mod tests {
         let mut noise = Noise::of(deviation);
         let levels = residuals.map(|r| {
             noise.add(8.0, r, 100.0);
-            watch.take((8.0, r), &noise, STATE)
+            watch.take((8.0, r), &noise, true)
         });
         levels.collect()
     }

@@ -22,7 +22,6 @@ use super::coupling::{Compared, Effect};
 use super::growth::Growth;
 use super::level::{Level, LevelWatch, STATE, StepStates, weighted_median};
 use super::machine::State;
-use super::noise::RANGE;
 use super::posterior::Posterior;
 use super::sending::{Allowed, Calls, Expected, Sending, Sent};
 use super::{Act, CallKind, Predict};
@@ -523,11 +522,6 @@ impl Site {
             self.beliefs.count(arm, kind, worth, answered.ln_mean);
             new.push((*answered, worth));
         }
-        // Where no other instance shows the state of the machine, only its duration distinguishes it from a change.
-        let most_state = match state.is_seen {
-            true => STATE,
-            false => RANGE,
-        };
         let mut suspected = Vec::new();
         for (arm, mut residuals) in residuals {
             let calls = residuals.iter().map(|(calls, _)| calls).sum();
@@ -536,7 +530,7 @@ impl Site {
             let deviation = self.beliefs.deviation();
             self.states.take((step, calls), residual, deviation);
             let watch = &mut self.arms[arm].watch;
-            match watch.take((calls, residual), self.beliefs.noise(), most_state) {
+            match watch.take((calls, residual), self.beliefs.noise(), state.is_seen) {
                 Level::Same => {}
                 Level::Suspected => suspected.push(arm),
                 Level::Changed(by) => {
