@@ -43,7 +43,7 @@ const LN_STAYS: f64 = -0.223;
 pub const STATE: f64 = LN_2;
 
 /// Variance of the logarithm of the factor by which a state of the machine slows calls down, where other instances do
-/// not show it. Chosen on recorded runs beside other tenants of a machine: factors of 2 to 12, the largest ones rare.
+/// not show it. Chosen on recorded runs on a machine with other tenants: factors of 2 to 12, the largest ones rare.
 const OF_MACHINE: f64 = 1.0;
 
 /// Logarithm of the odds at which a change is accepted: 19 to 1.
