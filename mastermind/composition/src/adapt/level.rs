@@ -51,10 +51,10 @@ const LN_ODDS: f64 = 2.944;
 
 /// Smallest accepted change of a level, in logarithms: 15 %. Arbitrary: below it, a class that is tried again would
 /// rarely be kept.
-const LEAST: f64 = 0.14;
+const MIN_CHANGE: f64 = 0.14;
 
 /// Maximum number of recorded steps; a longer state without a verdict is forgotten.
-const MOST: usize = 128;
+const MAX_STEPS: usize = 128;
 
 /// Verdict on the residuals so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,7 +92,7 @@ impl LevelWatch {
         for n_steps in latest(self.since.len()) {
             let steps = &self.since[self.since.len() - n_steps..];
             let (level, gain) = other_level(steps, noise);
-            if gain <= 0.0 || level.abs() < LEAST {
+            if gain <= 0.0 || level.abs() < MIN_CHANGE {
                 continue;
             }
             is_unusual = true;
@@ -105,7 +105,7 @@ impl LevelWatch {
                 return Level::Changed(level);
             }
         }
-        if !is_unusual || self.since.len() > MOST {
+        if !is_unusual || self.since.len() > MAX_STEPS {
             self.since.clear();
             return Level::Same;
         }

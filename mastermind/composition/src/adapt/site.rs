@@ -556,7 +556,7 @@ impl Site {
     /// Charges calls to the account and to the trial.
     ///
     /// # Returns
-    /// The logarithm of their usual time, if the class is not on trial and its time is known.
+    /// The logarithm of their usual time, if the class is not being tried and its time is known.
     fn account(&mut self, before: &Posterior, state: State, of: &Answered) -> Option<f64> {
         let Answered {
             arm,

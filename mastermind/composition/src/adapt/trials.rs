@@ -27,7 +27,7 @@ use super::site::{FIRST_CALLS, GIVEN, Seen, Site, Trial, failed_calls};
 use super::{Act, Adapter, Decision, Report, TO_A_TRIAL};
 
 /// Number of instances without a trial that surely show the state of the machine: the majority of them.
-const LEAST_OTHERS: usize = 3;
+const MIN_OTHERS: usize = 3;
 
 /// Maximum number of trials of one class.
 const MOST_TRIALS: u32 = 20;
@@ -201,12 +201,12 @@ impl Adapter {
             self.kinds.n_showing(residuals, is_other)
         };
         let n_others = n_without(&|at| at == index || is_doubtful(at));
-        if n_others >= LEAST_OTHERS {
+        if n_others >= MIN_OTHERS {
             return true;
         }
         let n_now = n_without(&is_doubtful);
         let is_known = self.sites[index].is_known(arm);
-        n_now < LEAST_OTHERS && (n_others > 0 || (n_now == 0 && is_known))
+        n_now < MIN_OTHERS && (n_others > 0 || (n_now == 0 && is_known))
     }
 
     /// Budget for a new trial: the running ones have their shares.
