@@ -11,7 +11,7 @@ import math
 import numpy
 from mabwiser.mab import MAB, LearningPolicy, NeighborhoodPolicy
 
-WITH_ORACLE = ", told the oracle's times"
+WITH_ORACLE = ", given the oracle's times"
 
 
 def contexts(kinds):

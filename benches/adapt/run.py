@@ -22,7 +22,7 @@ def print_row(row, shares, reports):
     print(
         f"{row}: % of the oracle, means of {ORDERS} orders: {by_share}; standard error of ours {error:.1f}; "
         f"{1e6 * numpy.median([one['choice_s'] for one in reports]):.0f} us a choice; "
-        f"{100 * numpy.mean([one['all_told'] for one in reports]):.1f} if every class's time were told after each call",
+        f"{100 * numpy.mean([one['all_told'] for one in reports]):.1f} if every class's time were known after each call",
         flush=True,
     )
 
@@ -73,12 +73,12 @@ def main():
                 others = [name for name in shares if not name.startswith("ours")]
                 runnable = [name for name in others if not name.endswith(rivals.WITH_ORACLE)]
                 places.append((place(shares, runnable), place(shares, others)))
-                print(f"{row}: ours {places[-1][0]}; with those told the oracle's times: {places[-1][1]}", flush=True)
+                print(f"{row}: ours {places[-1][0]}; with those given the oracle's times: {places[-1][1]}", flush=True)
             if mix == "uniform":
                 unseen += judge_unseen(family, reports[0], sequence(kinds, seconds, mix, 0), missed)
     n_first, n_first_of_all = (sum(not one[at].startswith("behind") for one in places) for at in (0, 1))
     print(
-        f"ours first, or not told from the first, in {n_first} of {len(places)} rows; where others may be told the oracle's times, "
+        f"ours first, or not distinguished from the first, in {n_first} of {len(places)} rows; where others may know the oracle's times, "
         f"in {n_first_of_all}"
     )
     if n_first < MIN_FIRST * len(places) // OF_ROWS:

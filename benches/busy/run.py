@@ -98,8 +98,8 @@ def fits(records):
         parts = [statistics.median(ratios[:third]), statistics.median(ratios[third:-third] or ratios), statistics.median(ratios[-third:])]
         has_note = any(note["note"] in ("no-model", "poor", "uneven", "beside-medians") for note in model["notes"])
         good = all(abs(part - 1) <= WITHIN for part in parts)
-        found = "predicted by median " + ", ".join(f"{part:.2f}" for part in parts) + (" (told)" if has_note else "")
-        row(f"fit {model['method']} {' '.join(mode.values())}".strip(), found, "within 25 % or told", good or has_note)
+        found = "predicted by median " + ", ".join(f"{part:.2f}" for part in parts) + (" (with a note)" if has_note else "")
+        row(f"fit {model['method']} {' '.join(mode.values())}".strip(), found, "within 25 %, or a note", good or has_note)
 
 
 def verdict(first, second):

@@ -162,6 +162,7 @@ pub struct Beliefs {
     stored: Vec<Vec<Option<f64>>>,
     /// Deviation of recent calls of any kind from their stored models, shape `[n_arms]`; empty once the models are rejected.
     off_stored: Vec<Cell>,
+    /// Shape `[n_arms][n_kinds]`.
     cells: Vec<Vec<Cell>>,
     noise: Noise,
     /// Scales of the prior where no stored model exists.
@@ -274,8 +275,7 @@ impl Beliefs {
         }
     }
 
-    /// The part of [`Self::observe`] that updates the time of the class.
-    /// `counted` of the calls count as seen.
+    /// The part of [`Self::observe`] that updates the time of the class; `counted` of the calls count as seen.
     pub fn believe(&mut self, (arm, kind): (usize, usize), counted: f64, batch: (f64, f64)) {
         let (calls, ln_mean) = batch;
         let cell = &mut self.cells[arm][kind];

@@ -15,11 +15,10 @@ use super::machine::{Machine, Residual, State};
 use super::site::{OfSite, Site, kind_key, own_key, sizes_of};
 use super::{Batch, Report};
 
-/// Number of calls of a class, method and labels needed to know their usual time.
+/// Number of calls of a class, method and labels needed to know their usual time. Arbitrary.
 const LEAST_USUAL: f64 = 20.0;
 
-/// Weight of the power of the sizes in the usual time of a kind, in calls: the error of the power is about twice the
-/// spread of a call.
+/// Weight of the power of the sizes in the usual time of a kind, in calls. Arbitrary: a few own calls outweigh it.
 const OF_POWER: f64 = 4.0;
 
 /// Maximum weight of the usual time, in calls, so that it follows a slow change. The common state is subtracted from

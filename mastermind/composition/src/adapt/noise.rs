@@ -51,7 +51,7 @@ pub(super) const WOBBLE: f64 = 0.03;
 /// Memory of the spread, in batches, so that it follows the latest. Arbitrary: their spread is then known to 5 %.
 const MEMORY: f64 = 400.0;
 
-/// Lower bound of the number of undisturbed calls that disturbed ones are worth.
+/// Lower bound of the number of undisturbed calls that disturbed ones are worth. Arbitrary: such a batch says nothing.
 const LEAST_CALLS: f64 = 1e-3;
 
 /// Rounds of expectation and maximisation; three are as good as ten.
