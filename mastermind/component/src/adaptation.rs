@@ -22,11 +22,12 @@ pub(crate) mod dispatching;
 pub(crate) mod exchange;
 mod fuse;
 pub(crate) mod gathering;
+mod limiting;
 pub(crate) mod pace;
 mod patience;
 pub(crate) mod stored;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
@@ -38,7 +39,7 @@ use cca_ports::{
     CommPort, PortError, RSliceMut, Reduction, ReplacementServicePort, Services, UsesPort,
 };
 use mastermind_composition::Assembly;
-use mastermind_composition::adapt::{Act, Adapter, CallKind, Decision, Limits, Report};
+use mastermind_composition::adapt::{Act, Adapter, CallKind, Decision, Report};
 use mastermind_models::ModelSet;
 use mastermind_records::definition::TIMER_CLASS;
 use mastermind_records::{Log, RecordsError, RunFollower, create_anew};
@@ -51,7 +52,7 @@ use self::dispatching::{Dispatchers, Tried, changed, sites};
 use self::exchange::{Agreed, Agreement, OfCommunicator, Ranks, Told, batches};
 use self::fuse::Fuse;
 use self::gathering::{Gathering, N_APART};
-use self::pace::{Meetings, Pace, Spent, process_s, timed};
+use self::pace::{Meetings, Pace, Spent, process_s, thread_s, timed};
 pub use self::patience::AtDeadlock;
 use self::patience::Patience;
 use self::stored::predicted;
@@ -114,8 +115,12 @@ struct State {
     n_read: u64,
     /// Whether the next step decides early: the records before it were left out.
     is_early_next: bool,
-    /// Processor seconds of following and deciding so far, and of one decision now.
+    /// Processor seconds between steps so far: of following and deciding; of waiting for other ranks; and of the rest,
+    /// which is reading clocks and swapping.
     own_s: f64,
+    waited_s: f64,
+    watching_s: f64,
+    /// Processor seconds of one decision now.
     a_decision_s: Option<f64>,
     /// Processor seconds of early decisions and of those about trials.
     extra_s: f64,
@@ -219,6 +224,8 @@ impl Adaptation {
             n_read: 0,
             is_early_next: false,
             own_s: 0.0,
+            waited_s: 0.0,
+            watching_s: 0.0,
             a_decision_s: None,
             extra_s: 0.0,
             stopped: None,
@@ -254,8 +261,10 @@ impl Adaptation {
     /// Errors of the communicator: the ranks cannot go on together.
     pub fn step(&self, fraction: f64) -> Result<(), PortError> {
         let mut state = locked(&self.state);
+        let (now_s, counted_s) = (thread_s(), state.own_s + state.waited_s);
         state.step += 1;
-        let delay_s = state.run_delay.as_mut().map_or(0.0, RunDelay::step_ended);
+        let run_delay = state.run_delay.as_mut();
+        let delay_s = run_delay.map_or(0.0, |run_delay| run_delay.step_ended(now_s));
         if delay_s > 0.0 {
             state.gathering.waited(delay_s);
         }
@@ -271,10 +280,6 @@ impl Adaptation {
         };
         state.gathering.step_ended(self.mastermind.now());
         state.pace.step_begins(process_s());
-        let run_delay = &mut state.run_delay;
-        run_delay
-            .get_or_insert_with(RunDelay::of_this_thread)
-            .step_begins();
         if let (Some(fuse), Some(may_lose_s)) = (&self.fuse, state.adapter.may_lose_s())
             && !state.ways_back.is_empty()
         {
@@ -282,6 +287,11 @@ impl Adaptation {
             let before = state.ways_back.values().cloned().collect();
             fuse.step_begins(state.pace.longest_until_s() + left_s, before);
         }
+        let run_delay = &mut state.run_delay;
+        let run_delay = run_delay.get_or_insert_with(RunDelay::of_this_thread);
+        let all_s = run_delay.step_begins() - now_s;
+        let counted_s = state.own_s + state.waited_s - counted_s;
+        state.watching_s += (all_s - counted_s).max(0.0);
         decided
     }
 
@@ -308,9 +318,12 @@ impl Adaptation {
         }
         // The cost of a decision must not prolong a trial; later decisions save it.
         let is_wanted = is_urgent || is_regular || is_early;
+        if self.patience.is_none() && !is_wanted {
+            return Ok(());
+        }
         let comm = self.comm.get()?;
         let ranks = comm.size()?.max(1) as u32;
-        if !self.is_wanted(state.step, is_wanted, &*comm)? {
+        if !self.is_wanted(state, is_wanted, &*comm)? {
             return Ok(());
         }
         let before_s = state.own_s;
@@ -321,7 +334,10 @@ impl Adaptation {
         let decided = state.timed(|state| state.decide(agreed, ranks));
         state.took(state.own_s - before_s, is_regular);
         let is_only_early = is_early && !is_urgent && !is_regular;
-        state.pace.decided(is_only_early, !decided.is_empty());
+        let is_suspecting = state.adapter.is_suspecting();
+        state
+            .pace
+            .decided(is_only_early, !decided.is_empty(), is_suspecting);
         state.is_early_next = false;
         for decision in &decided {
             if decision.is_swap() {
@@ -339,52 +355,6 @@ impl Adaptation {
             true => Ok(()),
             false => self.redirect(state, &decided, &*comm),
         }
-    }
-
-    /// Limits trials at stateless instances to calls whose cost the budget covers. Only in runs of one rank: ranks
-    /// that send different calls to a class would wait for one another in it.
-    fn limit_trials(&self, state: &mut State) {
-        let sites: Vec<String> = state.classes().into_keys().collect();
-        for site in sites.iter().filter(|_| self.fuse.is_some()) {
-            if self.framework.may_share_steps(site).unwrap_or(false) {
-                state.adapter.limit_trials(site);
-            }
-        }
-    }
-
-    /// Sets the calls that the explored classes get until the next decision, and lifts the limits of all other
-    /// classes.
-    fn limit(&self, state: &mut State) {
-        let on_trial: BTreeSet<&str> = state.adapter.on_trial().collect();
-        state
-            .ways_back
-            .retain(|site, _| on_trial.contains(site.as_str()));
-        let limits = state.adapter.limits();
-        let limits = limits
-            .iter()
-            .filter_map(|limits| Some((limits, state.ways_back.get(&limits.instance)?)));
-        let limits: Vec<_> = limits.collect();
-        let names = limits
-            .iter()
-            .map(|(limits, _)| (limits.instance.clone(), limits.class.clone()));
-        let new: BTreeMap<String, String> = names.collect();
-        for (instance, class) in &state.limited {
-            if new.get(instance) != Some(class) {
-                self.admit(instance, class, None);
-            }
-        }
-        for (limits, before) in limits {
-            self.admit(&limits.instance, &limits.class, Some((limits, before)));
-        }
-        state.limited = new;
-    }
-
-    fn admit(&self, instance: &str, class: &str, limits: Option<(&Limits, &KeptWays)>) {
-        // SAFETY: `kept` and `admitted` hold it until the adaptation is dropped, after the end of the application.
-        let admitted = unsafe { self.mastermind.limit(instance, class, limits) };
-        locked(&self.admitted).extend(admitted);
-        let before = limits.map(|(_, before)| before.clone());
-        locked(&self.kept).extend(before);
     }
 
     /// Gives dispatchers the tables that were decided on: on all ranks or on none.
@@ -430,7 +400,7 @@ impl Adaptation {
     /// Whether any rank wants to decide; collective.
     fn is_wanted(
         &self,
-        step: u64,
+        state: &mut State,
         is_wanted: bool,
         comm: &impl CommPort,
     ) -> Result<bool, PortError> {
@@ -439,7 +409,7 @@ impl Adaptation {
         };
         let mut wanted = [f64::from(u8::from(is_wanted))];
         let ask = || comm.all_reduce(Reduction::Max, RSliceMut::from_mut_slice(&mut wanted));
-        patience.wait_for(step, ask)?;
+        timed(&mut state.waited_s, || patience.wait_for(state.step, ask))?;
         Ok(wanted[0] > 0.0)
     }
 
@@ -454,7 +424,7 @@ impl Adaptation {
             return Ok(());
         }
         let comm = self.comm.get()?;
-        self.is_wanted(state.step, true, &*comm)?;
+        self.is_wanted(&mut state, true, &*comm)?;
         let agreed = self.exchange(&mut state, 1.0, true, &*comm)?;
         if let Err(why) = agreed.step {
             state.stop(why, agreed.fraction);
@@ -469,12 +439,14 @@ impl Adaptation {
         has_ended: bool,
         comm: &impl CommPort,
     ) -> Result<Agreed, PortError> {
-        let step = state.step;
+        let (step, before_s, begin_s) = (state.step, state.own_s, thread_s());
         let mut exchange = || state.exchange(fraction, has_ended, comm);
-        match &self.patience {
+        let agreed = match &self.patience {
             Some(patience) => patience.wait_for(step, &mut exchange),
             None => exchange(),
-        }
+        };
+        state.waited_s += thread_s() - begin_s - (state.own_s - before_s);
+        agreed
     }
 
     /// Carries out a swap. If the classes are stateless, the given class answers calls that fail in another one for
@@ -527,7 +499,7 @@ impl Adaptation {
         let state = locked(&self.state);
         AdaptOutcome {
             steps: state.step,
-            own_s: state.own_s,
+            own_s: state.own_s + state.watching_s,
             log: state.path.clone(),
             classes: state.classes(),
             tables: state.tables(&self.dispatchers),

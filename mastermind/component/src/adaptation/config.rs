@@ -38,7 +38,7 @@ pub struct AdaptOutcome {
     pub decisions: Vec<Decision>,
     /// Classes that could not be put in on this rank, with the reasons, and other problems.
     pub warnings: Vec<String>,
-    /// Processor seconds of following and deciding on this rank.
+    /// Processor seconds of watching the steps, following the records, deciding and swapping on this rank.
     pub own_s: f64,
     /// The log of the decisions.
     pub log: PathBuf,

@@ -11,13 +11,14 @@
 //! so     convolve took 0.3 ms
 //! ```
 
-use std::fs;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
 use super::pace::thread_s;
 
-/// Difference between the wall clock and the processor clock in a step, seconds, below which the system is not asked:
-/// that takes about five microseconds.
+/// Difference between the wall clock and the processor clock in a step, seconds, below which the system is not asked.
+/// Arbitrary: less changes no decision.
 const LEAST_S: f64 = 20e-6;
 
 /// Difference of the two clocks as a part of the step, below which the system is not asked. Arbitrary: less changes
@@ -28,11 +29,12 @@ const LEAST_PART: f64 = 0.02;
 /// the call 7 times better.
 const LIKELIER: f64 = 2.0;
 
-/// Time that a thread waits for a processor. The file is opened at each query, in the querying thread: an open file
-/// would stay in the file table of the process.
+/// Size that the file is within: three numbers of at most 20 digits.
+const MAX_BYTES: usize = 64;
+
+/// Time that a thread waits for a processor.
 pub struct RunDelay {
-    /// `None` if no file may be opened.
-    path: Option<&'static str>,
+    source: Source,
     /// Accumulated wait at the last query, seconds; `None` before the first.
     waited_s: Option<f64>,
     total_s: f64,
@@ -40,27 +42,37 @@ pub struct RunDelay {
     began_s: f64,
 }
 
+/// The file that contains it. Opening it takes ten times as long as reading it.
+enum Source {
+    /// It stays open: for a process of our own.
+    Open(File),
+    /// It is opened at each query: an open file would stay in the file table of a program that is not ours.
+    At(&'static str),
+    Unknown,
+}
+
 impl RunDelay {
     /// Of the calling thread.
     pub fn of_this_thread() -> Self {
-        let mut run_delay = Self::of(Some("/proc/thread-self/schedstat"));
+        let file = File::open("/proc/thread-self/schedstat");
+        let mut run_delay = Self::of(file.map_or(Source::Unknown, Source::Open));
         run_delay.new_s();
         run_delay
     }
 
-    /// Of the program's main thread, from the first query on.
+    /// Of the main thread of a program that is not ours, from the first query on.
     pub fn of_main_thread() -> Self {
-        Self::of(Some("/proc/self/schedstat"))
+        Self::of(Source::At("/proc/self/schedstat"))
     }
 
     /// For a process that may open no file: reports no waits.
     pub fn unknown() -> Self {
-        Self::of(None)
+        Self::of(Source::Unknown)
     }
 
-    fn of(path: Option<&'static str>) -> Self {
+    fn of(source: Source) -> Self {
         RunDelay {
-            path,
+            source,
             waited_s: None,
             total_s: 0.0,
             began: Instant::now(),
@@ -69,18 +81,25 @@ impl RunDelay {
     }
 
     /// Reports the start of a step, on the calling thread.
-    pub fn step_begins(&mut self) {
+    ///
+    /// # Returns
+    /// Processor seconds of the thread so far.
+    pub fn step_begins(&mut self) -> f64 {
         self.began = Instant::now();
         self.began_s = thread_s();
+        self.began_s
     }
 
     /// Reports the end of the step.
     ///
+    /// # Arguments
+    /// * `now_s` - processor seconds of the thread so far
+    ///
     /// # Returns
     /// Time that the thread waited in the step, seconds; 0 if unknown.
-    pub fn step_ended(&mut self) -> f64 {
+    pub fn step_ended(&mut self, now_s: f64) -> f64 {
         let wall_s = self.began.elapsed().as_secs_f64();
-        let off_s = wall_s - (thread_s() - self.began_s);
+        let off_s = wall_s - (now_s - self.began_s);
         match off_s < LEAST_S.max(LEAST_PART * wall_s) {
             true => 0.0,
             false => self.new_s().min(off_s),
@@ -107,7 +126,13 @@ impl RunDelay {
     /// # Source
     /// Linux, Documentation/scheduler/sched-stats.rst, `/proc/<pid>/schedstat`: nanoseconds on a processor, nanoseconds on a run queue.
     fn read(&self) -> Option<f64> {
-        let text = fs::read_to_string(self.path?).ok()?;
+        let mut text = [0; MAX_BYTES];
+        let n_bytes = match &self.source {
+            Source::Open(file) => file.read_at(&mut text, 0),
+            Source::At(path) => File::open(path).and_then(|file| file.read_at(&mut text, 0)),
+            Source::Unknown => return None,
+        };
+        let text = str::from_utf8(text.get(..n_bytes.ok()?)?).ok()?;
         let waited_ns: f64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
         Some(1e-9 * waited_ns)
     }

@@ -10,7 +10,8 @@
 //! lost = max(0, lost + min(excess, excess of the step before))     since the last decision; excess over the median of
 //!                                                                  31 steps before it
 //! early decision   lost > patience · cost of a decision
-//! patience         1; doubled by an early decision that changes nothing, 1 again after one that changes something
+//! patience         1; doubled by an early decision that changes nothing and suspects nothing, 1 again after one that
+//!                  changes something
 //! ```
 //!
 //! So a class that becomes slow loses at most about as much as a decision costs before it is examined, and early
@@ -160,8 +161,9 @@ fn clock_s(clock: ClockId) -> f64 {
 pub struct Pace {
     /// Processor seconds of the process when the present step began.
     began_s: f64,
-    /// Lengths of the latest steps before the last decision, processor seconds.
+    /// Lengths of the latest steps before the last decision, processor seconds, and the usual one of them.
     lengths_s: VecDeque<f64>,
+    usual_s: Option<f64>,
     /// Lengths of the steps since: they count as usual only once a decision has examined them.
     since_s: VecDeque<f64>,
     /// Lengths of the latest steps without a trial, processor seconds.
@@ -181,6 +183,7 @@ impl Pace {
         Pace {
             began_s: now_s,
             lengths_s: VecDeque::with_capacity(USUAL),
+            usual_s: None,
             since_s: VecDeque::with_capacity(USUAL),
             untried_s: VecDeque::with_capacity(USUAL),
             excess_s: 0.0,
@@ -214,15 +217,17 @@ impl Pace {
     /// # Arguments
     /// * `was_early` - whether [`Self::is_early_worth`] asked for it
     /// * `has_changed` - whether it changed anything
-    pub fn decided(&mut self, was_early: bool, has_changed: bool) {
+    /// * `is_suspecting` - whether a class is suspected to have changed, which more steps decide
+    pub fn decided(&mut self, was_early: bool, has_changed: bool, is_suspecting: bool) {
         for length_s in self.since_s.drain(..) {
             push_last(&mut self.lengths_s, length_s);
         }
+        self.usual_s = middle(&self.lengths_s);
         self.lost_s = 0.0;
         self.patience = match (has_changed, was_early) {
             (true, _) => 1.0,
-            (false, true) => 2.0 * self.patience,
-            (false, false) => self.patience,
+            (false, true) if !is_suspecting => 2.0 * self.patience,
+            (false, _) => self.patience,
         };
     }
 
@@ -247,7 +252,7 @@ impl Pace {
     }
 
     fn take(&mut self, length_s: f64) {
-        let excess_s = middle(&self.lengths_s).map_or(0.0, |usual_s| length_s - usual_s);
+        let excess_s = self.usual_s.map_or(0.0, |usual_s| length_s - usual_s);
         let before_s = std::mem::replace(&mut self.excess_s, excess_s);
         self.lost_s = (self.lost_s + excess_s.min(before_s)).max(0.0);
         push_last(&mut self.since_s, length_s);
@@ -262,9 +267,9 @@ fn push_last(lengths_s: &mut VecDeque<f64>, length_s: f64) {
 }
 
 fn middle(lengths_s: &VecDeque<f64>) -> Option<f64> {
-    let mut sorted: Vec<f64> = lengths_s.iter().copied().collect();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied()
+    let mut lengths_s: Vec<f64> = lengths_s.iter().copied().collect();
+    let middle = lengths_s.len() / 2;
+    (!lengths_s.is_empty()).then(|| *lengths_s.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 #[cfg(test)]
@@ -275,12 +280,12 @@ mod tests {
     fn early_decisions(lengths_s: impl Iterator<Item = f64>) -> Vec<usize> {
         let mut pace = Pace::new(0.0);
         pace.take(1.0);
-        pace.decided(false, false);
+        pace.decided(false, false, false);
         let is_early = |(step, length_s): (usize, f64)| {
             pace.take(length_s);
             let is_early = pace.is_early_worth(1.0);
             if is_early {
-                pace.decided(true, false);
+                pace.decided(true, false, false);
             }
             is_early.then_some(step)
         };
@@ -324,12 +329,25 @@ mod tests {
     }
 
     #[test]
+    fn a_suspicion_is_not_in_vain() {
+        let mut pace = Pace::new(0.0);
+        (0..40).for_each(|_| pace.take(1.0));
+        pace.decided(false, false, false);
+        for (is_suspecting, is_early) in [(true, true), (true, true), (false, false)] {
+            pace.decided(true, false, is_suspecting);
+            (0..2).for_each(|_| pace.take(1.0));
+            (0..2).for_each(|_| pace.take(2.2));
+            assert_eq!(pace.is_early_worth(1.0), is_early);
+        }
+    }
+
+    #[test]
     fn a_decision_that_changes_something_makes_the_next_one_as_early() {
         let mut pace = Pace::new(0.0);
         (0..40).for_each(|_| pace.take(1.0));
-        pace.decided(false, false);
+        pace.decided(false, false, false);
         for (has_changed, is_early) in [(false, false), (false, false), (true, true)] {
-            pace.decided(true, has_changed);
+            pace.decided(true, has_changed, false);
             (0..2).for_each(|_| pace.take(1.0));
             (0..2).for_each(|_| pace.take(2.2));
             assert_eq!(pace.is_early_worth(1.0), is_early);

@@ -56,10 +56,8 @@ const MOVED: f64 = 2.0;
 /// Part of the calls that must be undelayed for their level to be trusted. Arbitrary.
 const PLAIN: f64 = 0.75;
 
-/// Minimum number of other cells of a class with calls to check one of its cells: the offset of the class is unknown before.
+/// Minimum number of other cells of a class with calls to check one of its cells: the offset of the class is unknown before. And rounds of it.
 const LEAST_JUDGING: usize = 2;
-
-/// Rounds of checking the cells' levels against one another.
 const ROUNDS: usize = 2;
 
 /// Number of batches from which the majority counts as undelayed: if one in five is delayed, three of five are with a probability of 6 %.
@@ -160,6 +158,8 @@ pub struct Beliefs {
     pairs: Vec<Vec<Pair>>,
     /// Logarithms of the predictions of stored models, shape `[n_arms][n_kinds]`.
     stored: Vec<Vec<Option<f64>>>,
+    /// Sum of the changes of each class's level, in logarithms, in which other classes have no part. Shape `[n_arms]`.
+    pub(super) changed: Vec<f64>,
     /// Deviation of recent calls of any kind from their stored models, shape `[n_arms]`; empty once the models are rejected.
     off_stored: Vec<Cell>,
     /// Shape `[n_arms][n_kinds]`.
@@ -184,6 +184,7 @@ impl Beliefs {
             kinds: Vec::new(),
             pairs: Vec::new(),
             stored: vec![Vec::new(); n_arms],
+            changed: vec![0.0; n_arms],
             off_stored: vec![Cell::default(); n_arms],
             cells: vec![Vec::new(); n_arms],
             noise: Noise::default(),
@@ -283,7 +284,7 @@ impl Beliefs {
         cell.add((calls, ln_mean), &self.noise);
         cell.calls = (before + counted).min(MOST_CALLS);
         if let (Some(stored), Some(off)) = (self.stored[arm][kind], self.off_stored.get_mut(arm)) {
-            off.add((calls, ln_mean - stored), &self.noise);
+            off.add((calls, ln_mean - stored - self.changed[arm]), &self.noise);
         }
         let doubled = before == 0.0 || cell.calls.log2().floor() > before.log2().floor();
         if doubled || cell.has_moved() {
@@ -403,9 +404,7 @@ impl Beliefs {
         for cell in &mut self.cells[arm] {
             cell.shift(by, calls, &self.noise);
         }
-        for stored in self.stored[arm].iter_mut().flatten() {
-            *stored += by;
-        }
+        self.changed[arm] += by;
         if let Some(off) = self.off_stored.get_mut(arm) {
             *off = Cell::default();
         }
@@ -625,16 +624,17 @@ impl Beliefs {
 
     /// Prior mean: the stored model, else the mean of the other models, else a time that grows with each size.
     fn prior(&self, arm: usize, kind: usize) -> f64 {
+        let changed = self.changed[arm];
         if let Some(stored) = self.stored[arm][kind] {
-            return stored;
+            return stored + changed;
         }
         let others = self.stored.iter().filter_map(|stored| stored[kind]);
         let (sum, n) = others.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
         if n > 0.0 {
-            return sum / n;
+            return sum / n + changed;
         }
         let x = &self.kinds[kind].x;
-        x.iter().sum::<f64>() / (x.len().max(1) as f64)
+        x.iter().sum::<f64>() / (x.len().max(1) as f64) + changed
     }
 
     /// Prior covariance of a class at one kind with a class at another.

@@ -160,14 +160,14 @@ impl Kinds {
     ) -> BTreeMap<u64, Vec<State>> {
         let mut states = BTreeMap::new();
         for (step, residuals) in residuals {
+            let maxima = self.machine.maxima(residuals);
             let of_sites = sites.iter().map(|site| {
-                let is_own = |instance: usize| site.is_answered_by(&self.instances[instance]);
-                self.machine.state(residuals, is_own)
+                maxima.state(|instance| site.is_answered_by(&self.instances[instance]))
             });
             let mut of_step: Vec<State> = of_sites.collect();
             let of_all = match residuals.len() < 2 {
                 true => State::default(),
-                false => self.machine.state(residuals, |_| false),
+                false => maxima.state(|_| false),
             };
             self.machine.learn(residuals, of_all);
             of_step.push(of_all);

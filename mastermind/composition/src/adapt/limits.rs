@@ -59,7 +59,8 @@ pub fn most_lost_s(
     kinds
         .map(|kind| {
             let other_s = posterior.ln_mean(other, kind).exp();
-            let worst = WORST.ln();
+            // An unknown class has not become slower with the other one.
+            let worst = WORST.ln() - site.beliefs.changed[other].max(0.0);
             let far = FAR * posterior.variance(arm, kind).sqrt();
             let ln_ratio = posterior.ln_mean(arm, kind) + far - posterior.ln_mean(other, kind);
             let most = if is_known { ln_ratio.min(worst) } else { worst };

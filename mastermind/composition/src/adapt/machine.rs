@@ -13,7 +13,8 @@
 //!
 //! The posterior of `m` and `s` is a mixture of normal numbers (Laplace's approximation at each local maximum). For a
 //! site, the others' residuals determine the maxima, and its own one only their weights: a site that has changed
-//! itself does not hide that, and in a pair of instances that differ, neither counts as the machine.
+//! itself does not hide that, and in a pair of instances that differ, neither counts as the machine. The maxima are
+//! found once for all sites ([`Maxima`]); for each, the part of its own residual is subtracted from their sums.
 //!
 //! ```text
 //! others at 2.0, 2.1 and 2.0     a site at 2.05: m = 2.03, nothing remains     a site at 4: m = 2.03, it is 2 slower
@@ -23,7 +24,7 @@
 
 use std::f64::consts::TAU;
 
-use super::noise::{Noise, RANGE, WOBBLE};
+use super::noise::{Density, Noise, RANGE, WOBBLE};
 
 /// Probabilities that the state lasts for another step, that the usual one returns, and that another one begins.
 /// Arbitrary: states last for some steps, and a run of some hundred steps sees several.
@@ -91,66 +92,169 @@ pub struct Machine {
     noises: Vec<Noise>,
 }
 
+/// Residual of an instance, and its distribution about the state.
+struct Observed<'a> {
+    residual: &'a Residual,
+    density: Density,
+}
+
 /// A local maximum of the posterior.
 struct Mode {
     ln: f64,
-    /// Variance of the state, and of the instances about it.
-    variance: f64,
+    precision: f64,
     unequal: f64,
     ln_weight: f64,
+    /// Weight of each residual in the precision, shape `[n_residuals]`.
+    weights: Vec<f64>,
+    /// The residual at which the search began, if it is not one of the usual states.
+    begun_at: Option<usize>,
 }
 
-impl Machine {
+/// Local maxima of the posterior of the state in a step, given all residuals.
+pub struct Maxima<'a> {
+    residuals: &'a [Residual],
+    /// The maximum near the state before or the usual one, if that explains all residuals.
+    plain: Option<Mode>,
+    /// Otherwise all of them.
+    modes: Vec<Mode>,
+    machine: &'a Machine,
+}
+
+impl Maxima<'_> {
     /// State of the machine for the instances that are `own`; the usual one if there are no others.
-    ///
-    /// # Arguments
-    /// * `residuals` - of all instances whose usual time is known
-    pub fn state(&self, residuals: &[Residual], is_own: impl Fn(usize) -> bool) -> State {
-        let (own, others): (Vec<_>, Vec<_>) = residuals.iter().partition(|r| is_own(r.instance));
+    pub fn state(&self, is_own: impl Fn(usize) -> bool) -> State {
+        let is_own = |place: usize| is_own(self.residuals[place].instance);
+        let places = 0..self.residuals.len();
+        let (own, others): (Vec<usize>, Vec<usize>) = places.partition(|place| is_own(*place));
         if others.is_empty() {
             return State::default();
         }
-        let usual = [(LASTS, self.before), (RETURNS, 0.0)];
-        for (_, center) in usual {
-            let (ln, precision) = self.climb(&others, center, Some(center), 0.0);
-            if others.iter().all(|r| self.clean(r, ln, 0.0) > CLEAN) {
-                return state_of(ln, 1.0 / precision);
-            }
+        if let Some(plain) = &self.plain {
+            let (ln, precision) = plain.without(&own, self.residuals);
+            return state_of(ln, 1.0 / precision);
+        }
+        let others: Vec<_> = others.iter().map(|place| &self.residuals[*place]).collect();
+        if let Some(plain) = self.machine.plain(&others) {
+            return state_of(plain.ln, 1.0 / plain.precision);
         }
         // Of one instance nothing shows whether the machine or itself is slower.
         if let ([other], true) = (&others[..], own.is_empty()) {
             let half = 0.5 * other.ln;
             return state_of(half, half * half);
         }
+        let ln_others = (others.len() as f64).ln();
+        let modes = self
+            .modes
+            .iter()
+            .filter(|mode| mode.begun_at.is_none_or(|place| !is_own(place)));
+        let modes = modes.map(|mode| {
+            let (ln, precision) = mode.without(&own, self.residuals);
+            let off = ln - mode.ln;
+            // The density at the maximum without the own residual, of all residuals.
+            let ln_peak = mode.ln_weight - 0.5 * mode.precision * off * off;
+            let of_prior = mode.begun_at.map_or(0.0, |_| -ln_others);
+            Part {
+                ln,
+                variance: 1.0 / precision + mode.unequal * mode.unequal,
+                ln_weight: ln_peak + of_prior + 0.5 * (TAU / precision).ln(),
+            }
+        });
+        mixed(&modes.collect::<Vec<_>>())
+    }
+}
+
+impl Mode {
+    /// The maximum without some residuals, and its precision.
+    fn without(&self, own: &[usize], residuals: &[Residual]) -> (f64, f64) {
+        let (mut sum, mut precision) = (self.precision * self.ln, self.precision);
+        for place in own {
+            let weight = self.weights[*place];
+            precision -= weight;
+            sum -= weight * residuals[*place].ln;
+        }
+        (sum / precision, precision)
+    }
+}
+
+/// A normal number in a mixture.
+struct Part {
+    ln: f64,
+    variance: f64,
+    ln_weight: f64,
+}
+
+impl Machine {
+    /// Maxima of the posterior of the state in a step.
+    ///
+    /// # Arguments
+    /// * `residuals` - of all instances whose usual time is known
+    pub fn maxima<'a>(&'a self, residuals: &'a [Residual]) -> Maxima<'a> {
+        let all: Vec<_> = residuals.iter().collect();
+        let plain = self.plain(&all);
+        let modes = match plain {
+            Some(_) => Vec::new(),
+            None => self.modes(&all),
+        };
+        Maxima {
+            residuals,
+            plain,
+            modes,
+            machine: self,
+        }
+    }
+
+    /// The maximum near the state before or the usual one, if that explains all residuals.
+    fn plain(&self, residuals: &[&Residual]) -> Option<Mode> {
+        let observed = self.observed(residuals, 0.0);
+        let modes = [self.before, 0.0]
+            .into_iter()
+            .map(|center| climb(&observed, center, Some(center), 0.0));
+        let explains = |mode: &Mode| {
+            let mut all = observed.iter();
+            all.all(|of| of.density.clean(of.residual.ln - mode.ln) > CLEAN)
+        };
+        let mut modes = modes.filter(explains);
+        modes.next()
+    }
+
+    fn modes(&self, residuals: &[&Residual]) -> Vec<Mode> {
+        let ln_peak = -0.5 * (TAU * WOBBLE * WOBBLE).ln();
         let mut modes: Vec<Mode> = Vec::new();
         for (unequal, probability) in UNEQUAL {
+            let observed = self.observed(residuals, unequal);
             let mut add = |begin: f64, center: Option<f64>, ln_prior: f64| {
-                let (ln, precision) = self.climb(&others, begin, center, unequal);
-                let off = center.map_or(0.0, |center| ln - center);
-                let density = |r: &&Residual| {
-                    self.noise(r.instance)
-                        .ln_density(r.calls, r.ln - ln, unequal * unequal)
-                };
-                let densities = others.iter().chain(&own).map(density);
-                modes.push(Mode {
-                    ln,
-                    variance: 1.0 / precision,
-                    unequal,
-                    ln_weight: ln_prior + probability.ln() - 0.5 * off * off / (WOBBLE * WOBBLE)
-                        + densities.sum::<f64>()
-                        + 0.5 * (TAU / precision).ln(),
-                });
+                let mut mode = climb(&observed, begin, center, unequal);
+                let off = center.map_or(0.0, |center| mode.ln - center);
+                let densities = observed.iter();
+                let densities = densities.map(|of| of.density.ln(of.residual.ln - mode.ln));
+                mode.ln_weight = ln_prior + probability.ln() - 0.5 * off * off / (WOBBLE * WOBBLE)
+                    + densities.sum::<f64>();
+                modes.push(mode);
             };
-            for (probability, center) in usual {
-                let ln_peak = -0.5 * (TAU * WOBBLE * WOBBLE).ln();
+            for (probability, center) in [(LASTS, self.before), (RETURNS, 0.0)] {
                 add(center, Some(center), probability.ln() + ln_peak);
             }
-            let begins = (BEGINS / (2.0 * RANGE)).ln() - (others.len() as f64).ln();
-            for residual in &others {
-                add(residual.ln, None, begins);
+            let begins = (BEGINS / (2.0 * RANGE)).ln();
+            residuals
+                .iter()
+                .for_each(|residual| add(residual.ln, None, begins));
+            let of_usual = modes.len() - residuals.len();
+            for (place, mode) in modes[of_usual..].iter_mut().enumerate() {
+                mode.begun_at = Some(place);
             }
         }
-        mixed(&modes)
+        modes
+    }
+
+    fn observed<'a>(&self, residuals: &[&'a Residual], unequal: f64) -> Vec<Observed<'a>> {
+        let observed = residuals.iter().map(|residual| {
+            let noise = self.noise(residual.instance);
+            Observed {
+                residual,
+                density: noise.density(residual.calls, unequal * unequal),
+            }
+        });
+        observed.collect()
     }
 
     /// Takes in the residuals of a step.
@@ -177,37 +281,34 @@ impl Machine {
     fn noise(&self, instance: usize) -> Noise {
         self.noises.get(instance).cloned().unwrap_or_default()
     }
+}
 
-    fn clean(&self, residual: &Residual, ln: f64, unequal: f64) -> f64 {
-        let noise = self.noise(residual.instance);
-        noise.clean(residual.calls, residual.ln - ln, unequal * unequal)
-    }
-
-    /// Maximum near `begin` and its precision, given the others' residuals.
-    ///
-    /// # Arguments
-    /// * `center` - mean of the prior, if it is normal
-    fn climb(
-        &self,
-        others: &[&Residual],
-        begin: f64,
-        center: Option<f64>,
-        unequal: f64,
-    ) -> (f64, f64) {
-        let of_prior = center.map_or(1e-3, |_| 1.0 / (WOBBLE * WOBBLE));
-        let (mut ln, mut precision) = (begin, of_prior);
-        for _ in 0..ROUNDS {
-            precision = of_prior;
-            let mut sum = of_prior * center.unwrap_or(ln);
-            for residual in others {
-                let spread = self.noise(residual.instance).spread(residual.calls);
-                let weight = self.clean(residual, ln, unequal) / (spread + unequal * unequal);
-                precision += weight;
-                sum += weight * residual.ln;
-            }
-            ln = sum / precision;
+/// Maximum near `begin`, given the residuals.
+///
+/// # Arguments
+/// * `center` - mean of the prior, if it is normal
+fn climb(observed: &[Observed<'_>], begin: f64, center: Option<f64>, unequal: f64) -> Mode {
+    let of_prior = center.map_or(1e-3, |_| 1.0 / (WOBBLE * WOBBLE));
+    let (mut ln, mut precision) = (begin, of_prior);
+    let mut weights = vec![0.0; observed.len()];
+    for _ in 0..ROUNDS {
+        precision = of_prior;
+        let mut sum = of_prior * center.unwrap_or(ln);
+        for (of, weight) in observed.iter().zip(&mut weights) {
+            let clean = of.density.clean(of.residual.ln - ln);
+            *weight = clean / of.density.variance;
+            precision += *weight;
+            sum += *weight * of.residual.ln;
         }
-        (ln, precision)
+        ln = sum / precision;
+    }
+    Mode {
+        ln,
+        precision,
+        unequal,
+        ln_weight: 0.0,
+        weights,
+        begun_at: None,
     }
 }
 
@@ -221,15 +322,15 @@ fn state_of(ln: f64, variance: f64) -> State {
 }
 
 /// Mean and variance of a mixture.
-fn mixed(modes: &[Mode]) -> State {
-    let most = modes.iter().map(|mode| mode.ln_weight);
+fn mixed(parts: &[Part]) -> State {
+    let most = parts.iter().map(|part| part.ln_weight);
     let most = most.fold(f64::NEG_INFINITY, f64::max);
-    let weight = |mode: &Mode| (mode.ln_weight - most).exp();
-    let all: f64 = modes.iter().map(weight).sum();
-    let mean = modes.iter().map(|m| weight(m) * m.ln).sum::<f64>() / all;
-    let variance = modes.iter().map(|mode| {
-        let off = mode.ln - mean;
-        weight(mode) * (off * off + mode.variance + mode.unequal * mode.unequal)
+    let weight = |part: &Part| (part.ln_weight - most).exp();
+    let all: f64 = parts.iter().map(weight).sum();
+    let mean = parts.iter().map(|part| weight(part) * part.ln).sum::<f64>() / all;
+    let variance = parts.iter().map(|part| {
+        let off = part.ln - mean;
+        weight(part) * (off * off + part.variance)
     });
     state_of(mean, variance.sum::<f64>() / all)
 }
@@ -254,10 +355,12 @@ mod tests {
             let wobble = |at: usize| 0.05 * ((step * 7 + at * 3) as f64).sin();
             let usual: Vec<_> = (0..residuals.len()).map(wobble).collect();
             let usual = of(&usual);
-            let found = machine.state(&usual, |_| false);
+            let found = machine.maxima(&usual).state(|_| false);
             machine.learn(&usual, found);
         }
-        machine.state(&of(residuals), |instance| instance == 0)
+        machine
+            .maxima(&of(residuals))
+            .state(|instance| instance == 0)
     }
 
     #[test]

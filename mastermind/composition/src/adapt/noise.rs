@@ -143,24 +143,27 @@ impl Noise {
     /// # Arguments
     /// * `more` - variance of the reference level, added to that of the batch
     pub(super) fn ln_density(&self, calls: f64, off: f64, more: f64) -> f64 {
-        let [clean, other] = self.densities(calls, off, more);
-        (clean + other).ln()
-    }
-
-    /// Densities of an undelayed and of a delayed batch. The batch's time is the median of its calls, so half of its
-    /// calls must be delayed.
-    fn densities(&self, calls: f64, off: f64, more: f64) -> [f64; 2] {
-        let part = if off > 0.0 { self.part() } else { QUICKER };
-        let of_many = (4.0 * part * (1.0 - part)).powf(0.5 * (calls - 1.0).max(0.0));
-        let part = part * of_many.max(LEAST_OF_MANY);
-        let variance = self.spread(calls) + more;
-        [(1.0 - part) * normal_density(off, variance), part / RANGE]
+        self.density(calls, more).ln(off)
     }
 
     /// Probability that a batch is undelayed.
     pub(super) fn clean(&self, calls: f64, off: f64, more: f64) -> f64 {
-        let [clean, other] = self.densities(calls, off, more);
-        clean / (clean + other)
+        self.density(calls, more).clean(off)
+    }
+
+    /// Distribution of the deviation of a batch. The batch's time is the median of its calls, so half of its calls
+    /// must be delayed.
+    pub(super) fn density(&self, calls: f64, more: f64) -> Density {
+        let of_batch = |part: f64| {
+            let of_many = (4.0 * part * (1.0 - part)).powf(0.5 * (calls - 1.0).max(0.0));
+            part * of_many.max(LEAST_OF_MANY)
+        };
+        Density {
+            calls,
+            variance: self.spread(calls) + more,
+            delayed: of_batch(self.part()),
+            quicker: of_batch(QUICKER),
+        }
     }
 
     /// Level of calls of one kind, from these calls alone.
@@ -170,6 +173,13 @@ impl Noise {
     /// * `prior` - estimate of the level without these calls, if any
     pub(super) fn level(&self, sorted: &[(f64, f64)], prior: Option<Normal>) -> Level {
         let all: f64 = sorted.iter().map(|(calls, _)| calls).sum();
+        // Most batches have equally many calls.
+        let mut densities: Vec<Density> = Vec::with_capacity(sorted.len());
+        for (calls, _) in sorted {
+            let same = densities.iter().rfind(|density| density.calls == *calls);
+            let density = same.copied();
+            densities.push(density.unwrap_or_else(|| self.density(*calls, 0.0)));
+        }
         let mut modes: Vec<Mode> = Vec::with_capacity(3);
         let begins = [
             middle_of_narrowest(sorted),
@@ -179,7 +189,7 @@ impl Noise {
             if modes.iter().any(|mode| (mode.level - begin).abs() < WOBBLE) {
                 continue;
             }
-            let mode = self.mode(sorted, begin, prior);
+            let mode = self.mode((sorted, &densities), begin, prior);
             let is_plain = mode.clean > CLEAN * all
                 && prior
                     .is_none_or(|(mean, variance)| (mode.level - mean).powi(2) < 4.0 * variance);
@@ -197,12 +207,17 @@ impl Noise {
     }
 
     /// The likeliest level near a starting point.
-    fn mode(&self, sorted: &[(f64, f64)], begin: f64, prior: Option<Normal>) -> Mode {
+    fn mode(
+        &self,
+        (sorted, densities): (&[(f64, f64)], &[Density]),
+        begin: f64,
+        prior: Option<Normal>,
+    ) -> Mode {
         let (mut level, mut clean) = (begin, 0.0);
         for _ in 0..ROUNDS {
             let (mut sum, mut weights) = (0.0, 0.0);
-            for (calls, value) in sorted {
-                let weight = calls * self.clean(*calls, value - level, 0.0);
+            for ((calls, value), density) in sorted.iter().zip(densities) {
+                let weight = calls * density.clean(value - level);
                 sum += weight * value;
                 weights += weight;
             }
@@ -224,8 +239,8 @@ impl Noise {
             ln_weight = ((1.0 - part) * normal_density(off, variance) + unlike).ln();
             precision += 1.0 / variance;
         }
-        for (calls, value) in sorted {
-            ln_weight += self.ln_density(*calls, value - level, 0.0);
+        for ((_, value), density) in sorted.iter().zip(densities) {
+            ln_weight += density.ln(value - level);
         }
         ln_weight -= 0.5 * precision.max(1e-2).ln();
         Mode {
@@ -234,6 +249,44 @@ impl Noise {
             ln_weight,
             variance: self.variance() / clean.max(1e-3),
         }
+    }
+}
+
+/// Distribution of a batch's deviation from its level.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Density {
+    calls: f64,
+    /// Variance of an undelayed batch.
+    pub variance: f64,
+    /// Probabilities of being delayed, and of being faster for another reason.
+    delayed: f64,
+    quicker: f64,
+}
+
+impl Density {
+    /// Logarithm of the density of a deviation.
+    pub(super) fn ln(&self, off: f64) -> f64 {
+        let [clean, other] = self.of_both(off);
+        (clean + other).ln()
+    }
+
+    /// Probability that the batch is undelayed.
+    pub(super) fn clean(&self, off: f64) -> f64 {
+        let [clean, other] = self.of_both(off);
+        clean / (clean + other)
+    }
+
+    /// Densities of an undelayed and of a delayed batch.
+    fn of_both(&self, off: f64) -> [f64; 2] {
+        let part = if off > 0.0 {
+            self.delayed
+        } else {
+            self.quicker
+        };
+        [
+            (1.0 - part) * normal_density(off, self.variance),
+            part / RANGE,
+        ]
     }
 }
 

@@ -728,3 +728,22 @@ fn sizes_are_within_the_bounds_of_their_kind_alone() {
         }
     }
 }
+
+/// Otherwise the limits of trials would count with a class that is sixty times slower than it was, and a hundred times slower still.
+#[test]
+fn a_class_that_has_changed_says_nothing_about_the_others() {
+    let mut beliefs = Beliefs::new(2);
+    let kind = Kind {
+        group: 0,
+        x: vec![100.0_f64.ln()],
+    };
+    let place = beliefs.add_kind(kind, &[None, None]);
+    beliefs.observe(0, place, 50.0, 1e-6_f64.ln());
+    let before = beliefs.posterior().ln_mean(1, place);
+    beliefs.shift(0, 60.0_f64.ln(), 5.0);
+    let posterior = beliefs.posterior();
+    let of_other = posterior.ln_mean(1, place) - before;
+    assert!(of_other.abs() < 0.05, "{of_other}");
+    let of_changed = posterior.ln_mean(0, place) - 60e-6_f64.ln();
+    assert!(of_changed.abs() < 0.05, "{of_changed}");
+}
