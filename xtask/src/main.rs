@@ -36,8 +36,9 @@ const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|tidy
   bench         the cost of a call, of a recorded call, and the like
   extrap        how well and how fast models are fitted, beside Extra-P; needs python3 and a package index
   mecp          how well corrected formulas predict, and what the search costs beside Operon's; as extrap
-  adapt         how near to an oracle the choice of an implementation comes while it is learnt what each takes, beside
-                other policies, as extrap; and what a run takes where a component becomes slow
+  adapt         what adaptation loses and saves in simulated worlds, SEEDS runs of each (50); how near to an oracle the choice of an
+                implementation comes while it is learnt what each takes, beside other policies, as extrap; and what a run takes
+                where a component becomes slow
   assemblies    every assembly of the case study predicted before it is run, in processor seconds; about ten minutes
   queueing      formulas of contention beside LINE's and beside simulations, and what simulated times depend on; as extrap
   end-to-end    models of runs recorded on few ranks, next to runs on more; dry runs next to real ones; as extrap
