@@ -61,6 +61,7 @@ mod output;
 mod packed_records;
 mod packing_at_end;
 mod page;
+mod page_accessible;
 mod page_browser;
 mod page_diagrams;
 mod proxies;

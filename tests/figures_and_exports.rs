@@ -1,5 +1,6 @@
 //! Exports, figures and comparisons that the binary makes from the records of a run.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -43,6 +44,80 @@ fn record(folder: &Path, name: &str, options: &[&str]) -> String {
 
 fn text(path: PathBuf) -> String {
     path.display().to_string()
+}
+
+/// The rows of a timeline: nanoseconds by method.
+fn times_in(timeline: &serde_json::Value) -> BTreeMap<String, f64> {
+    let names = timeline["names"].as_array().expect("names");
+    let mut times = BTreeMap::new();
+    let mut add = |method: f64, ns: f64| {
+        let name = names[method as usize].as_str().expect("a name").to_owned();
+        *times.entry(name).or_default() += ns;
+    };
+    for row in timeline["rows"].as_array().expect("rows") {
+        let numbers = |key: &str| -> Vec<f64> {
+            let numbers = row[key].as_array().into_iter().flatten();
+            numbers.filter_map(serde_json::Value::as_f64).collect()
+        };
+        for slice in numbers("slices").chunks(3) {
+            add(slice[0], slice[2] - slice[1]);
+        }
+        let column_ns = timeline["column_ns"].as_f64().expect("a width");
+        for part in numbers("parts").chunks(4) {
+            add(part[2], part[1] * column_ns * part[3] / 1000.0);
+        }
+    }
+    times
+}
+
+#[test]
+fn a_timeline_has_the_time_of_the_profile() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let records = record(folder.path(), "records", &[]);
+    let json = |words: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&printed(words)).expect("JSON")
+    };
+    let timeline = |options: &[&str]| {
+        json(&[&["plot", &records, "--kind", "timeline", "--json"], options].concat())
+    };
+    let whole = timeline(&[]);
+    let profile = json(&["profile", &records, "--json"]);
+    for row in profile["rows"].as_array().expect("rows") {
+        let own_ns = row["exclusive_ns"].as_f64().expect("a time");
+        let name = row["name"].as_str().expect("a name");
+        let found = times_in(&whole)[name];
+        // The ends of each call are rounded to nanoseconds.
+        let rounding = row["calls"].as_f64().expect("a number");
+        assert!(
+            (found - own_ns).abs() <= rounding,
+            "{name}: {found} {own_ns}"
+        );
+    }
+    // Parts of the time add up to all of it.
+    let span_ns = whole["span_ns"].as_f64().expect("a length");
+    let middle = format!("{:.9}", (span_ns / 3.0).round() * 1e-9);
+    let parts = [timeline(&["--to", &middle]), timeline(&["--from", &middle])];
+    let [first, second] = parts.each_ref().map(times_in);
+    for (name, ns) in times_in(&whole) {
+        let of_parts = first.get(&name).unwrap_or(&0.0) + second.get(&name).unwrap_or(&0.0);
+        assert_eq!(of_parts, ns, "{name}");
+    }
+    let svg = printed(&["plot", &records, "--kind", "timeline", "-o", "-"]);
+    for words in [
+        "driver.go.go",
+        "what each rank did when",
+        "time since the beginning",
+    ] {
+        assert!(svg.contains(words), "{words}");
+    }
+    let beyond = mastermind(&[
+        "plot", &records, "--kind", "timeline", "--from", "9999", "-o", "-",
+    ]);
+    assert_eq!(beyond.status.code(), Some(1), "{beyond:?}");
+    let other = mastermind(&[
+        "plot", &records, "--kind", "graph", "--from", "0", "-o", "-",
+    ]);
+    assert_eq!(other.status.code(), Some(2), "{other:?}");
 }
 
 #[test]

@@ -53,6 +53,11 @@ pub struct Page {
 
 impl Page {
     pub async fn open(folder: &Path) -> Page {
+        Page::open_with(folder, "--blink-settings=preferredColorScheme=1").await
+    }
+
+    /// As [`Page::open`] with one more argument of the browser.
+    pub async fn open_with(folder: &Path, more: &str) -> Page {
         let mut command = Command::new(bin_dir().join("mastermind"));
         let server = Begun::new(command.arg("serve").arg(folder), "http://");
         let driver = Begun::new(
@@ -69,6 +74,7 @@ impl Page {
             "--disable-background-networking",
             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
             "--window-size=1400,1000",
+            more,
         ];
         let options = json!({ "args": arguments, "binary": "/usr/bin/chromium" });
         let mut capabilities = serde_json::Map::new();

@@ -301,6 +301,15 @@ pub fn scale(workspace: &Workspace) -> Result<(), StepError> {
     run_step("records of large runs", &mut script)
 }
 
+/// How soon the page answers.
+pub fn page(workspace: &Workspace) -> Result<(), StepError> {
+    let mut script = Command::new("python3");
+    script
+        .arg(workspace.root.join("benches/page/run.py"))
+        .arg(workspace.release());
+    run_step("answers of the page", &mut script)
+}
+
 /// Seconds in MPI and numbers of calls as `wrap` reports them, compared with mpiP's.
 ///
 /// # Arguments

@@ -4,6 +4,7 @@
 //! that fails ends the command with its name and a non-zero exit. [`system`] finds or installs the
 //! system packages, [`build`] makes everything the binary loads.
 
+mod axe;
 mod bench;
 mod build;
 mod choice;
@@ -24,7 +25,7 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|tidy|bench|extrap|mecp|adapt|assemblies|queueing|end-to-end|history|machines|recommend|busy|scale|mpip|python|libraries|build|install|dist|system|examples [--no-install] [--full]
+const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|tidy|bench|extrap|mecp|adapt|assemblies|queueing|end-to-end|history|machines|recommend|busy|scale|page|mpip|python|libraries|build|install|dist|system|examples [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
   figures       each figure of the case study's paper, from the adaptive case with either flux
@@ -48,6 +49,7 @@ const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|tidy
   recommend     whether the first recommendation for a seeded problem is the best one, and saves what it says; needs python3
   busy          what fit and compare make of the adaptive case's records where another process keeps a processor busy
   scale         records of large runs: bytes a call packed, speed of packing and reading, a profile of 100,000 ranks; needs python3
+  page          how soon the page answers about a run of 10^8 records and large files, and what watching a run costs; needs python3
   mpip          wrap beside mpiP: mpip LIBMPIP, the libmpiP.so of the MPI that mpicc and mpirun are of
   python        the Python package: wheel, notebooks, tables in pandas, Polars and DuckDB, 10^7 records; as extrap
   libraries     proxies of Debian's libraries: prototypes, results, programs that nobody here wrote; names what is not installed
@@ -174,6 +176,10 @@ fn run(
         "scale" => prepared().and_then(|(workspace, system)| {
             build::build(&workspace, &system)?;
             bench::scale(&workspace)
+        }),
+        "page" => prepared().and_then(|(workspace, system)| {
+            build::build(&workspace, &system)?;
+            bench::page(&workspace)
         }),
         "mpip" => existing(argument.unwrap_or_default()).and_then(|library| {
             let (workspace, system) = prepared()?;

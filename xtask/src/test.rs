@@ -25,6 +25,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::axe;
 use crate::build::{self, back_end_cargo, back_ends};
 use crate::steps::{StepError, run_step};
 use crate::system::{MpiKind, System, on_path};
@@ -97,8 +98,13 @@ pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     };
     let mut tests = workspace.cargo(&TEST);
     let transforms = (!system.transforms).then_some(TRANSFORMS);
+    let has_axe = axe::get(workspace);
+    if !has_axe {
+        println!("passed over: accessibility of the page, since pip cannot get axe-core");
+    }
     let without: Vec<_> = transforms
         .into_iter()
+        .chain((!has_axe).then_some(axe::AXE))
         .chain(system.lacks_of_tests())
         .collect();
     if !without.is_empty() {

@@ -268,6 +268,16 @@ pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Prints one JSON document in one line, for documents of many numbers.
+///
+/// # Errors
+/// The value has no JSON form.
+pub fn compact_json(value: &impl Serialize) -> anyhow::Result<()> {
+    let text = serde_json::to_string(value)?;
+    print(&escaped(&text, |c| format!("\\u{:04x}", u32::from(c))));
+    Ok(())
+}
+
 /// The first error of writing to standard output.
 static FAILURE: OnceLock<io::Error> = OnceLock::new();
 

@@ -35,6 +35,8 @@ pub struct ExclusiveTimes<'a> {
     walls_ns: Vec<u64>,
     /// Whether a timer's exclusive time counts to the component that started it.
     timers_are_callers: bool,
+    /// Whether a recorded MPI call's time counts to itself instead of to its caller.
+    mpi_is_apart: bool,
 }
 
 /// A position in a log, and the calls that are open there.
@@ -175,6 +177,15 @@ impl<'a> ExclusiveTimes<'a> {
             open: OpenCalls::default(),
             walls_ns: Vec::new(),
             timers_are_callers: false,
+            mpi_is_apart: false,
+        }
+    }
+
+    /// Iterates over the records of `log`; time in a recorded MPI call counts to that call, not to its caller.
+    pub(crate) fn of_innermost(log: &'a Log) -> Self {
+        ExclusiveTimes {
+            mpi_is_apart: true,
+            ..Self::new(log)
         }
     }
 
@@ -193,7 +204,8 @@ impl<'a> ExclusiveTimes<'a> {
         let record = self.records.next()?;
         let inner = self.open.close(record.seq);
         let passes_on = self.timers_are_callers && record.method.class == TIMER_CLASS;
-        if let Some(parent) = record.parent_seq.filter(|_| !record.method.is_mpi()) {
+        let counts_to_caller = !self.mpi_is_apart && record.method.is_mpi();
+        if let Some(parent) = record.parent_seq.filter(|_| !counts_to_caller) {
             let whole = Inner {
                 wall_ns: record.wall_ns,
                 mpi_ticks: record.mpi_ticks.unwrap_or(0),
@@ -212,7 +224,8 @@ impl<'a> ExclusiveTimes<'a> {
         self.walls_ns.clear();
         series.add_walls_ns(&mut self.walls_ns);
         let passes_on = self.timers_are_callers && series.method().class == TIMER_CLASS;
-        if let Some(parent) = series.parent_seq().filter(|_| !series.method().is_mpi()) {
+        let counts_to_caller = !self.mpi_is_apart && series.method().is_mpi();
+        if let Some(parent) = series.parent_seq().filter(|_| !counts_to_caller) {
             let walls_ns = self.walls_ns.iter();
             let sum = || Inner {
                 wall_ns: walls_ns.fold(0, |sum: u64, wall_ns| sum.saturating_add(*wall_ns)),

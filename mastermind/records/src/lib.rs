@@ -4,7 +4,7 @@
 //! * [`Log`] reads one log and [`Run`] all logs of a directory; both report damage.
 //! * [`RunFollower`] reads the logs of a running program as they grow, each record once.
 //! * [`RunInfo`] collects facts about a run apart from its calls.
-//! * [`Profile`] sums up a run, [`compare()`] compares two runs, [`write_csv`] exports one.
+//! * [`Profile`] sums up a run, [`compare()`] compares two runs, [`write_csv`] exports one; [`Overview`] is what it did when.
 //!
 //! [`cca_abi::recording::word`] defines the words of a record; [`layout`] defines the file.
 
@@ -44,6 +44,7 @@ mod source;
 mod spread;
 mod state;
 mod summary;
+mod timeline;
 mod totals;
 mod trim;
 mod writer;
@@ -84,6 +85,7 @@ pub use records::{Record, RecordValues, Records, RecordsPlace, Series, Value};
 pub use run::{MpiRoutine, ProcessorTime, Run, open_run, rank_ranges};
 pub use spread::RankSpread;
 pub use summary::SUMMARY_FILE;
+pub use timeline::{OVERVIEW_FILE, Overview, Part, RowName, RowSlices, Slice, View, ViewRow};
 pub use totals::UnrecordedCalls;
 pub use trim::{lost_calls, trim};
 pub use writer::{ChunkSizes, Kept, LogTotals, LogWriter, RecordWords};

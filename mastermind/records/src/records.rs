@@ -259,6 +259,17 @@ pub struct RecordsPlace {
 }
 
 impl RecordsPlace {
+    /// A position with unknown open calls.
+    ///
+    /// # Arguments
+    /// * `word` - of a record, from the beginning of the entries
+    pub(crate) fn at(word: usize) -> Self {
+        RecordsPlace {
+            word,
+            ..RecordsPlace::default()
+        }
+    }
+
     /// A later position.
     pub(crate) fn behind(&self, word: usize) -> Self {
         RecordsPlace {
@@ -381,6 +392,7 @@ impl<'a> Records<'a> {
             return Some(Series {
                 log: self.log,
                 method,
+                first_word: self.raw.at() - n_words * n_records,
                 raw: self.raw.latest(n_words, n_records),
                 seqs: [first, second],
                 parent_seq,
@@ -512,6 +524,8 @@ fn record_of<'a>(
 pub struct Series<'a, 'w> {
     log: &'a Log,
     method: &'a MethodDefinition,
+    /// Position of the first record, words from the beginning of the entries.
+    first_word: usize,
     raw: RawSeries<'w>,
     /// Sequence numbers of the first and of the second record.
     seqs: [u64; 2],
@@ -532,6 +546,16 @@ impl<'a> Series<'a, '_> {
     /// Whether the calls failed: all of them, or none.
     pub fn failed(&self) -> bool {
         self.raw.words[0] & word::FAILED != 0
+    }
+
+    /// Position of the first record, words from the beginning of the entries.
+    pub(crate) fn first_word(&self) -> usize {
+        self.first_word
+    }
+
+    /// Words of a record.
+    pub(crate) fn n_words(&self) -> usize {
+        self.raw.n_words
     }
 
     /// Sequence number of the first call.
@@ -566,6 +590,14 @@ impl<'a> Series<'a, '_> {
         let time = *self.log.time();
         let records = self.raw.records();
         walls_ns.extend(records.map(|record| time.span_ns(record[1], record[2]).1));
+    }
+
+    /// Start and wall time of each record, nanoseconds.
+    #[inline]
+    pub(crate) fn spans_ns(&self) -> impl Iterator<Item = (u64, u64)> {
+        let time = *self.log.time();
+        let records = self.raw.records();
+        records.map(move |record| time.span_ns(record[1], record[2]))
     }
 
     /// Sum of the times in MPI, clock ticks.

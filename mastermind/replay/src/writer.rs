@@ -30,6 +30,9 @@ use mastermind_programs::{CollectiveKind, KnownRanks};
 /// Costs of ranks that differ by no more of their mean than this are one cost.
 const SAME_COST: f64 = 0.02;
 
+/// Maximum number of elements that a note names.
+const MAX_NAMED: usize = 5;
+
 /// Share of the costs of a run from which on one without a pattern matters.
 const MIN_SHARE: f64 = 0.01;
 
@@ -235,9 +238,16 @@ impl<'a> Writer<'a> {
                 .any(|word| self.text.contains(word)),
         };
         if !self.unknown.is_empty() {
-            let names: Vec<_> = self.unknown.iter().map(String::as_str).collect();
+            let mut names: Vec<_> = self.unknown.iter().map(String::as_str).collect();
+            // In the order of the program: by the number of the element.
+            names.sort_by_key(|name| name.rsplit(' ').next().and_then(|n| n.parse::<u64>().ok()));
+            let more = match names.len().saturating_sub(MAX_NAMED) {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            names.truncate(MAX_NAMED);
             notes.push(format!(
-                "known for the recorded numbers of ranks only, since no pattern agrees with the runs, or several that differ beyond them: {}",
+                "known for the recorded numbers of ranks only, since no pattern agrees with the runs, or several that differ beyond them: {}{more}",
                 names.join(", ")
             ));
             return ranks;

@@ -5,29 +5,11 @@ import { choice, figures, h, refill, table, time } from "./dom.js";
 import { command, failure, notes, picture } from "./parts.js";
 import { timeline } from "./timeline.js";
 
-/** Activity of each thread over time: the innermost of nested calls. Calls are in the order of their begins. */
-export function innermost(calls) {
-  const slices = [];
-  const open = [];
-  let now = 0;
-  const upTo = (ns) => {
-    if (open.length && ns > now) slices.push(open.at(-1).element, now, ns);
-    now = Math.max(now, ns);
-  };
-  const closeBefore = (ns) => {
-    while (open.length && open.at(-1).end <= ns) {
-      upTo(open.at(-1).end);
-      open.pop();
-    }
-  };
-  for (const call of calls) {
-    closeBefore(call.begin);
-    upTo(call.begin);
-    open.push(call);
-  }
-  closeBefore(Infinity);
-  return slices;
-}
+/** Rows of a timeline that is not higher than a screen. */
+const ROWS = 40;
+/** Pixels that `plot` leaves beside the rows, and of a row. */
+const MARGIN = [150, 190];
+const ROW_PIXELS = 14;
 
 /** Largest part of the time that refreshing a view takes, so that a run that is watched loses no more. */
 const SHARE = 0.01;
@@ -150,21 +132,23 @@ export async function records(page, path, place) {
   async function drawCalls() {
     refill(calls, [h("p", {}, "Reading.")]);
     try {
-      const answer = await api.ask({ ask: "calls", records: path }, aborted.signal);
-      const events = (answer.answer?.traceEvents ?? []).filter((one) => one.ph === "X");
-      const names = [...new Set(events.map((one) => one.name))];
-      const number = new Map(names.map((name, at) => [name, at]));
-      const threads = new Map();
-      for (const one of events) {
-        const thread = one.tid ? `${one.pid}.${one.tid}` : `${one.pid}`;
-        if (!threads.has(thread)) threads.set(thread, []);
-        threads.get(thread).push({ element: number.get(one.name), begin: one.ts * 1e3, end: (one.ts + one.dur) * 1e3 });
-      }
-      const rows = [...threads].map(([name, all]) => ({ name, slices: innermost(all.toSorted((a, b) => a.begin - b.begin || b.end - a.end)) }));
-      const end_ns = rows.reduce((most, row) => Math.max(most, row.slices.at(-1) ?? 0), 0);
+      const ask = async (from, to, width) => {
+        const size = `${Math.max(300, Math.min(10000, width + MARGIN[0]))}x${ROWS * ROW_PIXELS + MARGIN[1]}`;
+        const part = from === undefined ? {} : { from: (from / 1e9).toFixed(9), to: (to / 1e9).toFixed(9) };
+        return api.ask({ ask: "calls", records: path, size, ...part }, aborted.signal);
+      };
+      const answer = await ask(undefined, undefined, calls.clientWidth || 700);
+      const found = answer.answer;
+      const data = (of) => ({ ...of, end_ns: of.span_ns });
+      const line = h("div", {}, command(answer.command));
+      const closer = async (from, to, width) => {
+        const closely = await ask(from, to, width);
+        line.replaceChildren(command(closely.command));
+        return closely.answer && data(closely.answer);
+      };
       chart?.end();
-      chart = rows.length > 0 ? timeline("Calls over the time of the run", { end_ns, rows, names }) : null;
-      refill(calls, [notes(answer), chart && h("p", { class: "faint" }, "A row a rank, or a thread of it; of calls in calls the innermost."), chart?.place, command(answer.command)]);
+      chart = found?.rows.length > 0 ? timeline("Calls over the time of the run", data(found), null, closer) : null;
+      refill(calls, [notes(answer), chart && h("p", { class: "faint" }, "A row for each rank or thread, or for several ranks. Where calls are too many to be drawn, the share of each method; closer, each call. A call contains others: the innermost is shown."), chart?.place, line]);
     } catch (error) {
       if (error.name !== "AbortError") calls.replaceChildren(failure(error));
     }

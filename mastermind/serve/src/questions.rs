@@ -68,10 +68,16 @@ pub enum Question {
         #[serde(default)]
         per_rank: bool,
     },
-    /// Each call of a run with its begin and its length, as trace events.
+    /// What each rank did in a part of a run's time.
     Calls {
         /// The record directory.
         records: String,
+        /// Where the part begins, seconds; the beginning without it.
+        from: Option<String>,
+        /// Where it ends.
+        to: Option<String>,
+        /// `WIDTHxHEIGHT`: pixels, which limit columns and rows.
+        size: Option<String>,
     },
     /// A figure of a run, as SVG.
     Figure {
@@ -382,11 +388,17 @@ impl Question {
             Question::Profile { records, per_rank } => Line::of(folder, "profile")
                 .path(records)?
                 .flag("--per-rank", *per_rank),
-            Question::Calls { records } => {
-                let line = Line::of(folder, "export").path(records)?;
-                let line = line.option("--format", Some("perfetto"))?;
-                return Ok(line.option("--output", Some("-"))?.arguments);
-            }
+            Question::Calls {
+                records,
+                from,
+                to,
+                size,
+            } => Line::of(folder, "plot")
+                .path(records)?
+                .option("--kind", Some("timeline"))?
+                .option("--from", from.as_ref())?
+                .option("--to", to.as_ref())?
+                .option("--size", size.as_ref())?,
             Question::Figure {
                 records,
                 kind,

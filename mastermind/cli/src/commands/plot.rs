@@ -9,6 +9,7 @@
 //! run ──▶ Calls (of one method) ──▶ Scatter | Comm          a point for each call
 //! run ──▶ Samples (measurements.rs) ──▶ Mean (plot/mean.rs)  a point for each value
 //! run ──▶ Table (profile/matrix.rs) ──▶ matrix               a square for each pair of ranks
+//! run ──▶ Overview (plot/timeline.rs) ──▶ Timeline       bars of the methods of each rank
 //!                                   └──▶ save: .svg, .png or .pdf
 //! ```
 //!
@@ -41,6 +42,7 @@ use crate::output;
 use crate::session::team::Team;
 
 mod mean;
+mod timeline;
 
 /// Draw a figure from records.
 #[derive(Args)]
@@ -68,6 +70,8 @@ pub struct Plot {
     /// Of mean, whether the modes are drawn for themselves
     #[arg(long, value_enum, default_value_t = mean::ModesDrawn::Apart)]
     modes: mean::ModesDrawn,
+    #[command(flatten)]
+    window: timeline::Window,
     #[command(flatten)]
     measured: Measured,
     #[command(flatten)]
@@ -112,6 +116,8 @@ enum Kind {
     Graph,
     /// Bytes that each rank has sent to each other, from a run of `wrap --mpi-events`
     Matrix,
+    /// What each rank did when, by method; of a short part of the time each call
+    Timeline,
 }
 
 impl Plot {
@@ -124,10 +130,23 @@ impl Plot {
         let name = name.map_or_else(String::new, |name| name.get_name().to_owned());
         let path = self.output.clone();
         let path = path.unwrap_or_else(|| PathBuf::from(format!("{name}.svg")));
+        let is_timeline = self.kind == Kind::Timeline;
+        if self.window.is_given() && !is_timeline {
+            bail!(WrongUse(
+                "cannot draw figure: --from, --to and --json belong to --kind timeline, expected it or none of them"
+            ));
+        }
+        if self.window.json {
+            self.window.print(&self.records, self.size)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         self.force.check([Some(&*path)], false)?;
         Format::of(&path)?;
         let sheet = self.sheet()?;
-        if self.kind == Kind::Mean {
+        if is_timeline {
+            let figure = self.window.figure(&self.records, sheet.drawn())?;
+            save(&figure, &path, sheet, self.force)?;
+        } else if self.kind == Kind::Mean {
             save(&self.mean()?, &path, sheet, self.force)?;
         } else {
             let run = super::profile::open(&self.records)?;

@@ -3,7 +3,8 @@
 //! A figure draws itself on any back end ([`Figure`]); [`save`] writes it in the format of the file's ending. Every
 //! picture is SVG first; `rendered.rs` makes PNG of that, `page.rs` PDF. One file per figure: `scatter.rs` is Figure 3
 //! of the paper, `mean.rs` Figures 4 and 5, `comm.rs` Figure 6; `correction.rs` the figures of the paper on model error
-//! correction; `matrix.rs` the communication matrix; `study.rs` the results of a study of simulations.
+//! correction; `matrix.rs` the communication matrix; `study.rs` the results of a study of simulations;
+//! `timeline.rs` what each rank did when.
 
 pub mod comm;
 pub mod correction;
@@ -25,6 +26,7 @@ mod rendered;
 pub mod scatter;
 pub mod study;
 pub mod style;
+pub mod timeline;
 pub mod way;
 
 use std::path::Path;

@@ -43,7 +43,8 @@ use mastermind_records::definition::{
     ClassDefinition, ConnectionDefinition, RunDefinition, UnmonitoredDefinition,
 };
 use mastermind_records::{
-    ChunkSizes, LogIdentity, SUMMARY_FILE, holds_records, is_being_written, packed_ranks,
+    ChunkSizes, LogIdentity, OVERVIEW_FILE, SUMMARY_FILE, holds_records, is_being_written,
+    packed_ranks,
 };
 
 use super::back_end;
@@ -322,13 +323,16 @@ impl Recording {
             .with_context(|| self.act())?;
         drop_decisions(&self.directory).with_context(|| self.act())?;
         dry::drop_prediction(&self.directory).with_context(|| self.act())?;
-        // The summary of an earlier run does not belong to this one.
-        match fs::remove_file(self.directory.join(SUMMARY_FILE)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(error).with_context(|| self.act())
+        // What was computed from an earlier run does not belong to this one.
+        for computed in [SUMMARY_FILE, OVERVIEW_FILE] {
+            match fs::remove_file(self.directory.join(computed)) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(error).with_context(|| self.act());
+                }
+                _ => {}
             }
-            _ => Ok(()),
         }
+        Ok(())
     }
 
     fn act(&self) -> String {

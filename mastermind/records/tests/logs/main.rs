@@ -8,3 +8,4 @@ mod memory;
 mod packing;
 mod round_trip;
 mod sums;
+mod timeline;
