@@ -7,7 +7,7 @@ import { timeline } from "./timeline.js";
 
 /** Rows of a timeline that is not higher than a screen. */
 const ROWS = 40;
-/** Pixels that `plot` leaves beside the rows, and of a row. */
+/** Pixels that `plot` leaves around the rows, and of a row. */
 const MARGIN = [150, 190];
 const ROW_PIXELS = 14;
 

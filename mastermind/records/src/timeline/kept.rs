@@ -1,4 +1,4 @@
-//! The overview of a large run in a file beside its logs.
+//! The overview of a large run in a file next to its logs.
 //!
 //! ```text
 //! magic          8 bytes
@@ -122,7 +122,7 @@ fn files(directory: &Path) -> std::io::Result<Vec<FileState>> {
 }
 
 impl Overview {
-    /// Writes it beside the logs that it was computed from, which no program writes any more.
+    /// Writes it next to the logs that it was computed from, which no program writes any more.
     ///
     /// # Errors
     /// [`RecordsError::Io`], [`RecordsError::Encode`].

@@ -7,7 +7,7 @@
 //! ```text
 //! records ──► Overview ──► view(window)     shares of methods, by row and column: any number of calls
 //!                │    └──► calls(window)    single calls, the innermost at each moment: a window with few calls
-//!                └──► file beside the logs  of a large run that has ended
+//!                └──► file next to the logs of a large run that has ended
 //! ```
 //!
 //! A row is a thread; of a run with more threads than [`MAX_ROWS`], all threads of some consecutive ranks.

@@ -1,7 +1,7 @@
 //! `plot --kind timeline`: what each rank did when.
 //!
 //! The overview of a run answers for any part of its time without reading its records again ([`Overview`]). That of a large run is kept
-//! beside its records, so that the page's zoom does not wait. A window with few calls shows these; a wider one shows the share of each
+//! in the folder of its records, so that the page's zoom does not wait. A window with few calls shows these; a wider one shows the share of each
 //! method in each column of the picture.
 
 use std::ops::Range;
@@ -26,7 +26,7 @@ const MAX_CALLS: u64 = 20_000;
 /// Height of a row, pixels.
 pub const ROW_PIXELS: usize = 14;
 
-/// Pixels beside the rows.
+/// Pixels left of the rows and right of them, and above and below.
 const MARGIN: (usize, usize) = (150, 190);
 
 /// Shares are rounded to so many parts of the whole, which no picture shows.
