@@ -32,15 +32,17 @@ PROGRAM = """
 #include "calls.h"
 int main(int n, char **words) {
     long calls = atol(words[1]);
+    int work = atoi(words[2]);
     volatile double sum = 0;
-    for (long i = 0; i < calls; i++) sum += i / 100000 % 2 ? odd(4) : even(3);
+    for (long i = 0; i < calls; i++) sum += i / 100000 % 2 ? odd(work) : even(work);
     return n == 9;
 }
 """
 RANKS = 10
 INSTANCES = 500
 NODES = 2000
-WATCHED_RECORDS = 100_000_000
+# Calls of the run that is watched, and steps of work in each: half a minute.
+WATCHED = 100_000_000, 200
 # Of the windows that are asked for, each half as long as the one before.
 ZOOMS = 18
 
@@ -123,7 +125,7 @@ def record(mastermind, work, n_records):
     run("cc", "-O1", "-o", "main", "main.c", "-L.", "-lcalls", f"-Wl,-rpath,{work}")
     run(mastermind, "proxy", "calls.h", "-o", ".")
     wrap = [mastermind, "wrap", "--proxy", "libcalls_proxy.so", "--records", work / "page/large", "--"]
-    run("mpirun.openmpi", "--oversubscribe", "-n", RANKS, *wrap, "./main", n_records // RANKS)
+    run("mpirun.openmpi", "--oversubscribe", "-n", RANKS, *wrap, "./main", n_records // RANKS, 4)
 
 
 def chain():
@@ -193,17 +195,19 @@ def main():
         row("first picture of that run", browser.show("large", "document.querySelector('main table tbody tr') !== null"), 0.3, "s")
         row(f"wiring of {INSTANCES} instances", browser.show("chain.toml", f"document.querySelectorAll('[data-instance]').length === {INSTANCES}"), 0.2, "s")
         row(f"program of {NODES} actions", browser.show("steps.toml", f"document.querySelectorAll('main svg text').length >= {NODES}"), 1, "s")
-        # A run of some ten seconds, watched from its beginning.
-        calls = WATCHED_RECORDS
+        # Watched from its beginning to its end.
+        calls, steps_of_call = WATCHED
         before = cpu_of(server.process)
-        run = subprocess.Popen([mastermind, "wrap", "--proxy", "libcalls_proxy.so", "--records", page / "live", "--records-limit", "1G", "--", "./main", str(calls)], cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        words = [mastermind, "wrap", "--proxy", "libcalls_proxy.so", "--records", page / "live", "--records-limit", "1G", "--", "./main", str(calls), str(steps_of_call)]
+        run = subprocess.Popen(words, cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while not (page / "live").is_dir():
             time.sleep(0.05)
         browser.until("[...document.querySelectorAll('nav a')].some((one) => one.textContent === 'live')")
         browser.show("live", "document.querySelector('main table tbody tr') !== null")
         used = os.wait4(run.pid, 0)[2]
         watching = cpu_of(server.process) - before
-        row("CPU of the server while a run is watched, of the run's", 100 * watching / (used.ru_utime + used.ru_stime), 1, "%")
+        of_run = used.ru_utime + used.ru_stime
+        row(f"CPU of the server while a run of {of_run:.0f} s is watched", 100 * watching / of_run, 1, "%")
         browser.end()
         server.end()
     finally:

@@ -13,6 +13,8 @@ const ROW_PIXELS = 14;
 
 /** Largest part of the time that refreshing a view takes, so that a run that is watched loses no more. */
 const SHARE = 0.01;
+/** Processors that a refresh may keep busy. */
+const PROCESSORS = navigator.hardwareConcurrency || 1;
 
 const COLUMNS = [
   { title: "method", of: (row) => row.name },
@@ -193,7 +195,7 @@ export async function records(page, path, place) {
           cost = await drawProfile();
           await drawDecisions();
         } catch { /* The next change tries again. */ }
-      }, Math.max(1000, cost / SHARE));
+      }, Math.max(1000, (cost * PROCESSORS) / SHARE));
     },
   };
 }
