@@ -4,6 +4,7 @@
 //! coordinate, and from these the points of each mode (`points`). Uses `formula`.
 
 pub(crate) mod call_sink;
+pub(crate) mod clock;
 pub(crate) mod few_calls;
 pub(crate) mod input;
 pub(crate) mod metric;

@@ -16,6 +16,7 @@ use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::samples::clock::common_step_s;
 use crate::samples::few_calls;
 use crate::samples::metric::Metric;
 use crate::samples::parameter::{Coordinate, Parameter, ParameterKind, Value};
@@ -425,6 +426,10 @@ impl Method {
             let pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
             pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
         });
+        let clock_step_s = match clock_step_s == 0.0 && metric == Metric::Wall {
+            true => common_step_s(self.points.iter().map(|(_, calls)| calls.bins())),
+            false => clock_step_s,
+        };
         let spikes = Spikes::of(self.points.iter().map(|(_, calls)| calls), clock_step_s);
         let mut few = few_calls::spikes(&self.parameters, &self.points, &spikes)
             .into_iter()

@@ -137,19 +137,19 @@ pub fn fit_with(samples: &Samples, options: &FitOptions) -> Result<Vec<Model>, E
 }
 
 fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<Model, Error> {
-    let step_s = match samples.metric {
-        Metric::Wall => zeros::step_s(points),
+    let step = match samples.metric {
+        Metric::Wall => zeros::step(points),
         _ => None,
     };
-    let Some(step_s) = step_s.filter(|_| points.mean_s.iter().any(|s| *s > 0.0)) else {
+    let Some(step) = step.filter(|_| points.mean_s.iter().any(|s| *s > 0.0)) else {
         return fit_points(samples, points, options);
     };
     let mut above: Vec<usize> = Vec::new();
     loop {
-        let telling = zeros::telling(points, step_s, &above);
+        let telling = zeros::telling(points, step, &above);
         let mut model = fit_points(samples, &telling, options)?;
         let predicted_s = times(&model.formula, &model.alternatives, points);
-        let is_above = |row: &usize| points.mean_s[*row] == 0.0 && predicted_s[*row] > step_s;
+        let is_above = |row: &usize| points.mean_s[*row] == 0.0 && predicted_s[*row] > step.least_s;
         let found: Vec<usize> = (0..points.len()).filter(is_above).collect();
         // Those that are a step were put there.
         if found.is_empty() || !above.is_empty() {
@@ -159,6 +159,12 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
                 .notes
                 .retain(|note| !matches!(note, Note::Zero { .. }));
             model.notes.extend(zero(samples, points));
+            // Counted before weights by the clock's step replace the numbers of calls.
+            if model.held_up.is_none() {
+                let is_aside = |note: &Note| matches!(note, Note::SetAside { .. });
+                model.notes.retain(|note| !is_aside(note));
+                model.notes.extend(set_aside(points));
+            }
             return Ok(model);
         }
         above = found;

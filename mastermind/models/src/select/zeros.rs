@@ -1,59 +1,64 @@
-//! Handles readings of 0, which are below one step of the clock and no valid time.
+//! Weights times by what the steps of the clock leave of them; a reading of 0 is below one step and no valid time.
 //!
-//! In: points, some of whose calls read 0. Out: the points with a time above 0, each weighted by the precision of its
-//! readings. If all calls of a point read 0, the time is below a step: the point is dropped, unless the formula is
-//! above a step there. Then the point is set to one step, its upper bound.
+//! In: points whose calls were read off a clock with steps. Out: the points with a time above 0, each weighted by the
+//! precision of its readings. If all calls of a point read 0, the time is below a step: the point is dropped, unless
+//! the formula is above a step there. Then the point is set to one step, its upper bound.
+//!
+//! ```text
+//! clock of 1 ms   calls of 0.4 ms read 0, 0, 1, 0, 1: right on average, but each is off by up to the whole time
+//!                 calls of 95 ms are off by 1 %, less than they scatter
+//! ```
 
+use crate::samples::clock::MATTERS;
 use crate::samples::points::Points;
-use crate::solve::likelihood::ROUNDING;
 
 /// Scatter of a call, as a logarithm, that a step of the clock is compared with: the prior value.
 const SCALE: f64 = 0.03;
 
-/// Step of the clock, seconds; if unknown, the shortest time above 0. `None` unless all calls of some point read 0.
-///
-/// A point that reads 0 only sometimes has the right mean, since a call begins anywhere within a step.
-pub(crate) fn step_s(points: &Points) -> Option<f64> {
-    let bins = points.bins.iter().flatten().map(|bin| bin.mean_s);
-    let shortest_s = bins.filter(|s| *s > 0.0).fold(f64::INFINITY, f64::min);
-    let step_s = match points.clock_step_s > 0.0 {
-        true => points.clock_step_s,
-        false => shortest_s,
-    };
-    let is_told = points.mean_s.contains(&0.0) && step_s.is_finite();
-    is_told.then_some(step_s)
+/// The step of a clock, seconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    /// What a time that reads 0 is below.
+    pub least_s: f64,
+    /// What readings are multiples of; 0 if they are not.
+    even_s: f64,
 }
 
-/// Least difference between two readings, seconds: an upper bound of the clock's step.
-fn least_difference_s(points: &Points) -> f64 {
-    let bins = points.bins.iter().flatten();
-    let mut read_s: Vec<f64> = bins.flat_map(|bin| [bin.min_s, bin.max_s]).collect();
-    read_s.sort_by(f64::total_cmp);
-    let pairs = read_s.windows(2).map(|pair| (pair[1] - pair[0], pair[1]));
-    let distinct = pairs.filter(|(difference_s, s)| *difference_s > ROUNDING * s);
-    distinct.fold(f64::INFINITY, |least, (difference_s, _)| {
-        least.min(difference_s)
-    })
+/// The step that is known; if calls read 0 and none is, one below the shortest time. `None` where the step adds nothing to the scatter.
+pub(crate) fn step(points: &Points) -> Option<Step> {
+    let bins = || points.bins.iter().flatten();
+    let shortest_s = bins().map(|bin| bin.mean_s).filter(|s| *s > 0.0);
+    let shortest_s = shortest_s.fold(f64::INFINITY, f64::min);
+    let even_s = points.clock_step_s;
+    let has_zero = bins().any(|bin| bin.min_s == 0.0);
+    let step = match (has_zero, even_s > MATTERS * shortest_s) {
+        (_, true) => Step {
+            least_s: even_s,
+            even_s,
+        },
+        (true, false) => Step {
+            least_s: shortest_s,
+            even_s: 0.0,
+        },
+        (false, false) => return None,
+    };
+    step.least_s.is_finite().then_some(step)
 }
 
 /// The points with a time above 0.
 ///
 /// # Arguments
 /// * `above` - rows of zeros where the formula is above a step of the clock; they are set to a step
-pub(crate) fn telling(points: &Points, step_s: f64, above: &[usize]) -> Points {
+pub(crate) fn telling(points: &Points, step: Step, above: &[usize]) -> Points {
     let mut points = points.clone();
     for &row in above {
-        points.mean_s[row] = step_s;
+        points.mean_s[row] = step.least_s;
     }
     let is_telling = |row: &usize| points.mean_s[*row] > 0.0;
     let rows: Vec<usize> = (0..points.len()).filter(is_telling).collect();
     let mut telling = points.within(&rows);
-    let sharp_s = match points.clock_step_s > 0.0 {
-        true => step_s,
-        false => step_s.min(least_difference_s(&points)),
-    };
-    telling.clock_step_s = sharp_s;
-    telling.blurred_below_s = sharp_s / 6_f64.sqrt() / SCALE;
+    telling.clock_step_s = step.even_s;
+    telling.blurred_below_s = step.even_s / 6_f64.sqrt() / SCALE;
     telling.blur();
     telling
 }
