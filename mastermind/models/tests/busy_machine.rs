@@ -401,6 +401,92 @@ fn matrices_out_of_the_caches_are_a_cube_and_no_two_lines() {
         .iter()
         .flat_map(|(n, times)| times.map(|s| (*n, s)));
     let model = fitted(&calls.collect::<Vec<_>>());
-    let ratio = at(&model, 2048.0) / 3.4;
-    assert!((0.8..1.25).contains(&ratio), "{ratio} {}", model.expression);
+    // The jump out of the caches is no part of any smooth law, so that the exponent remains uncertain.
+    let beyond = predict(&model, &Coordinate::new().with("q", 2048.0)).unwrap();
+    let ratio = beyond.value_s / 3.4;
+    assert!((0.4..2.5).contains(&ratio), "{ratio} {}", model.expression);
+    let interval = beyond.lower_s..=beyond.upper_s;
+    assert!(interval.contains(&3.4), "{interval:?}");
+    for (n, clean_s) in [(64.0, 3.83e-5), (128.0, 3.02e-4), (384.0, 0.0246)] {
+        let ratio = at(&model, n) / clean_s;
+        assert!(
+            (0.75..1.3).contains(&ratio),
+            "{n}: {ratio} {}",
+            model.expression
+        );
+    }
+}
+
+/// All calls of one size were delayed, equally or by times as different as one another, and the other five sizes follow a law within their
+/// scatter. A constant of everything was shown, without a dependence on the size, or a formula that goes through the delayed size.
+#[test]
+fn a_size_all_of_whose_calls_were_delayed_bends_nothing() {
+    let sizes = [20.0, 45.0, 110.0, 250.0, 580.0, 1300.0];
+    let laws: [fn(f64) -> f64; 4] = [
+        |n| 0.2 + 0.1 * n.ln(),
+        |n| 1.0 + 0.004 * n,
+        |n| 0.3 + 0.05 * n.sqrt(),
+        |n| 1.0 + 4e-5 * n.powf(1.5),
+    ];
+    let mut wrecked = Vec::new();
+    for (number, law) in laws.iter().enumerate() {
+        // The next to the largest size would make a plateau, which is as likely.
+        for bad in 1..4 {
+            for spread in [0.05, 0.8] {
+                let mut random = fastrand::Rng::with_seed(number as u64);
+                let mut calls = Vec::new();
+                for (i, &n) in sizes.iter().enumerate() {
+                    for _ in 0..5 {
+                        let clean_s = law(n) * (0.03 * normal(&mut random)).exp();
+                        let delay_s = law(sizes[3]) * (spread * normal(&mut random)).exp();
+                        calls.push((n, clean_s + if i == bad { delay_s } else { 0.0 }));
+                    }
+                }
+                let model = fitted(&calls);
+                let off = |n: f64| (at(&model, n) / law(n) - 1.0).abs();
+                let at_sizes = sizes.iter().map(|n| off(*n)).fold(0.0, f64::max);
+                if at_sizes > 0.25 || off(5200.0) > 0.5 {
+                    wrecked.push((number, bad, spread, at_sizes, model.expression));
+                }
+            }
+        }
+    }
+    assert!(wrecked.is_empty(), "{wrecked:?}");
+}
+
+/// One of 25 sizes, called once each, took twice as long, and the others follow a line within their scatter. Three ranges, of which one is a
+/// tooth about the delayed call, were shown, since they leave nothing that is far off.
+#[test]
+fn a_delayed_call_among_sizes_called_once_is_no_range_of_its_own() {
+    let mut missed = Vec::new();
+    for bad in 6..20 {
+        let mut random = fastrand::Rng::with_seed(bad);
+        let law = |n: f64| 6e-5 + 4e-7 * n;
+        let sizes = (0..25).map(|i| (50.0 * 1.12_f64.powi(i)).round());
+        let calls = sizes.zip(0..).map(|(n, i)| {
+            let clean_s = law(n) * (0.03 * normal(&mut random)).exp();
+            (n, clean_s * if i == bad { 2.0 } else { 1.0 })
+        });
+        let model = fitted(&calls.collect::<Vec<_>>());
+        let off = [500.0, 3000.0].map(|n| (at(&model, n) / law(n) - 1.0).abs());
+        missed.extend((off[0] > 0.1 || off[1] > 0.2).then_some((bad, off, model.expression)));
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+/// Seven sizes called once, which scatter by as much as they take: a mixture without a delayed call had a mean delay that was no number.
+#[test]
+fn scatter_without_a_delayed_call_has_no_delays() {
+    let calls = [
+        (110242.0, 0.00021367098505161992),
+        (1531358.0, 0.0018780193363186364),
+        (1780628.0, 0.002457534842893665),
+        (2432778.0, 0.0019788553486331014),
+        (2581932.0, 0.003428249320337371),
+        (3165155.0, 0.002399282536280027),
+        (3550570.0, 0.0018153276632331477),
+    ];
+    let model = fitted(&calls);
+    assert_eq!(model, model.clone(), "a number that is none");
+    assert!(model.held_up.is_none(), "{:?}", model.held_up);
 }

@@ -9,12 +9,15 @@
 use rayon::prelude::*;
 
 use crate::families::candidate::{Alternative, Candidate};
+use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::points::Points;
 use crate::samples::sample::Summary;
 use crate::select::fit::Weighed;
 use crate::select::model::HeldUp;
-use crate::solve::held_up::{Calls, Delays, Mixture, between, centres, likeliest_start};
+use crate::solve::held_up::{
+    Calls, Delays, Mixture, between, centres, likeliest_start, median_delay, share,
+};
 use crate::solve::mixture::{Part, middle};
 
 /// Number of standard deviations of the other calls beyond which the longest call justifies fitting a mixture: one of
@@ -42,10 +45,15 @@ const SETTLED: f64 = 0.01;
 /// Least number of calls for a mixture: its scatter, share and delay, and two to spare.
 const N_MIXTURE: f64 = 5.0;
 
-/// Log-likelihood that a mixture must gain in addition to the price of its two parameters, and for each repeatedly
-/// called size of which it keeps no call. Without this penalty clean scatter is split in two.
+/// Expected number of delayed calls below which a mixture is none: no call is likelier delayed than clean.
+const FEW_DELAYED: f64 = 0.5;
+
+/// Coefficients of a form that delayed calls stand out from: a constant and two terms.
+const N_STIFF: usize = 3;
+
+/// Log-likelihood that a mixture must gain in addition to the price of its two parameters. Without this penalty clean
+/// scatter is split in two.
 const LN_MIXTURE: f64 = 3.0;
-const LN_LOST: f64 = 4.0;
 
 /// Share of the time below which a difference is ignored, however significant: arbitrary, below the scatter of any
 /// machine.
@@ -79,7 +87,10 @@ pub(crate) fn clean(
     // For calls shorter than a step of the clock only the mean is known.
     let has_zero = points.bins.iter().flatten().any(|bin| bin.mean_s == 0.0);
     let is_told = !has_zero && n_calls >= best.coefficients.len() as f64 + N_MIXTURE;
-    if !is_told || !is_worth_a_look(points, best) {
+    // A searched break, or many coefficients, go through delayed calls and leave nothing of them.
+    let has_break = matches!(best.family, Family::Regimes | Family::Stairs);
+    let is_pliant = has_break || best.coefficients.len() > N_STIFF;
+    if !is_told || !(is_pliant || is_worth_a_look(points, best)) {
         return None;
     }
     let plain = plain(&calls, &positive_times(best, points)?) - price(best, n_calls);
@@ -139,28 +150,28 @@ fn settled(
         let change = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         weights = next;
         if change < SETTLED || turn == TURNS {
+            if n_delayed(points, &weights) < FEW_DELAYED {
+                return None;
+            }
             let likely = mixture.ln_likelihood(calls, &curve_s) - lacks;
-            let lost = LN_LOST * n_lost(points, &weights) as f64;
             let clean = Clean {
                 held_up: held_up(calls, &mixture, &curve_s),
                 points: kept,
                 weighed,
             };
             let price = price(clean.weighed.best.as_ref()?, calls.count());
-            return Some((likely - lost - price, clean));
+            return Some((likely - price, clean));
         }
     }
     None
 }
 
-/// Points of more than one call of which none is clean.
-fn n_lost(points: &Points, weights: &[Vec<f64>]) -> usize {
-    let is_lost = |(bins, clean): &(&Vec<Summary>, &Vec<f64>)| {
-        let clean = bins.iter().zip(*clean);
-        let n_clean: f64 = clean.map(|(bin, clean)| clean * bin.count as f64).sum();
-        n_clean < 0.5 && bins.iter().map(|bin| bin.count).sum::<u64>() > 1
-    };
-    points.bins.iter().zip(weights).filter(is_lost).count()
+/// Expected number of delayed calls.
+fn n_delayed(points: &Points, weights: &[Vec<f64>]) -> f64 {
+    let pairs = points.bins.iter().flatten().zip(weights.iter().flatten());
+    pairs
+        .map(|(bin, clean)| (1.0 - clean) * bin.count as f64)
+        .sum()
 }
 
 /// Log-likelihood of all calls about a formula, without a mixture.
@@ -306,6 +317,7 @@ fn held_up(calls: &Calls<'_>, mixture: &Mixture, curve_s: &[f64]) -> HeldUp {
     let clean = mixture.clean(calls, curve_s);
     let (mut n_held, mut delay, mut squares, mut times_s) = (0.0, 0.0, 0.0, 0.0);
     let mut points = Vec::with_capacity(curve_s.len());
+    let mut held = Vec::new();
     for ((bins, clean), &curve_s) in calls.bins.iter().zip(&clean).zip(curve_s) {
         let unit_s = mixture.unit_s(curve_s);
         let (mut n_of_point, mut held_of_point) = (0.0, 0.0);
@@ -314,6 +326,7 @@ fn held_up(calls: &Calls<'_>, mixture: &Mixture, curve_s: &[f64]) -> HeldUp {
             let each = (bin.mean_s - curve_s) / unit_s;
             let within = (1.0 - clean) * bin.m2_s2 / (unit_s * unit_s);
             (n_held, times_s) = (n_held + n, times_s + n * curve_s);
+            held.push((each.max(0.0), n));
             (delay, squares) = (delay + n * each, squares + n * each * each + within);
             n_of_point += bin.count as f64;
             held_of_point += n;
@@ -331,9 +344,12 @@ fn held_up(calls: &Calls<'_>, mixture: &Mixture, curve_s: &[f64]) -> HeldUp {
     };
     HeldUp {
         variance_s2: (squares / n_calls - of_any * of_any).max(0.0) * unit_s * unit_s,
-        share: mixture.share,
+        share: share(&held, n_calls - n_held),
         mean_s: delay / n_held * unit_s,
-        median_s: mixture.delay * unit_s,
+        median_s: match mixture.delays {
+            Delays::Speed => mixture.delay,
+            _ => median_delay(&held, mixture.delay),
+        } * unit_s,
         of_s,
         slower: (mixture.delays == Delays::Speed).then_some(1.0 + mixture.delay),
         per_call,

@@ -47,14 +47,15 @@ const PRIOR: [(f64, f64); 6] = [
 /// holds among the smallest sizes says little of the largest.
 const LEAST_SIZES: usize = 5;
 
-/// The largest sizes that are left out, one in so many, one after the other; and always the last one.
+/// The largest sizes that are left out, one in so many, one after the other; and always the last one. Arbitrary: from the last size to the
+/// upper half of them, each number twice the one before.
 const LEFT_OUT: [usize; 4] = [16, 8, 4, 2];
 
 /// Factor beyond the range from which on an error counts as drift rather than as an error of that size alone.
 /// Arbitrary: below the factor of 2 between most measured sizes.
 const LEAST_AHEAD: f64 = 1.3;
 
-/// Largest error of a prediction, as the logarithm of a factor.
+/// Largest error of a prediction, as the logarithm of a factor. Arbitrary: larger ones than a factor of ten say no more of the drift.
 const MOST: f64 = std::f64::consts::LN_10;
 
 /// Standard deviation of the logarithm of the time over the prediction, for each factor of e beyond the range, where the parameter that

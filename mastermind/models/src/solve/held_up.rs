@@ -12,8 +12,10 @@
 //! Alternatively, the machine has two speeds: the logarithm of a share `p` of the calls is distributed as `N(ln f +
 //! ln (1 + d), s²)`, with one `d` for all. Then every call locates the curve, slow calls after division by `1 + d`.
 //!
-//! The curve ties the sizes together, so that other sizes reveal a size all of whose calls were delayed. A mixture
-//! without delayed calls is the plain model of log-normal scatter.
+//! The curve ties the sizes together, so that other sizes reveal a size all of whose calls were delayed. Calls of one
+//! size follow each other and share what the machine does meanwhile, so all being delayed is one event, of probability
+//! `q` for each size called more than once: its delays are either as those of other sizes, or have a level and a scatter
+//! of their own. A mixture without delayed calls is the plain model of log-normal scatter.
 //!
 //! # Source
 //! A.P. Dempster, N.M. Laird, D.B. Rubin, J. R. Statist. Soc. B 39 (1977) 1, for the steps (recalled, not looked up).
@@ -50,6 +52,15 @@ const N_STARTS: usize = 12;
 
 /// Excess over the curve, as a share of it, from which on a call contributes to the initial delay.
 const EXCESS: f64 = 0.25;
+
+/// Logarithm of the prior probability that all calls of a size were delayed. Without a price clean scatter is split in two.
+const LN_ALL: f64 = -4.0;
+
+/// Prior of delays of a size that have a level of their own, as logarithms of their ratio to the time of a clean call: mean and
+/// standard deviation of the level, and the equally likely standard deviations of a call about it. Arbitrary: delays of a fifth of
+/// the call to 20 times the call, equal or as different as those of other sizes.
+const OWN_LEVEL: [f64; 2] = [0.7, 1.15];
+const OWN_SCALES: [f64; 3] = [0.1, 0.3, 1.0];
 
 /// Ratios of the variance between points to that of a call, each with its prior probability: most likely none.
 const BETWEEN: [(f64, f64); 5] = [
@@ -267,32 +278,67 @@ impl Mixture {
         [clean, (density * above).ln()]
     }
 
-    /// Logarithm of the density of a call, and the probability that it is clean.
+    /// Logarithm of the density of a call, and the probability that it is clean, given that not all calls of its point
+    /// were delayed.
     fn weigh(&self, bin: &Summary, curve_s: f64, clock_step_s: f64) -> (f64, f64) {
         let [clean, held] = self.ln_densities(bin, curve_s, clock_step_s);
         if held == f64::NEG_INFINITY {
             return ((1.0 - self.share).ln() + clean, 1.0);
         }
         let (clean, held) = ((1.0 - self.share).ln() + clean, self.share.ln() + held);
-        let largest = clean.max(held);
-        let sum = (clean - largest).exp() + (held - largest).exp();
-        (largest + sum.ln(), (clean - largest).exp() / sum)
+        let sum = ln_sum(clean, held);
+        (sum, (clean - sum).exp())
+    }
+
+    /// Weighs the calls of a point together, since all of them may have been delayed at once.
+    fn point(&self, bins: &[Summary], curve_s: f64, clock_step_s: f64) -> OfPoint {
+        let (mut each, mut all, mut n) = (0.0, 0.0, 0.0);
+        let mut own = OwnLevel::default();
+        for bin in bins.iter().filter(|bin| bin.mean_s > 0.0) {
+            let [clean, held] = self.ln_densities(bin, curve_s, clock_step_s);
+            let count = bin.count as f64;
+            each += count * ln_sum((1.0 - self.share).ln() + clean, self.share.ln() + held);
+            all += count * held;
+            own.take(bin, curve_s);
+            n += count;
+        }
+        if n < 2.0 || self.share == 0.0 {
+            return OfPoint {
+                ln_density: each,
+                some_clean: 1.0,
+                own: 0.0,
+            };
+        }
+        // Of the configurations of single calls, the one in which all are delayed has its own probability.
+        let ratio = (all + n * self.share.ln() - each).min(0.0).exp();
+        let some = each + (-ratio).ln_1p();
+        let of_own = match self.delays {
+            Delays::Speed => f64::NEG_INFINITY,
+            _ => own.ln_density(),
+        };
+        let ln_all = ln_sum(all, of_own) - 2_f64.ln();
+        let (some, every) = (some + (-LN_ALL.exp()).ln_1p(), ln_all + LN_ALL);
+        let ln_density = ln_sum(some, every);
+        OfPoint {
+            ln_density,
+            some_clean: (each + (-LN_ALL.exp()).ln_1p() - ln_density).exp(),
+            own: (of_own - 2_f64.ln() + LN_ALL - ln_density).exp(),
+        }
     }
 
     /// Log-likelihood of all calls about a curve.
     pub fn ln_likelihood(&self, calls: &Calls<'_>, curve_s: &[f64]) -> f64 {
-        let each = calls.each().map(|(row, bin)| {
-            let (ln_density, _) = self.weigh(bin, curve_s[row], calls.clock_step_s);
-            bin.count as f64 * ln_density
-        });
-        each.sum()
+        let points = calls.bins.iter().zip(curve_s);
+        let points = points.map(|(bins, &curve_s)| self.point(bins, curve_s, calls.clock_step_s));
+        points.map(|point| point.ln_density).sum()
     }
 
     /// Probability that the calls of each bin are clean, shape of `calls`; 0 for bins with a time of 0.
     pub fn clean(&self, calls: &Calls<'_>, curve_s: &[f64]) -> Vec<Vec<f64>> {
         let probability = |(bins, &curve_s): (&Vec<Summary>, &f64)| {
+            let point = self.point(bins, curve_s, calls.clock_step_s);
             let of = |bin: &Summary| match bin.mean_s > 0.0 {
-                true => self.weigh(bin, curve_s, calls.clock_step_s).1,
+                true => point.some_clean * self.weigh(bin, curve_s, calls.clock_step_s).1,
                 false => 0.0,
             };
             bins.iter().map(of).collect()
@@ -305,45 +351,139 @@ impl Mixture {
         let (mut n_clean, mut squares) = (1.0, EXPECTED_SCALE * EXPECTED_SCALE);
         let (mut n_slow, mut sum_off) = (0.0, 0.0);
         let mut held: Vec<(f64, f64)> = Vec::new();
+        let points = calls.bins.iter().zip(curve_s);
+        let points: Vec<OfPoint> = points
+            .map(|(bins, &curve_s)| self.point(bins, curve_s, calls.clock_step_s))
+            .collect();
         for (row, bin) in calls.each() {
-            let (count, curve_s) = (bin.count as f64, curve_s[row]);
+            let (count, curve_s, point) = (bin.count as f64, curve_s[row], &points[row]);
             let (_, clean) = self.weigh(bin, curve_s, calls.clock_step_s);
+            let clean = clean * point.some_clean;
+            // Delays with a level of their own say nothing about those of other sizes.
+            let delayed = 1.0 - clean - point.own;
             let off = (bin.mean_s / curve_s).ln();
             let within = bin.m2_s2 / (bin.mean_s * bin.mean_s);
             n_clean += count * clean;
             squares += clean * (count * off * off + within);
             if let Some(slower) = self.ln_speed() {
                 let off = off - slower;
-                n_slow += count * (1.0 - clean);
-                sum_off += count * (1.0 - clean) * off;
-                squares += (1.0 - clean) * (count * off * off + within);
+                n_slow += count * delayed;
+                sum_off += count * delayed * off;
+                squares += delayed * (count * off * off + within);
             }
-            if clean < 1.0 {
-                held.push((
-                    (bin.mean_s - curve_s) / self.unit_s(curve_s),
-                    count * (1.0 - clean),
-                ));
+            if delayed > 0.0 {
+                let delay = (bin.mean_s - curve_s) / self.unit_s(curve_s);
+                held.push((delay, count * delayed));
             }
         }
         self.scale = (squares / (n_clean + n_slow)).sqrt();
         if self.share == 0.0 {
             return;
         }
-        let n_held: f64 = held.iter().map(|(_, n)| n).sum();
-        let [of_held, of_all] = EXPECTED;
-        self.share = (n_held + of_held) / (n_held + n_clean - 1.0 + of_all);
-        if let Some(slower) = self.ln_speed() {
-            self.delay = (slower + sum_off / (n_slow + DELAY_WORTH)).exp_m1();
+        self.share = share(&held, n_clean - 1.0);
+        match self.ln_speed() {
+            Some(slower) => self.delay = (slower + sum_off / (n_slow + DELAY_WORTH)).exp_m1(),
+            None => self.delay = median_delay(&held, self.delay),
+        }
+    }
+}
+
+/// Share of delayed calls, of which a few are expected.
+///
+/// # Arguments
+/// * `held` - delay and expected number of each
+/// * `n_clean` - expected number of clean calls
+pub(crate) fn share(held: &[(f64, f64)], n_clean: f64) -> f64 {
+    let n_held: f64 = held.iter().map(|(_, n)| n).sum();
+    let [of_held, of_all] = EXPECTED;
+    (n_held + of_held) / (n_held + n_clean + of_all)
+}
+
+/// Median of log-logistic delays, with one as a start and as half an observation.
+///
+/// # Arguments
+/// * `held` - as for [`share`]
+pub(crate) fn median_delay(held: &[(f64, f64)], mut delay: f64) -> f64 {
+    let n_held: f64 = held.iter().map(|(_, n)| n).sum();
+    for _ in 0..DELAY_STEPS {
+        let far = held.iter().map(|(each, n)| {
+            let squared = (each / delay).powi(2);
+            n * 2.0 * squared / (1.0 + squared)
+        });
+        let ratio = (far.sum::<f64>() + DELAY_WORTH) / (n_held + DELAY_WORTH);
+        delay *= ratio.sqrt();
+    }
+    delay
+}
+
+/// The calls of a point under a mixture.
+struct OfPoint {
+    /// Logarithm of their density.
+    ln_density: f64,
+    /// Probability that not all were delayed.
+    some_clean: f64,
+    /// Probability that all were, with a level of their own.
+    own: f64,
+}
+
+/// Sums over the delays of a point for a level of their own.
+#[derive(Default)]
+struct OwnLevel {
+    n: f64,
+    /// Of `ln (d / f)` and its square.
+    sums: [f64; 2],
+    /// Of `ln (t / d)`, from densities of the delay to those of the time, both as logarithms.
+    jacobian: f64,
+    has_none: bool,
+}
+
+impl OwnLevel {
+    fn take(&mut self, bin: &Summary, curve_s: f64) {
+        let delay_s = bin.mean_s - curve_s;
+        self.has_none |= delay_s <= 0.0;
+        if self.has_none {
             return;
         }
-        for _ in 0..DELAY_STEPS {
-            let far = held.iter().map(|(delay, n)| {
-                let squared = (delay / self.delay).powi(2);
-                n * 2.0 * squared / (1.0 + squared)
-            });
-            let ratio = (far.sum::<f64>() + DELAY_WORTH) / (n_held + DELAY_WORTH);
-            self.delay *= ratio.sqrt();
+        let (n, off) = (bin.count as f64, (delay_s / curve_s).ln());
+        let within = bin.m2_s2 / (delay_s * delay_s);
+        self.n += n;
+        self.sums = [
+            self.sums[0] + n * off,
+            self.sums[1] + n * off * off + within,
+        ];
+        self.jacobian += n * (bin.mean_s / delay_s).ln();
+    }
+
+    /// Logarithm of the density of the calls, level and scatter integrated out; no delays shorter than [`EXCESS`] on
+    /// average, which formulas leave too.
+    fn ln_density(&self) -> f64 {
+        let ([mean, deviation], n) = (OWN_LEVEL, self.n);
+        let centre = self.sums[0] / n;
+        if self.has_none || centre < EXCESS.ln() {
+            return f64::NEG_INFINITY;
         }
+        let squares = (self.sums[1] - n * centre * centre).max(0.0);
+        let of = |scale: f64| {
+            let (each, level) = (scale * scale, deviation * deviation);
+            let together = level + each / n;
+            -0.5 * ((n - 1.0) * (2.0 * PI * each).ln()
+                + n.ln()
+                + squares / each
+                + (2.0 * PI * together).ln()
+                + (centre - mean).powi(2) / together)
+        };
+        let densities = OWN_SCALES.map(of).into_iter();
+        let sum = densities.fold(f64::NEG_INFINITY, ln_sum);
+        sum - (OWN_SCALES.len() as f64).ln() + self.jacobian
+    }
+}
+
+/// Logarithm of the sum of two numbers given by their logarithms.
+fn ln_sum(a: f64, b: f64) -> f64 {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    match low == f64::NEG_INFINITY {
+        true => high,
+        false => high + (low - high).exp().ln_1p(),
     }
 }
 
