@@ -343,3 +343,40 @@ fn a_crossed_design_predicts_no_time_of_0() {
         assert!(is_time && !predicted.clamped, "{n} {p}: {predicted:?}");
     }
 }
+
+/// Work that `p` divides and communication that grows with it, with one point off the axes: along `p` the time falls and rises, so
+/// that no single term follows it. A formula without `p`, half of the time at the points and ten times it beyond, was the answer.
+#[test]
+fn a_parameter_that_divides_work_and_adds_communication_needs_two_terms() {
+    let time = |p: f64, n: f64| 1e-6 * n.powf(1.5) / p + 1e-5 * p;
+    let mut points: Vec<[f64; 2]> = [4.0, 8.0, 16.0, 32.0, 64.0].map(|p| [p, 100.0]).to_vec();
+    points.extend([200.0, 400.0, 800.0, 1600.0].map(|n| [4.0, n]));
+    points.push([16.0, 400.0]);
+    let mut missed = Vec::new();
+    for seed in 0..8 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut set = SampleSet::new(Metric::Wall);
+        let parameters = [Parameter::real("p", ""), Parameter::real("n", "")];
+        let method = set.declare("m", &parameters).unwrap();
+        for &[p, n] in &points {
+            for _ in 0..3 {
+                let seconds = time(p, n) * (1.0 + 0.05 * (random.f64() - 0.5));
+                set.push(method, &[p, n], seconds).unwrap();
+            }
+        }
+        let model = fit(&set.finish().remove(0)).unwrap().remove(0);
+        let off = |&[p, n]: &[f64; 2]| {
+            let found = predict(&model, &at(&["p", "n"], &[p, n])).unwrap().value_s;
+            (found / time(p, n) - 1.0).abs()
+        };
+        let at_points = points.iter().map(off).fold(0.0, f64::max);
+        let beyond = [[64.0, 1600.0], [256.0, 100.0]]
+            .iter()
+            .map(off)
+            .fold(0.0, f64::max);
+        if at_points > 0.1 || beyond > 0.5 {
+            missed.push((seed, at_points, beyond, model.expression));
+        }
+    }
+    assert!(missed.len() <= 1, "{missed:?}");
+}

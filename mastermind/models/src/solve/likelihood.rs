@@ -12,7 +12,7 @@ pub(crate) const ROUNDING: f64 = 1e-10;
 
 /// Ratio of the variance of the means about the best form to that within the points, each by its
 /// degrees of freedom, above which the spread of the calls does not explain the distance.
-const UNEXPLAINED: f64 = 4.0;
+pub(crate) const UNEXPLAINED: f64 = 4.0;
 
 /// Points from which on a formula of three coefficients or more may be seen to be the right one.
 const TOLD: f64 = 5.0;

@@ -1,7 +1,8 @@
 //! Candidate terms of one parameter among several, ranked on the points that differ in that parameter alone.
 //!
 //! With all other parameters fixed, a sum of products with one term for each parameter is `A + B · t(x)`, so a term can be ranked
-//! without knowing the rest of the form. If no points differ in one parameter alone, the effect of each other parameter is
+//! without knowing the rest of the form. Where the time falls and rises again, as by divided work and its communication, no single term
+//! follows a line, and pairs of terms are ranked too. If no points differ in one parameter alone, the effect of each other parameter is
 //! approximated by a power of it.
 
 use std::collections::BTreeMap;
@@ -9,7 +10,8 @@ use std::collections::BTreeMap;
 use super::refine::Observed;
 
 use super::terms::{Basis, N_TERMS};
-use crate::solve::least_squares::solve;
+use crate::solve::least_squares::{coefficients, solve};
+use crate::solve::likelihood::UNEXPLAINED;
 
 /// Distinct values that make a line of points worth fitting.
 const LONG: usize = 3;
@@ -20,7 +22,16 @@ const FAR: f64 = 24.0;
 /// Points needed for each parameter to estimate its power.
 const POINTS_EACH: usize = 4;
 
-/// Terms of a parameter to combine with those of the others, best first, at most `n_kept`.
+/// Terms of a parameter to combine with those of the others, each list best first.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Candidates {
+    /// Single terms.
+    pub terms: Vec<usize>,
+    /// Two terms together, if no single one follows the points.
+    pub pairs: Vec<[usize; 2]>,
+}
+
+/// At most `n_kept` candidates of each number of terms.
 ///
 /// # Arguments
 /// * `columns` - values of the parameters, shape `[n_params][n_points]`
@@ -33,7 +44,7 @@ pub(crate) fn candidates(
     basis: &Basis,
     observed: &Observed<'_>,
     n_kept: usize,
-) -> Option<Vec<usize>> {
+) -> Option<Candidates> {
     let lines = lines(param, columns);
     let spare: usize = lines.iter().map(|line| line.len() - 2).sum();
     if spare < 2 {
@@ -57,10 +68,55 @@ pub(crate) fn candidates(
     // The spread of the calls, or the residual variance of the best term where that is larger.
     let freedom = observed.n_records - observed.n_points() as f64;
     let expected = if freedom > 0.0 { within / freedom } else { 0.0 };
-    let variance = expected.max(least / spare as f64).max(1e-20);
+    let left = least / spare as f64;
+    let variance = expected.max(left).max(1e-20);
     order.retain(|&term| (sums[term] - least) / variance <= FAR);
     order.truncate(n_kept);
-    Some(order)
+    let is_followed = freedom <= 0.0 || left <= UNEXPLAINED * expected;
+    let pairs = match is_followed {
+        true => Vec::new(),
+        false => pairs(param, &lines, basis, observed, n_kept),
+    };
+    Some(Candidates {
+        terms: order,
+        pairs,
+    })
+}
+
+/// The pairs of terms that leave least on lines with more points than their three coefficients.
+fn pairs(
+    param: usize,
+    lines: &[Vec<usize>],
+    basis: &Basis,
+    observed: &Observed<'_>,
+    n_kept: usize,
+) -> Vec<[usize; 2]> {
+    let long = || lines.iter().filter(|line| line.len() > LONG);
+    let terms: Vec<usize> = basis.usable(param).collect();
+    let mut found = Vec::new();
+    for (place, &first) in terms.iter().enumerate() {
+        for &second in &terms[place + 1..] {
+            let left = |line: &Vec<usize>| {
+                let of = |column: &[f64]| line.iter().map(|&i| column[i]).collect::<Vec<f64>>();
+                let columns = [
+                    vec![1.0; line.len()],
+                    of(basis.column(param, first)),
+                    of(basis.column(param, second)),
+                ];
+                let y = of(observed.mean_s);
+                let weight = |&i: &usize| observed.count[i] / observed.scale_s[i].powi(2);
+                let weights: Vec<f64> = line.iter().map(weight).collect();
+                let residuals = coefficients(&columns, &y, &weights).ok()?.1;
+                let squares = residuals.iter().zip(&weights).map(|(r, w)| w * r * r);
+                Some(squares.sum::<f64>())
+            };
+            let sum: Option<f64> = long().map(left).sum();
+            found.extend(sum.map(|sum| (sum, [first, second])));
+        }
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    found.truncate(if long().next().is_some() { n_kept } else { 0 });
+    found.into_iter().map(|(_, pair)| pair).collect()
 }
 
 /// Terms of a parameter to combine with those of the others, for points in no order; best first.
@@ -79,7 +135,7 @@ pub(crate) fn scattered(
     basis: &Basis,
     observed: &Observed<'_>,
     n_kept: usize,
-) -> Option<Vec<usize>> {
+) -> Option<Candidates> {
     let n_points = observed.n_points();
     if n_points < POINTS_EACH * columns.len() {
         return None;
@@ -118,7 +174,10 @@ pub(crate) fn scattered(
     let mut order: Vec<(f64, usize)> = basis.usable(param).map(|term| (left(term), term)).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0));
     order.truncate(n_kept);
-    Some(order.into_iter().map(|(_, term)| term).collect())
+    Some(Candidates {
+        terms: order.into_iter().map(|(_, term)| term).collect(),
+        pairs: Vec::new(),
+    })
 }
 
 /// Groups of at least [`LONG`] points that differ in `param` only.

@@ -30,6 +30,7 @@ use crate::samples::points::Points;
 use crate::solve::covariance::Covariance;
 use crate::solve::least_squares::coefficients;
 use crate::solve::likelihood::{Counts, Distance, INCREDIBLE, are_explained};
+use lines::Candidates;
 use refine::{FEW_PASSES, Observed, PASSES, Refined, Scratch};
 use screen::Centred;
 use terms::{Basis, Form, MAX_PARAMS, MAX_TERMS, Product};
@@ -128,18 +129,18 @@ fn parameters(points: &Points) -> Vec<usize> {
 /// The forms of no or several parameters to fit exactly, the constant first.
 ///
 /// # Returns
-/// The forms, and the terms of each parameter that were combined, shape `[n_params][..]`.
+/// The forms, and the terms of each parameter that were combined, shape `[n_params]`.
 fn forms(
     columns: &[&[f64]],
     basis: &Basis,
     observed: &Observed<'_>,
-) -> (Vec<Form>, Vec<Vec<usize>>) {
+) -> (Vec<Form>, Vec<Candidates>) {
     let mut forms = vec![Form::default()];
     if columns.is_empty() {
         return (forms, Vec::new());
     }
     let n_kept = N_COMBINED[columns.len()];
-    let candidates: Vec<Vec<usize>> = (0..columns.len())
+    let candidates: Vec<Candidates> = (0..columns.len())
         .map(|param| {
             lines::candidates(param, columns, basis, observed, n_kept)
                 .or_else(|| lines::scattered(param, columns, basis, observed, n_kept))
@@ -153,8 +154,11 @@ fn forms(
 }
 
 /// Every fifth term, for a parameter whose terms cannot be ranked before the terms of the others are known.
-fn every_fifth(basis: &Basis, param: usize) -> Vec<usize> {
-    basis.usable(param).step_by(5).collect()
+fn every_fifth(basis: &Basis, param: usize) -> Candidates {
+    Candidates {
+        terms: basis.usable(param).step_by(5).collect(),
+        pairs: Vec::new(),
+    }
 }
 
 /// The fitted forms of the points of a mode.
@@ -178,8 +182,8 @@ pub(crate) struct Found<'a> {
     likeliest: Option<usize>,
     /// The likeliest few.
     best: Vec<usize>,
-    /// The terms of each parameter to combine, with several parameters, shape `[n_params][..]`.
-    candidates: Vec<Vec<usize>>,
+    /// The terms of each parameter to combine, with several parameters, shape `[n_params]`.
+    candidates: Vec<Candidates>,
 }
 
 impl Found<'_> {
@@ -536,8 +540,8 @@ impl Found<'_> {
         let mut products: Vec<Product> = singles.collect();
         for (p, first) in self.candidates.iter().enumerate() {
             for (q, second) in self.candidates.iter().enumerate().skip(p + 1) {
+                let (first, second) = (first.terms.iter(), &second.terms);
                 let pairs = first
-                    .iter()
                     .take(2)
                     .flat_map(|&i| second.iter().take(2).map(move |&j| (i, j)));
                 products.extend(pairs.map(|(i, j)| {

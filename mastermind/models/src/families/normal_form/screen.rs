@@ -3,6 +3,7 @@
 //! The weights come from the observed times, not from the fitted ones, so that all forms share one set of weighted columns. `refine` fits
 //! the selected forms again.
 
+use super::lines::Candidates;
 use super::refine::{Observed, dot, padded, remove};
 use super::single::Units;
 use super::terms::{Basis, Form, Product};
@@ -152,47 +153,51 @@ pub(crate) fn best_pairs(units: &Units, centred: &Centred) -> Vec<Pair> {
     sums.iter().map(pair).collect()
 }
 
-/// Sums and products of one term of each parameter, with up to three products added to the constant.
+/// Sums and products of one or two terms of each parameter, with up to three products added to the constant.
 ///
 /// # Arguments
-/// * `candidates` - terms to try for each parameter, shape `[n_params][..]`
+/// * `candidates` - terms to try for each parameter, shape `[n_params]`
 ///
 /// # Returns
 /// The best forms of one, two and three products.
 pub(crate) fn combinations(
     basis: &Basis,
     centred: &Centred,
-    candidates: &[Vec<usize>],
+    candidates: &[Candidates],
 ) -> [Best; 3] {
     let (n, n_params) = (padded(basis.n_points()), basis.n_params());
     // With many parameters: each alone, each pair, and all.
-    let full = (1_usize << n_params) - 1;
-    let few = |mask: &usize| n_params <= 3 || mask.count_ones() <= 2 || *mask == full;
-    let masks: Vec<usize> = (1..=full).filter(few).collect();
-    let mut units = vec![0.0; masks.len() * n];
+    let few = |product: &Product| {
+        let n = product.parts().count();
+        n_params <= 3 || n <= 2 || n == n_params
+    };
+    let mut units = Vec::new();
     let mut best = [Best::new(), Best::new(), Best::new()];
     for choice in choices(candidates) {
-        let monomial = |mask: usize| {
-            let mut product = Product::default();
-            let involved = (0..n_params).filter(|param| mask >> param & 1 == 1);
-            involved.for_each(|param| product.0[param] = choice[param] as u8 + 1);
-            product
-        };
-        for (&mask, unit) in masks.iter().zip(units.chunks_exact_mut(n)) {
-            basis.fill(monomial(mask), &mut unit[..basis.n_points()]);
+        let products: Vec<Product> = monomials(&choice).into_iter().filter(few).collect();
+        units.resize(products.len() * n, 0.0);
+        for (product, unit) in products.iter().zip(units.chunks_exact_mut(n)) {
+            unit.fill(0.0);
+            basis.fill(*product, &mut unit[..basis.n_points()]);
             centred.split(unit);
         }
-        // A form without a parameter recurs with every term of that parameter, so only the first is tried.
-        let first = |mask: usize| {
-            (0..n_params).all(|p| mask >> p & 1 == 1 || choice[p] == candidates[p][0])
+        // A form recurs with every choice of the terms that it lacks, so only the first of them is tried.
+        let is_first = |set: &[usize]| {
+            (0..n_params).all(|param| {
+                let has = |term: usize| {
+                    let code = term as u8 + 1;
+                    set.iter().any(|&i| products[i].0[param] == code)
+                };
+                match choice[param] {
+                    [only] => has(*only) || *only == candidates[param].terms[0],
+                    pair => pair.iter().all(|&term| has(term)),
+                }
+            })
         };
-        let products: Vec<(usize, Product)> =
-            masks.iter().map(|&mask| (mask, monomial(mask))).collect();
         subsets(&units, &centred.y, n, |set, sum_of_squares| {
-            let mask = set.iter().fold(0, |mask, &i| mask | products[i].0);
-            if first(mask) {
+            if is_first(set) {
                 let form = || {
-                    let list: Vec<Product> = set.iter().map(|&i| products[i].1).collect();
+                    let list: Vec<Product> = set.iter().map(|&i| products[i]).collect();
                     Form::new(&list)
                 };
                 best[set.len() - 1].offer(sum_of_squares, form);
@@ -202,15 +207,41 @@ pub(crate) fn combinations(
     best
 }
 
-/// Every choice of one candidate for each parameter.
-fn choices(candidates: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    candidates.iter().fold(vec![Vec::new()], |choices, list| {
-        let longer = |choice: &Vec<usize>| {
-            let with = |&term: &usize| choice.iter().copied().chain([term]).collect::<Vec<_>>();
-            list.iter().map(with).collect::<Vec<_>>()
+/// Products of at most one of the chosen terms of each parameter, but for the empty one.
+fn monomials(choice: &[&[usize]]) -> Vec<Product> {
+    let mut list = vec![Product::default()];
+    for (param, terms) in choice.iter().enumerate() {
+        let with = |term: &usize| {
+            let code = *term as u8 + 1;
+            list.clone().into_iter().map(move |mut product| {
+                product.0[param] = code;
+                product
+            })
         };
-        choices.iter().flat_map(longer).collect()
-    })
+        let longer: Vec<Product> = terms.iter().flat_map(with).collect();
+        list.extend(longer);
+    }
+    list.remove(0);
+    list
+}
+
+/// Every choice of one candidate for each parameter: a term, or a pair of them for one parameter at most.
+fn choices(candidates: &[Candidates]) -> Vec<Vec<&[usize]>> {
+    let mut choices: Vec<Vec<&[usize]>> = vec![Vec::new()];
+    for list in candidates {
+        let mut longer = Vec::new();
+        for choice in &choices {
+            let has_pair = choice.iter().any(|terms| terms.len() > 1);
+            let pairs = list.pairs.iter().filter(|_| !has_pair);
+            let terms = list
+                .terms
+                .chunks(1)
+                .chain(pairs.map(<[usize; 2]>::as_slice));
+            longer.extend(terms.map(|terms| choice.iter().copied().chain([terms]).collect()));
+        }
+        choices = longer;
+    }
+    choices
 }
 
 /// Calls `found` with the residual sum of squares of every set of one, two and three unit columns.
