@@ -136,7 +136,8 @@ fn settled(
     for turn in 1.. {
         let weighted = mixture.weighted(calls, &weights);
         let kept = points.of_calls(&weighted);
-        if kept.len() < 2 || mixture.is_scatter() {
+        let has_delayed = n_delayed(points, &weights) >= FEW_DELAYED;
+        if kept.len() < 2 || mixture.is_scatter() || !has_delayed {
             return None;
         }
         let weighed = weigh(&kept);

@@ -5,12 +5,13 @@
 //! follows a line, and pairs of terms are ranked too. If no points differ in one parameter alone, the effect of each other parameter is
 //! approximated by a power of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::refine::Observed;
+use super::refine::{Observed, dot};
+use super::screen::{Centred, DEPENDENT};
 
 use super::terms::{Basis, N_TERMS};
-use crate::solve::least_squares::{coefficients, solve};
+use crate::solve::least_squares::solve;
 use crate::solve::likelihood::UNEXPLAINED;
 
 /// Distinct values that make a line of points worth fitting.
@@ -29,6 +30,14 @@ pub(crate) struct Candidates {
     pub terms: Vec<usize>,
     /// Two terms together, if no single one follows the points.
     pub pairs: Vec<[usize; 2]>,
+}
+
+impl Candidates {
+    /// Every term among them.
+    pub fn all(&self) -> BTreeSet<usize> {
+        let terms = self.terms.iter().chain(self.pairs.iter().flatten());
+        terms.copied().collect()
+    }
 }
 
 /// At most `n_kept` candidates of each number of terms.
@@ -84,6 +93,8 @@ pub(crate) fn candidates(
 }
 
 /// The pairs of terms that leave least on lines with more points than their three coefficients.
+///
+/// On each line, the terms become unit columns orthogonal to the constant, so that a pair takes an inner product.
 fn pairs(
     param: usize,
     lines: &[Vec<usize>],
@@ -91,31 +102,43 @@ fn pairs(
     observed: &Observed<'_>,
     n_kept: usize,
 ) -> Vec<[usize; 2]> {
-    let long = || lines.iter().filter(|line| line.len() > LONG);
     let terms: Vec<usize> = basis.usable(param).collect();
-    let mut found = Vec::new();
-    for (place, &first) in terms.iter().enumerate() {
-        for &second in &terms[place + 1..] {
-            let left = |line: &Vec<usize>| {
-                let of = |column: &[f64]| line.iter().map(|&i| column[i]).collect::<Vec<f64>>();
-                let columns = [
-                    vec![1.0; line.len()],
-                    of(basis.column(param, first)),
-                    of(basis.column(param, second)),
-                ];
-                let y = of(observed.mean_s);
-                let weight = |&i: &usize| observed.count[i] / observed.scale_s[i].powi(2);
-                let weights: Vec<f64> = line.iter().map(weight).collect();
-                let residuals = coefficients(&columns, &y, &weights).ok()?.1;
-                let squares = residuals.iter().zip(&weights).map(|(r, w)| w * r * r);
-                Some(squares.sum::<f64>())
-            };
-            let sum: Option<f64> = long().map(left).sum();
-            found.extend(sum.map(|sum| (sum, [first, second])));
+    let n_terms = terms.len();
+    let mut sums = vec![0.0; n_terms * n_terms];
+    let mut long = lines.iter().filter(|line| line.len() > LONG).peekable();
+    if long.peek().is_none() {
+        return Vec::new();
+    }
+    for line in long {
+        let of = |column: &[f64]| line.iter().map(|&i| column[i]).collect::<Vec<f64>>();
+        let (count, scale_s) = (of(observed.count), of(&observed.scale_s));
+        let centred = Centred::of(&of(observed.mean_s), &count, &scale_s);
+        let unit = |&term: &usize| {
+            let mut unit = of(basis.column(param, term));
+            unit.resize(centred.y.len(), 0.0);
+            centred.split(&mut unit);
+            unit
+        };
+        let units: Vec<Vec<f64>> = terms.iter().map(unit).collect();
+        let along: Vec<f64> = units.iter().map(|unit| dot(unit, &centred.y)).collect();
+        let total = dot(&centred.y, &centred.y);
+        for (i, first) in units.iter().enumerate() {
+            for (j, second) in units.iter().enumerate().skip(i + 1) {
+                let common = dot(first, second);
+                let free = 1.0 - common * common;
+                let rest = along[j] - common * along[i];
+                sums[i * n_terms + j] += match free > DEPENDENT {
+                    true => total - along[i] * along[i] - rest * rest / free,
+                    false => f64::NAN,
+                };
+            }
         }
     }
+    let all = (0..n_terms).flat_map(|i| (i + 1..n_terms).map(move |j| (i, j)));
+    let all = all.map(|(i, j)| (sums[i * n_terms + j], [terms[i], terms[j]]));
+    let mut found: Vec<(f64, [usize; 2])> = all.filter(|(sum, _)| !sum.is_nan()).collect();
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    found.truncate(if long().next().is_some() { n_kept } else { 0 });
+    found.truncate(n_kept);
     found.into_iter().map(|(_, pair)| pair).collect()
 }
 

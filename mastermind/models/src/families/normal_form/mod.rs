@@ -10,6 +10,7 @@
 //! not by the cross-validated error of an unweighted fit.
 
 mod falling;
+mod forward;
 mod lines;
 mod refine;
 mod screen;
@@ -32,11 +33,14 @@ use crate::solve::least_squares::coefficients;
 use crate::solve::likelihood::{Counts, Distance, INCREDIBLE, are_explained};
 use lines::Candidates;
 use refine::{FEW_PASSES, Observed, PASSES, Refined, Scratch};
-use screen::Centred;
+use screen::{Best, Centred};
 use terms::{Basis, Form, MAX_PARAMS, MAX_TERMS, Product};
 
 /// Number of terms of each parameter to combine, by the number of parameters.
 const N_COMBINED: [usize; MAX_PARAMS + 1] = [0, 0, 12, 7, 3, 2, 2];
+
+/// Most parameters of which every combination of terms is tried; with more, the search selects them step by step.
+const MAX_COMBINED: usize = 3;
 
 /// Number of the best forms that are extended by one more term.
 const N_EXTENDED: usize = 3;
@@ -147,9 +151,12 @@ fn forms(
                 .unwrap_or_else(|| every_fifth(basis, param))
         })
         .collect();
-    for best in screen::combinations(basis, &Centred::new(observed), &candidates) {
-        forms.extend(best.forms());
-    }
+    let centred = Centred::new(observed);
+    let best = match columns.len() <= MAX_COMBINED {
+        true => screen::combinations(basis, &centred, &candidates),
+        false => forward::forward(basis, &centred, &candidates),
+    };
+    forms.extend(best.iter().flat_map(Best::forms));
     (forms, candidates)
 }
 

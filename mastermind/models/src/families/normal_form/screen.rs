@@ -12,7 +12,7 @@ use super::terms::{Basis, Form, Product};
 pub(crate) const N_KEPT: usize = 150;
 
 /// Squared length below which a column counts as a combination of those before it.
-const DEPENDENT: f64 = 1e-14;
+pub(crate) const DEPENDENT: f64 = 1e-14;
 
 /// The forms of one number of products with the smallest sums of squares.
 pub(crate) struct Best {
@@ -27,10 +27,15 @@ impl Best {
         }
     }
 
+    /// Whether a form with this sum of squares is among the best so far.
+    pub fn keeps(&self, sum_of_squares: f64) -> bool {
+        let full = self.forms.len() == N_KEPT;
+        !(sum_of_squares.is_nan() || full && sum_of_squares >= self.forms[N_KEPT - 1].0)
+    }
+
     /// Keeps a form if it is among the best so far.
     pub fn offer(&mut self, sum_of_squares: f64, form: impl FnOnce() -> Form) {
-        let full = self.forms.len() == N_KEPT;
-        if sum_of_squares.is_nan() || full && sum_of_squares >= self.forms[N_KEPT - 1].0 {
+        if !self.keeps(sum_of_squares) {
             return;
         }
         let at = self
@@ -67,12 +72,17 @@ pub(crate) struct Centred {
 impl Centred {
     /// Weights calls by the reciprocal of their squared mean time.
     pub fn new(observed: &Observed<'_>) -> Self {
-        let pairs = observed.count.iter().zip(&observed.scale_s);
+        Self::of(observed.mean_s, observed.count, &observed.scale_s)
+    }
+
+    /// Weights calls by the reciprocal of the square of `scale_s`, a time for each point.
+    pub fn of(mean_s: &[f64], count: &[f64], scale_s: &[f64]) -> Self {
+        let pairs = count.iter().zip(scale_s);
         let mut roots: Vec<f64> = pairs.map(|(n, y)| n.sqrt() / y).collect();
-        roots.resize(padded(observed.n_points()), 0.0);
+        roots.resize(padded(mean_s.len()), 0.0);
         let length = dot(&roots, &roots).sqrt();
         let ones: Vec<f64> = roots.iter().map(|root| root / length).collect();
-        let mut weighted = observed.mean_s.to_vec();
+        let mut weighted = mean_s.to_vec();
         weighted.resize(roots.len(), 0.0);
         weighted.iter_mut().zip(&roots).for_each(|(y, w)| *y *= w);
         let mut y = weighted.clone();
@@ -166,15 +176,10 @@ pub(crate) fn combinations(
     candidates: &[Candidates],
 ) -> [Best; 3] {
     let (n, n_params) = (padded(basis.n_points()), basis.n_params());
-    // With many parameters: each alone, each pair, and all.
-    let few = |product: &Product| {
-        let n = product.parts().count();
-        n_params <= 3 || n <= 2 || n == n_params
-    };
     let mut units = Vec::new();
     let mut best = [Best::new(), Best::new(), Best::new()];
     for choice in choices(candidates) {
-        let products: Vec<Product> = monomials(&choice).into_iter().filter(few).collect();
+        let products: Vec<Product> = monomials(&choice);
         units.resize(products.len() * n, 0.0);
         for (product, unit) in products.iter().zip(units.chunks_exact_mut(n)) {
             unit.fill(0.0);
@@ -283,7 +288,7 @@ fn subsets(units: &[f64], y: &[f64], n: usize, mut found: impl FnMut(&[usize], f
 }
 
 /// Scales a column to length 1 and returns its former length.
-fn normalise(column: &mut [f64]) -> f64 {
+pub(crate) fn normalise(column: &mut [f64]) -> f64 {
     let length = dot(column, column).sqrt();
     column.iter_mut().for_each(|x| *x /= length);
     length

@@ -8,6 +8,8 @@
 //! c₀ + c₁ · p · log2(n) + c₂ · n     Form of two products: (term p, term log2 n) and (none, term n)
 //! ```
 
+use std::collections::BTreeSet;
+
 use crate::formula::exponent::Exponent;
 use crate::formula::sum::Factor;
 use smallvec::SmallVec;
@@ -134,6 +136,21 @@ impl Product {
         let mut product = Self::default();
         product.0[param] = term as u8 + 1;
         product
+    }
+
+    /// This product with one more factor, each of the given terms of the parameters that it lacks, shape `[n_params][..]`.
+    pub fn longer(self, terms: &[BTreeSet<usize>]) -> impl Iterator<Item = Self> {
+        let lacking = terms
+            .iter()
+            .enumerate()
+            .filter(move |(param, _)| self.0[*param] == 0);
+        lacking.flat_map(move |(param, terms)| {
+            terms.iter().map(move |&term| {
+                let mut longer = self;
+                longer.0[param] = term as u8 + 1;
+                longer
+            })
+        })
     }
 
     /// Whether it has one parameter only.
