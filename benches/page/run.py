@@ -41,8 +41,8 @@ int main(int n, char **words) {
 RANKS = 10
 INSTANCES = 500
 NODES = 2000
-# Calls of the run that is watched, and steps of work in each: half a minute.
-WATCHED = 100_000_000, 200
+# Calls of the run that is watched, and steps of work in each: some 100 s.
+WATCHED = 100_000_000, 600
 # Of the windows that are asked for, each half as long as the one before.
 ZOOMS = 18
 

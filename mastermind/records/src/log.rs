@@ -91,6 +91,8 @@ pub struct Log {
     latest: (usize, Vec<u64>),
     /// The sums over all calls, computed on first use: they need every word.
     totals: OnceLock<PathTotals>,
+    /// When the last call of a record ended, computed on first use.
+    last_end_ns: OnceLock<u64>,
 }
 
 impl Log {
@@ -172,6 +174,7 @@ impl Log {
             methods,
             latest: (0, Vec::new()),
             totals: OnceLock::new(),
+            last_end_ns: OnceLock::new(),
         };
         if let Some(known) = known {
             log.definitions = known.definitions;
@@ -648,6 +651,21 @@ impl Log {
             .collect()
     }
 
+    /// When the last of the recorded calls ended, nanoseconds since the start of the run; 0 without records.
+    pub(crate) fn last_end_ns(&self) -> u64 {
+        *self.last_end_ns.get_or_init(|| {
+            let mut last_ns = 0;
+            let mut records = self.records();
+            while let Some(series) = records.next_series() {
+                let ends = series
+                    .spans_ns()
+                    .map(|(start_ns, wall_ns)| start_ns.saturating_add(wall_ns));
+                last_ns = ends.fold(last_ns, u64::max);
+            }
+            last_ns
+        })
+    }
+
     /// When the thread's latest MPI call ended, nanoseconds since the start of the run; 0 if it is not known.
     pub fn latest_mpi_ns(&self) -> u64 {
         self.latest_mpi_ns
@@ -755,13 +773,16 @@ fn own_times(log: &Log, timers_are_callers: bool) -> Vec<Exclusive> {
         true => ExclusiveTimes::of_components(log),
         false => ExclusiveTimes::new(log),
     };
-    while let Some((record, own)) = records.next_record() {
-        let path = record.call_path as usize;
+    while let Some(series) = records.next_series() {
+        let path = series.call_path() as usize;
         if times.len() <= path {
             times.resize(path + 1, Exclusive::default());
         }
-        times[path].wall_ns += own.wall_ns;
-        times[path].mpi_ns += own.mpi_ns;
+        times[path].wall_ns += series.own_walls_ns().sum::<u64>();
+        if series.measures_mpi() {
+            let own = series.records_with_own().map(|(_, own)| own.mpi_ns);
+            times[path].mpi_ns += own.sum::<u64>();
+        }
     }
     times
 }

@@ -209,9 +209,8 @@ pub struct MpiCalls {
 
 /// Length of an open call of a log: until the thread's latest record or MPI call; nanoseconds.
 pub fn ended_by(log: &Log, start_ns: u64) -> u64 {
-    let of_record = |record: Record<'_>| record.start_ns + record.wall_ns;
     let latest = match log.latest_mpi_ns() {
-        0 => log.records().map(of_record).max().unwrap_or(start_ns),
+        0 => log.last_end_ns(),
         ns => ns,
     };
     latest.saturating_sub(start_ns)

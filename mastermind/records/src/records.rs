@@ -543,6 +543,11 @@ impl<'a> Series<'a, '_> {
         word::path(self.raw.words[0])
     }
 
+    /// Whether time in MPI was measured for them.
+    pub(crate) fn measures_mpi(&self) -> bool {
+        self.raw.words[0] & word::MPI_MEASURED != 0
+    }
+
     /// Whether the calls failed: all of them, or none.
     pub fn failed(&self) -> bool {
         self.raw.words[0] & word::FAILED != 0

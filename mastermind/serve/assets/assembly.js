@@ -14,7 +14,7 @@ function named(sentence, instances) {
   return quoted.filter((name) => instances.includes(name));
 }
 
-export async function assembly(page, path, place) {
+export async function assembly(page, path, place, aborted) {
   const editor = {
     saved: await api.text(path), // as in the file
     texts: [], at: 0, // all versions since it was opened, and the index of the present one
@@ -25,7 +25,6 @@ export async function assembly(page, path, place) {
   editor.texts = [editor.saved];
   const now = () => editor.texts[editor.at];
   const dirty = () => now() !== editor.saved;
-  const aborted = new AbortController();
   const bar = h("div", { class: "bar" });
   const found = h("div");
   const picture = h("div", { class: "wiring" });
@@ -36,8 +35,10 @@ export async function assembly(page, path, place) {
   place.append(bar, found, total, h("div", { class: "work" }, h("div", {}, picture, line, ranking), inspector));
 
   let classes = new Map();
-  const listed = await api.ask({ ask: "classes", file: path }, aborted.signal);
-  classes = new Map((listed.answer ?? []).map((one) => [one.class, one]));
+  // The picture does not wait for the classes, whose libraries must be opened.
+  const listing = api.ask({ ask: "classes", file: path }, aborted.signal).then((listed) => {
+    classes = new Map((listed.answer ?? []).map((one) => [one.class, one]));
+  });
 
   /** Runs a question about the present text. */
   const ask = (question) => (dirty() && !page.readOnly
@@ -59,10 +60,15 @@ export async function assembly(page, path, place) {
     const mine = ++turn;
     place.setAttribute("aria-busy", "true");
     try {
-      const [parsed, check, wiring] = await Promise.all([api.edit(now(), []), ask({ ask: "check" }),
-        ask({ ask: "wiring", records: editor.records, models: editor.models })]);
+      const [parsed, wiring] = await Promise.all([api.edit(now(), []), ask({ ask: "wiring", records: editor.records, models: editor.models })]);
       if (mine !== turn) return;
       editor.assembly = parsed.assembly;
+      if (!editor.wiring) {
+        editor.wiring = wiring.answer;
+        drawPicture();
+      }
+      const [check] = await Promise.all([ask({ ask: "check" }), listing]);
+      if (mine !== turn) return;
       editor.problems = check.answer?.problems ?? [];
       editor.warnings = [...(check.answer?.warnings ?? [])];
       if (check.code !== 0 && !check.answer) editor.problems = check.notes;

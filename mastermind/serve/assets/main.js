@@ -89,7 +89,10 @@ async function show() {
     return;
   }
   shown?.end?.();
-  shown = { path };
+  // Also of a view that is still being opened: the server ends what answers nobody.
+  shown?.aborted?.abort();
+  const aborted = new AbortController();
+  shown = { path, aborted };
   drawEntries();
   if (!path) {
     document.title = "Mastermind";
@@ -108,11 +111,11 @@ async function show() {
   main.replaceChildren(h("h2", {}, path), place);
   main.setAttribute("aria-busy", "true");
   try {
-    const opened = await view(page, path, place);
+    const opened = await view(page, path, place, aborted);
     if (shown.path === path) Object.assign(shown, opened);
     else opened?.end?.();
   } catch (error) {
-    place.append(failure(error));
+    if (error.name !== "AbortError") place.append(failure(error));
   } finally {
     if (shown.path === path) main.removeAttribute("aria-busy");
   }

@@ -25,7 +25,7 @@ const COLUMNS = [
   { title: "in MPI", number: true, of: (row) => row.mpi_ns, cell: (row) => (row.mpi_ns === null ? "–" : time(row.mpi_ns / 1e9)) },
 ];
 
-export async function records(page, path, place) {
+export async function records(page, path, place, aborted) {
   const profile = h("div");
   const figure = h("div");
   const compared = h("div");
@@ -34,13 +34,23 @@ export async function records(page, path, place) {
   const what = h("div");
   const next = h("div", { class: "bar" });
   place.append(next, h("h3", {}, "Where the time went"), profile, decided, h("h3", {}, "What happened when"), calls, h("h3", {}, "Figures"), figure, h("h3", {}, "Against another run"), compared, h("h3", {}, "What it was"), what);
-  const aborted = new AbortController();
   let methods = [];
   let perRank = false;
 
   async function drawProfile() {
     const begin = performance.now();
     const answer = await api.ask({ ask: "profile", records: path, per_rank: perRank }, aborted.signal);
+    drawRows(answer);
+    return performance.now() - begin;
+  }
+
+  /** The rows of a run that has ended, at once: of a large one all records take longer, and come afterwards with what is to be said of them. */
+  async function drawSummary() {
+    const answer = await api.ask({ ask: "profile", records: path, summary: true }, aborted.signal);
+    if (answer.answer) drawRows(answer);
+  }
+
+  function drawRows(answer) {
     const rows = answer.answer?.rows ?? [];
     const total = rows.reduce((sum, row) => sum + row.exclusive_ns, 0);
     methods = [...new Set(rows.map((row) => row.name))];
@@ -58,7 +68,6 @@ export async function records(page, path, place) {
     } }), "each rank");
     refill(profile, [notes(answer), h("div", { class: "bar" }, answer.answer && `${answer.answer.ranks} rank${answer.answer.ranks === 1 ? "" : "s"}`, ranks),
       table("Methods by own time", columns, rows), command(answer.command)]);
-    return performance.now() - begin;
   }
 
   const shown = { kind: "scatter", method: "", models: "" };
@@ -177,6 +186,7 @@ export async function records(page, path, place) {
     } }, "Fit models into"), output,
     h("button", { type: "button", onclick: () => page.jobs.start({ start: "report", records: path, output: report.value }) }, "Write a report into"), report);
   }
+  await drawSummary();
   let cost = await drawProfile();
   await Promise.all([drawFigure(), drawInfo(), drawDecisions()]);
   let timer = null;

@@ -67,6 +67,9 @@ pub enum Question {
         /// The rows of each rank, instead of the mean.
         #[serde(default)]
         per_rank: bool,
+        /// Whether only the summary of a run that has ended is read.
+        #[serde(default)]
+        summary: bool,
     },
     /// What each rank did in a part of a run's time.
     Calls {
@@ -385,9 +388,14 @@ impl Question {
                 line.libraries(Some("--path"), file.as_ref())?
             }
             Question::Info { records } => Line::of(folder, "info").path(records)?,
-            Question::Profile { records, per_rank } => Line::of(folder, "profile")
+            Question::Profile {
+                records,
+                per_rank,
+                summary,
+            } => Line::of(folder, "profile")
                 .path(records)?
-                .flag("--per-rank", *per_rank),
+                .flag("--per-rank", *per_rank)
+                .flag("--summary", *summary),
             Question::Calls {
                 records,
                 from,

@@ -57,6 +57,7 @@ impl Log {
             return false;
         }
         self.totals = OnceLock::new();
+        self.last_end_ns = OnceLock::new();
         self.scanned_totals = None;
         self.definitions = definitions;
         self.n_words = sums.n_words;
@@ -73,6 +74,7 @@ impl Log {
     /// Reads the entries up to word `end`, or about `most_words` of them.
     fn take_in(&mut self, end: usize, most_words: usize) {
         self.totals = OnceLock::new();
+        self.last_end_ns = OnceLock::new();
         self.scanned_totals = None;
         let begin = self.n_words;
         self.definitions.believe_at_most(end);

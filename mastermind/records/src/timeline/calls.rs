@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{LogMarks, LongCall, Overview, RowName, kept};
+use super::{LogMarks, LongCall, Overview, Part, RowName, View, ViewRow, common_name, kept};
 use crate::error::RecordsError;
 use crate::log::Log;
 use crate::parallel::in_parallel;
@@ -98,6 +98,54 @@ impl Overview {
         let rows = self.rows.iter().zip(marks.iter().copied()).collect();
         let rows = in_parallel(rows, read).into_iter();
         rows.collect::<Result<Vec<_>, _>>().map(Some)
+    }
+
+    /// The shares of methods in a part of the time, from its single calls: of columns narrower than a bin.
+    ///
+    /// # Arguments
+    /// * `calls` - of the window, from [`Overview::calls`]
+    /// * `max_columns`, `max_rows` - as of [`Overview::view`]
+    pub fn view_of_calls(
+        &self,
+        calls: &[RowSlices],
+        window_ns: Range<u64>,
+        max_columns: usize,
+        max_rows: usize,
+    ) -> View<'_> {
+        let span_ns = window_ns.end.saturating_sub(window_ns.start).max(1);
+        let column_ns = span_ns.div_ceil(max_columns.max(1) as u64);
+        let n_columns = span_ns.div_ceil(column_ns) as usize;
+        let n_methods = self.names.len();
+        let row = |rows: &[RowSlices]| {
+            let mut sums = vec![0_u64; n_columns * n_methods];
+            for slice in rows.iter().flat_map(|row| &row.slices) {
+                let [begin, end] = [slice.begin_ns, slice.end_ns].map(|ns| ns - window_ns.start);
+                for column in begin / column_ns..end.div_ceil(column_ns) {
+                    let from = begin.max(column * column_ns);
+                    let to = end.min((column + 1) * column_ns);
+                    sums[column as usize * n_methods + slice.method as usize] += to - from;
+                }
+            }
+            let mut parts = Vec::new();
+            for (place, ns) in sums.into_iter().enumerate().filter(|(_, ns)| *ns > 0) {
+                let (column, method) = (place / n_methods, place % n_methods);
+                let width = column_ns.min(span_ns - column as u64 * column_ns);
+                parts.push(Part {
+                    column: column as u32,
+                    method: method as u32,
+                    share: (ns as f64 / (width as f64 * rows.len() as f64)) as f32,
+                });
+            }
+            let name = common_name(rows.iter().map(|row| &row.name));
+            ViewRow { name, parts }
+        };
+        View {
+            rows: calls.chunks(self.rows_of_one(max_rows)).map(row).collect(),
+            window_ns,
+            column_ns,
+            n_columns,
+            names: &self.names,
+        }
     }
 
     /// The logs that are in containers, if some are.

@@ -12,7 +12,8 @@
 //! ignored. All numbers are in the machine's order; the magic differs on a machine of the other one.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -144,12 +145,13 @@ impl Overview {
 
     /// Reads the overview of a directory; `None` if there is none, or if it is of other logs or damaged.
     pub fn kept(directory: &Path) -> Option<Self> {
-        let bytes = std::fs::read(directory.join(OVERVIEW_FILE)).ok()?;
-        let mut words = vec![0_u64; bytes.len() / WORD];
-        if words.len() * WORD != bytes.len() {
+        let mut file = File::open(directory.join(OVERVIEW_FILE)).ok()?;
+        let n_bytes = usize::try_from(file.metadata().ok()?.len()).ok()?;
+        let mut words = vec![0_u64; n_bytes / WORD];
+        if words.len() * WORD != n_bytes {
             return None;
         }
-        bytemuck::cast_slice_mut(&mut words).copy_from_slice(&bytes);
+        file.read_exact(bytemuck::cast_slice_mut(&mut words)).ok()?;
         let files = files(directory).ok()?;
         Self::from_words(&words, &files)
     }

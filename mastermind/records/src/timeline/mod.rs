@@ -45,8 +45,9 @@ const MIN_BINS: usize = 1 << 12;
 /// Longest run, 146 years: damaged times are cut to it.
 const MAX_SPAN_NS: u64 = 1 << 62;
 
-/// Mean number of records of a bin in a large run: reading the records of a bin then takes less than 2 µs.
-const RECORDS_OF_BIN: u64 = 64;
+/// Mean number of records of a bin in a large run: reading those of a bin takes some 3 µs, so a picture of a thousand bins of a few rows
+/// can as well be computed from its records.
+const RECORDS_OF_BIN: u64 = 256;
 
 /// Whose time a row shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,6 +212,11 @@ impl Overview {
         &self.notes
     }
 
+    /// Names of the methods, by number.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// Length of the run, nanoseconds.
     pub fn span_ns(&self) -> u64 {
         self.span_ns
@@ -227,7 +233,7 @@ impl Overview {
         let of_column = bins.len().div_ceil(max_columns.max(1)).max(1);
         let n_columns = bins.len().div_ceil(of_column);
         let column_ns = self.bin_ns * of_column as u64;
-        let of_row = self.rows.len().div_ceil(max_rows.max(1)).max(1);
+        let of_row = self.rows_of_one(max_rows);
         let rows = self.rows.chunks(of_row).map(|rows| {
             let mut parts = Vec::new();
             let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
@@ -259,6 +265,11 @@ impl Overview {
             names: &self.names,
             rows: rows.collect(),
         }
+    }
+
+    /// How many rows a row of a view shows.
+    fn rows_of_one(&self, max_rows: usize) -> usize {
+        self.rows.len().div_ceil(max_rows.max(1)).max(1)
     }
 
     /// Whether a call ended later than the bin after the one that it began in.
@@ -352,16 +363,8 @@ fn rows_of(logs: Vec<Begun<'_>>, max_rows: usize) -> Vec<(RowName, Vec<Begun<'_>
 
 /// When the last known event of a log was, nanoseconds since it began.
 fn end_ns(log: &Log) -> u64 {
-    let mut last_ns = log.latest_mpi_ns();
-    let mut records = log.records();
-    while let Some(series) = records.next_series() {
-        let ends = series
-            .spans_ns()
-            .map(|(start, wall)| start.saturating_add(wall));
-        last_ns = last_ns.max(ends.max().unwrap_or(0));
-    }
     let open = log.open_calls().iter().map(|call| call.start_ns);
-    open.fold(last_ns, u64::max)
+    open.fold(log.last_end_ns().max(log.latest_mpi_ns()), u64::max)
 }
 
 /// The parts of a log, and what a window on its calls needs.

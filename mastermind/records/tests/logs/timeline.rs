@@ -70,7 +70,7 @@ fn check(directory: &Path, records: &[Expected], windows: &[(u64, u64)]) {
             assert!((ns - expected[name]).abs() <= 1e-4 * ns, "{name} {ns}");
         }
     }
-    let names = overview.view(0..1, 1, 1).names.to_vec();
+    let names = overview.names().to_vec();
     for (begin, length) in windows {
         let begin = begin % owners.len().max(1) as u64;
         let window = begin..(begin + 1 + length).min(owners.len() as u64);
@@ -80,6 +80,31 @@ fn check(directory: &Path, records: &[Expected], windows: &[(u64, u64)]) {
             .unwrap();
         let expected = &owners[window.start as usize..window.end as usize];
         assert_eq!(painted(&rows[0], &names, &window), expected);
+        let view = overview.view_of_calls(&rows, window.clone(), 13, 10);
+        assert!(view.n_columns <= 13);
+        let mut shares: BTreeMap<(usize, u32), f64> = BTreeMap::new();
+        for (ns, owner) in expected.iter().enumerate() {
+            let column = ns as u64 / view.column_ns;
+            let end = ((column + 1) * view.column_ns).min(expected.len() as u64);
+            let width = (end - column * view.column_ns) as f64;
+            if let Some(id) = owner {
+                *shares.entry((column as usize, *id)).or_default() += 1.0 / width;
+            }
+        }
+        let id = |name: &str| (1..=5).find(|id| method(*id).name() == name).unwrap();
+        let parts = view.rows[0].parts.iter();
+        let found: BTreeMap<_, _> = parts
+            .map(|part| {
+                (
+                    (part.column as usize, id(&names[part.method as usize])),
+                    part.share,
+                )
+            })
+            .collect();
+        assert!(found.keys().eq(shares.keys()));
+        for (key, share) in shares {
+            assert!((f64::from(found[&key]) - share).abs() < 1e-5);
+        }
     }
 }
 

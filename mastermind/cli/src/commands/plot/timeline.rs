@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use clap::Args;
-use mastermind_records::{Overview, Run, View};
+use mastermind_records::{Overview, RowSlices, Run, View, ViewRow};
 use serde::Serialize;
 
 use crate::commands::profile::{self, warn_of_missing_records};
@@ -20,8 +20,11 @@ use crate::run_notes::{waiting, waiting_text};
 /// Of so many records the overview is kept. Arbitrary: computing it from fewer takes a few hundredths of a second.
 const MIN_KEPT_RECORDS: u64 = 1_000_000;
 
+/// So many records are read for a part of the time. Arbitrary: reading them takes some hundredths of a second.
+const MAX_READ: u64 = 1_000_000;
+
 /// So many calls are shown one by one. Arbitrary: more than the pixels of a row, and a document of some hundred kilobytes.
-const MAX_CALLS: u64 = 20_000;
+const MAX_CALLS: usize = 20_000;
 
 /// Height of a row, pixels.
 pub const ROW_PIXELS: usize = 14;
@@ -107,34 +110,33 @@ impl Window {
     /// Prints the document.
     ///
     /// # Errors
-    /// Those of [`timeline`].
+    /// Those of [`overview`]; no such part of the time.
     pub fn print(&self, records: &Path, size: (u32, u32)) -> anyhow::Result<()> {
         let overview = overview(records)?;
-        let window = self.of(overview.span_ns())?;
-        let (columns, rows) = fitting(size);
-        let calls = calls(&overview, records, &window)?;
-        let view = overview.view(window.clone(), columns, rows);
-        let document = |rows| Document {
-            version: 1,
-            span_ns: overview.span_ns(),
-            from_ns: window.start,
-            to_ns: window.end,
-            column_ns: 0,
-            n_columns: 0,
-            names: view.names,
-            rows,
-        };
-        let document = match calls {
-            Some(of_rows) => document(of_rows.into_iter().map(slices).collect()),
-            None => Document {
+        let shown = self.shown(&overview, records, size)?;
+        let span_ns = overview.span_ns();
+        output::compact_json(&match shown {
+            Shown::Calls(window, rows) => Document {
+                version: 1,
+                span_ns,
+                from_ns: window.start,
+                to_ns: window.end,
+                column_ns: 0,
+                n_columns: 0,
+                names: overview.names(),
+                rows: rows.into_iter().map(slices).collect(),
+            },
+            Shown::Columns(view) => Document {
+                version: 1,
+                span_ns,
                 from_ns: view.window_ns.start,
                 to_ns: view.window_ns.end,
                 column_ns: view.column_ns,
                 n_columns: view.n_columns,
-                ..document(view.rows.iter().map(parts).collect())
+                names: view.names,
+                rows: view.rows.iter().map(parts).collect(),
             },
-        };
-        output::compact_json(&document)
+        })
     }
 
     /// The picture.
@@ -143,22 +145,46 @@ impl Window {
     /// Those of [`overview`]; no such part of the time.
     pub fn figure(&self, records: &Path, size: (u32, u32)) -> anyhow::Result<Timeline> {
         let overview = overview(records)?;
-        let window = self.of(overview.span_ns())?;
-        let (columns, rows) = fitting(size);
-        let calls = calls(&overview, records, &window)?;
-        let view = overview.view(window.clone(), columns, rows);
-        let (names, bars) = match calls {
-            Some(of_rows) => bars_of_calls(of_rows),
-            None => bars_of_columns(&view),
+        let (rows, bars) = match self.shown(&overview, records, size)? {
+            Shown::Calls(_, rows) => bars_of_calls(rows),
+            Shown::Columns(view) => bars_of_columns(&view),
         };
         Ok(Timeline {
             title: "what each rank did when".into(),
-            window_ns: window,
-            methods: view.names.to_vec(),
-            rows: names,
+            window_ns: self.of(overview.span_ns())?,
+            methods: overview.names().to_vec(),
+            rows,
             bars,
         })
     }
+
+    /// What fits into a picture: single calls if they are few, columns from calls if these can be read soon, else from the overview.
+    fn shown<'a>(
+        &self,
+        overview: &'a Overview,
+        records: &Path,
+        size: (u32, u32),
+    ) -> anyhow::Result<Shown<'a>> {
+        let window = self.of(overview.span_ns())?;
+        let (columns, rows) = fitting(size);
+        let (directory, _) = profile::selected(records);
+        Ok(match overview.calls(directory, &window, MAX_READ)? {
+            None => Shown::Columns(overview.view(window, columns, rows)),
+            Some(calls) => {
+                let n_calls: usize = calls.iter().map(|row| row.slices.len()).sum();
+                match n_calls <= MAX_CALLS && calls.len() <= rows {
+                    true => Shown::Calls(window, calls),
+                    false => Shown::Columns(overview.view_of_calls(&calls, window, columns, rows)),
+                }
+            }
+        })
+    }
+}
+
+/// What a picture shows.
+enum Shown<'a> {
+    Calls(Range<u64>, Vec<RowSlices>),
+    Columns(View<'a>),
 }
 
 /// Columns and rows of a picture of this size.
@@ -203,17 +229,7 @@ fn is_complete(run: &Run) -> bool {
         && definitions.all(|of_log| of_log.unmonitored.is_empty() && of_log.stop.is_none())
 }
 
-/// The calls of a window, if there are few.
-fn calls(
-    overview: &Overview,
-    records: &Path,
-    window: &Range<u64>,
-) -> anyhow::Result<Option<Vec<mastermind_records::RowSlices>>> {
-    let (directory, _) = profile::selected(records);
-    Ok(overview.calls(directory, window, MAX_CALLS)?)
-}
-
-fn slices(row: mastermind_records::RowSlices) -> Row {
+fn slices(row: RowSlices) -> Row {
     let slices = row.slices.iter();
     let numbers = slices.flat_map(|slice| [slice.method.into(), slice.begin_ns, slice.end_ns]);
     Row {
@@ -223,7 +239,7 @@ fn slices(row: mastermind_records::RowSlices) -> Row {
     }
 }
 
-fn parts(row: &mastermind_records::ViewRow) -> Row {
+fn parts(row: &ViewRow) -> Row {
     // By method, the last run of equal columns: where it stands in the list.
     let mut latest = std::collections::HashMap::new();
     let mut parts: Vec<[u32; 4]> = Vec::new();
@@ -250,7 +266,7 @@ fn parts(row: &mastermind_records::ViewRow) -> Row {
     }
 }
 
-fn bars_of_calls(rows: Vec<mastermind_records::RowSlices>) -> (Vec<String>, Vec<Bar>) {
+fn bars_of_calls(rows: Vec<RowSlices>) -> (Vec<String>, Vec<Bar>) {
     let names = rows.iter().map(|row| row.name.to_string()).collect();
     let bars = rows.iter().enumerate().flat_map(|(place, row)| {
         row.slices.iter().map(move |slice| Bar {
