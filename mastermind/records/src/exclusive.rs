@@ -242,6 +242,27 @@ impl<'a> ExclusiveTimes<'a> {
     }
 }
 
+/// Sums of the exclusive times of the recorded calls; index: call path.
+pub(crate) fn own_times(log: &Log, timers_are_callers: bool) -> Vec<Exclusive> {
+    let mut times = Vec::new();
+    let mut records = match timers_are_callers {
+        true => ExclusiveTimes::of_components(log),
+        false => ExclusiveTimes::new(log),
+    };
+    while let Some(series) = records.next_series() {
+        let path = series.call_path() as usize;
+        if times.len() <= path {
+            times.resize(path + 1, Exclusive::default());
+        }
+        times[path].wall_ns += series.own_walls_ns().sum::<u64>();
+        if series.measures_mpi() {
+            let own = series.records_with_own().map(|(_, own)| own.mpi_ns);
+            times[path].mpi_ns += own.sum::<u64>();
+        }
+    }
+    times
+}
+
 impl<'a> Iterator for ExclusiveTimes<'a> {
     type Item = (Record<'a>, u64);
 

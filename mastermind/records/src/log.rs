@@ -28,7 +28,7 @@ use crate::damage::Damage;
 use crate::definition::MpiRoutineDefinition;
 use crate::definitions::{CommonDefinitions, Definitions};
 use crate::error::RecordsError;
-use crate::exclusive::{Exclusive, ExclusiveTimes};
+use crate::exclusive::own_times;
 use crate::layout::{Calibration, HEADER_BYTES, LogHeader, LogIdentity};
 use crate::path_totals::{PathTimes, PathTotals};
 use crate::preparer::RetiredSums;
@@ -764,27 +764,6 @@ pub(crate) struct Opening {
 pub struct RunningSums {
     pub(crate) sums: RetiredSums,
     pub(crate) definitions: Definitions,
-}
-
-/// Sums of the exclusive times of the recorded calls; index: call path.
-fn own_times(log: &Log, timers_are_callers: bool) -> Vec<Exclusive> {
-    let mut times = Vec::new();
-    let mut records = match timers_are_callers {
-        true => ExclusiveTimes::of_components(log),
-        false => ExclusiveTimes::new(log),
-    };
-    while let Some(series) = records.next_series() {
-        let path = series.call_path() as usize;
-        if times.len() <= path {
-            times.resize(path + 1, Exclusive::default());
-        }
-        times[path].wall_ns += series.own_walls_ns().sum::<u64>();
-        if series.measures_mpi() {
-            let own = series.records_with_own().map(|(_, own)| own.mpi_ns);
-            times[path].mpi_ns += own.sum::<u64>();
-        }
-    }
-    times
 }
 
 /// Whether a program still writes a log; false if there is no log, or if the file system does not support locks.
