@@ -107,7 +107,7 @@ fn a_timeline_has_the_time_of_the_profile() {
     }
     let svg = printed(&["plot", &records, "--kind", "timeline", "-o", "-"]);
     for words in [
-        "driver.go.go",
+        "flux.compute",
         "what each rank did when",
         "time since the beginning",
     ] {
