@@ -78,7 +78,17 @@ fn a_timeline_has_the_time_of_the_profile() {
         serde_json::from_str(&printed(words)).expect("JSON")
     };
     let timeline = |options: &[&str]| {
-        json(&[&["plot", &records, "--kind", "timeline", "--json"], options].concat())
+        // As many columns as let it show single calls.
+        let plot = [
+            "plot",
+            &records,
+            "--kind",
+            "timeline",
+            "--json",
+            "--size",
+            "10000x800",
+        ];
+        json(&[&plot[..], options].concat())
     };
     let whole = timeline(&[]);
     let profile = json(&["profile", &records, "--json"]);
@@ -108,7 +118,7 @@ fn a_timeline_has_the_time_of_the_profile() {
     let svg = printed(&["plot", &records, "--kind", "timeline", "-o", "-"]);
     for words in [
         "flux.compute",
-        "what each rank did when",
+        "time of each rank by method",
         "time since the beginning",
     ] {
         assert!(svg.contains(words), "{words}");

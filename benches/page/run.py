@@ -21,7 +21,7 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# A library of two functions, and a program that calls them in turns, as often as it is told.
+# A library of two functions, and a program that calls them alternately.
 LIBRARY = """
 double even(int n) { double s = 0; for (int i = 0; i < n; i++) s += i; return s; }
 double odd(int n) { double s = 1; for (int i = 0; i < n; i++) s *= 1.5; return s; }

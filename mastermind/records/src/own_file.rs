@@ -1,8 +1,10 @@
 //! Creates files of a record directory anew, and never writes through an existing link.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+
+use crate::chunk::check_file_size;
 
 /// Creates a file. Removes an existing file of this name first; for a link, removes the link, not its target.
 ///
@@ -17,10 +19,25 @@ pub fn create_anew(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
+/// Writes a file completely or not at all, and without the signal for a file that is too large.
+///
+/// # Errors
+/// It cannot be written; then no part of it stays.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let part = path.with_extension("part");
+    let written = check_file_size(bytes.len() as u64)
+        .and_then(|()| create_anew(&part))
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(&part, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
     use std::os::unix::fs::symlink;
 
     #[test]

@@ -1,12 +1,10 @@
 //! The summary of a run: the sums of its profile in one file, so that reading the profile of thousands of ranks does
 //! not require reading every log.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::chunk::check_file_size;
 use crate::error::RecordsError;
-use crate::own_file::create_anew;
+use crate::own_file::write_whole;
 use crate::profile::ProfileSums;
 
 /// Name of the summary file in the directory of the logs.
@@ -19,17 +17,7 @@ impl ProfileSums {
     /// [`RecordsError::Io`], [`RecordsError::Encode`].
     pub fn write(&self, directory: &Path) -> Result<PathBuf, RecordsError> {
         let path = directory.join(SUMMARY_FILE);
-        let part = path.with_extension("part");
-        let bytes = self.to_bytes()?;
-        // Written completely or not at all, and without the signal for a file that is too large.
-        let written = check_file_size(bytes.len() as u64)
-            .and_then(|()| create_anew(&part))
-            .and_then(|mut file| file.write_all(&bytes))
-            .and_then(|()| std::fs::rename(&part, &path));
-        if written.is_err() {
-            let _ = std::fs::remove_file(&part);
-        }
-        written.map_err(RecordsError::io("write summary", &path))?;
+        write_whole(&path, &self.to_bytes()?).map_err(RecordsError::io("write summary", &path))?;
         Ok(path)
     }
 

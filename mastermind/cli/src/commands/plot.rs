@@ -116,7 +116,7 @@ enum Kind {
     Graph,
     /// Bytes that each rank has sent to each other, from a run of `wrap --mpi-events`
     Matrix,
-    /// What each rank did when, by method; of a short part of the time each call
+    /// Time of each rank by method; each call if they are fewer than the columns of the figure
     Timeline,
 }
 

@@ -4,7 +4,7 @@
 //! picture is SVG first; `rendered.rs` makes PNG of that, `page.rs` PDF. One file per figure: `scatter.rs` is Figure 3
 //! of the paper, `mean.rs` Figures 4 and 5, `comm.rs` Figure 6; `correction.rs` the figures of the paper on model error
 //! correction; `matrix.rs` the communication matrix; `study.rs` the results of a study of simulations;
-//! `timeline.rs` what each rank did when.
+//! `timeline.rs` the time of each rank by method.
 
 pub mod comm;
 pub mod correction;

@@ -1,4 +1,4 @@
-//! What each rank did when: a row a thread, coloured by method.
+//! The timeline of a run: a row for each thread, coloured by method.
 
 use std::ops::Range;
 

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,13 +22,12 @@ use std::os::unix::fs::MetadataExt;
 use serde::{Deserialize, Serialize};
 
 use super::{Bins, LogMarks, LongCall, Overview, Row, RowName};
-use crate::chunk::check_file_size;
 use crate::definition::Definition;
 use crate::definitions::Definitions;
 use crate::error::RecordsError;
 use crate::layout::{EXTENSION, LogIdentity};
 use crate::log::{Log, RunningSums};
-use crate::own_file::create_anew;
+use crate::own_file::write_whole;
 use crate::packed::PACKED_EXTENSION;
 use crate::path_totals::PathTotals;
 use crate::preparer::RetiredSums;
@@ -129,17 +128,9 @@ impl Overview {
     /// [`RecordsError::Io`], [`RecordsError::Encode`].
     pub fn keep(&self, directory: &Path) -> Result<PathBuf, RecordsError> {
         let path = directory.join(OVERVIEW_FILE);
-        let part = path.with_extension("part");
         let io = || RecordsError::io("write overview", &path);
         let bytes = self.to_bytes(files(directory).map_err(io())?, &path)?;
-        let written = check_file_size(bytes.len() as u64)
-            .and_then(|()| create_anew(&part))
-            .and_then(|mut file| file.write_all(&bytes))
-            .and_then(|()| std::fs::rename(&part, &path));
-        if written.is_err() {
-            let _ = std::fs::remove_file(&part);
-        }
-        written.map_err(io())?;
+        write_whole(&path, &bytes).map_err(io())?;
         Ok(path)
     }
 
@@ -234,7 +225,10 @@ impl Overview {
             return None;
         }
         let description = serde_json::from_slice::<Description>(bytemuck::cast_slice(text)).ok()?;
-        if description.files != files || description.n_bins == 0 || description.bin_ns == 0 {
+        let n_bins = u64::try_from(description.n_bins).ok()?;
+        let end_ns = description.bin_ns.checked_mul(n_bins)?;
+        let has_threads = description.rows.iter().all(|row| row.n_threads > 0);
+        if description.files != files || end_ns == 0 || !has_threads {
             return None;
         }
         let definitions = description.definitions.into_iter().map(Arc::from).collect();

@@ -1,4 +1,4 @@
-//! What each rank did when: the time of methods in bins of equal width, and the single calls of a short window.
+//! The timeline of a run: the time of methods in bins of equal width, and the single calls of a short window.
 //!
 //! An [`Overview`] is computed from all records once. It answers for any part of the run's time which methods took how much of each
 //! column of a picture, without reading records again, and its size does not depend on the number of records. It also keeps the

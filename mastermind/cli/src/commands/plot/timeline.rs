@@ -1,4 +1,4 @@
-//! `plot --kind timeline`: what each rank did when.
+//! `plot --kind timeline`: the time of each rank by method.
 //!
 //! The overview of a run answers for any part of its time without reading its records again ([`Overview`]). That of a large run is kept
 //! in the folder of its records, so that the page's zoom does not wait. A window with few calls shows these; a wider one shows the share of each
@@ -22,9 +22,6 @@ const MIN_KEPT_RECORDS: u64 = 1_000_000;
 
 /// So many records are read for a part of the time. Arbitrary: reading them takes some hundredths of a second.
 const MAX_READ: u64 = 1_000_000;
-
-/// So many calls are shown one by one. Arbitrary: more than the pixels of a row, and a document of some hundred kilobytes.
-const MAX_CALLS: usize = 20_000;
 
 /// Height of a row, pixels.
 pub const ROW_PIXELS: usize = 14;
@@ -74,7 +71,7 @@ struct Document<'a> {
     version: u32,
     /// Length of the run.
     span_ns: u64,
-    /// What is shown: the requested part, widened to whole columns.
+    /// The part that is shown: the requested one, widened to whole columns.
     from_ns: u64,
     to_ns: u64,
     /// Width of a column; 0 if single calls are shown.
@@ -99,9 +96,9 @@ impl Window {
         if begin >= end {
             bail!(
                 "cannot draw timeline: no time from {} to {} s, expected a part of the {} s of the run",
-                begin as f64 * 1e-9,
-                self.to.unwrap_or(span_ns as f64 * 1e-9),
-                span_ns as f64 * 1e-9
+                begin as f64 / 1e9,
+                self.to.unwrap_or(span_ns as f64 / 1e9),
+                span_ns as f64 / 1e9
             );
         }
         Ok(begin..end)
@@ -150,7 +147,7 @@ impl Window {
             Shown::Columns(view) => bars_of_columns(&view),
         };
         Ok(Timeline {
-            title: "what each rank did when".into(),
+            title: "time of each rank by method".into(),
             window_ns: self.of(overview.span_ns())?,
             methods: overview.names().to_vec(),
             rows,
@@ -171,8 +168,9 @@ impl Window {
         Ok(match overview.calls(directory, &window, MAX_READ)? {
             None => Shown::Columns(overview.view(window, columns, rows)),
             Some(calls) => {
-                let n_calls: usize = calls.iter().map(|row| row.slices.len()).sum();
-                match n_calls <= MAX_CALLS && calls.len() <= rows {
+                // A call that is narrower than a column would hide others in it.
+                let fits = |row: &RowSlices| row.slices.len() <= columns;
+                match calls.len() <= rows && calls.iter().all(fits) {
                     true => Shown::Calls(window, calls),
                     false => Shown::Columns(overview.view_of_calls(&calls, window, columns, rows)),
                 }
@@ -209,7 +207,12 @@ fn overview(records: &Path) -> anyhow::Result<Overview> {
         return Ok(kept);
     }
     let run = profile::open(records)?;
-    warn_of_missing_records(&run, "they are not in the figure");
+    warn_of_missing_records(&run, "their time is that of their callers in the figure");
+    if !run.is_finished() {
+        output::complain!(
+            "warning: the run has not ended, or was killed: calls that were open are drawn up to the last known time of their thread"
+        );
+    }
     let notes = waiting_text(waiting(&run)).into_iter().collect();
     let overview = Overview::of(&run).with_notes(notes);
     // Without a place for it, it is computed again the next time.
